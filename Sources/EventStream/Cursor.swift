@@ -59,7 +59,7 @@ package enum Epoch {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Whether a text may be an epoch: 1 to 107 bytes of `A-Z a-z 0-9 . _ ~ -`. Other bytes in a cursor would make
+    /// Returns true if a text may be an epoch: 1 to 107 bytes of `A-Z a-z 0-9 . _ ~ -`. Other bytes in a cursor would make
     /// browsers send a preflight before they reconnect to another origin.
     package static func isValid(_ text: some StringProtocol) -> Bool {
         let bytes = text.utf8

@@ -107,7 +107,7 @@ package enum EventEncoder {
     }
 }
 
-/// Why an event was not written. Nothing of it is in the output then.
+/// The reason for which an event was not written. The output is unchanged then.
 package enum EventEncodingError: Error, Hashable, Sendable {
     /// The part holds CR, LF or NUL: it would end its line early, or be ignored by every client.
     case forbiddenByte(Part)
@@ -130,7 +130,7 @@ package enum EventEncodingError: Error, Hashable, Sendable {
 }
 
 extension EventEncodingError: CustomStringConvertible {
-    /// What is wrong, for a log.
+    /// The error as a log's text.
     package var description: String {
         switch self {
         case .forbiddenByte(let part):

@@ -3,8 +3,8 @@
 /// A value: one owner feeds it and takes what it returns. It keeps one unfinished line and one unfinished event, both
 /// bounded.
 package struct EventParser: Sendable {
-    /// What a client that reconnects sends as `Last-Event-ID`; empty while the stream gave none. As in browsers it
-    /// changes with the event that carries the id, not before that event's blank line.
+    /// The value of `Last-Event-ID` for a reconnect; empty without one. As in browsers it changes with the event's
+    /// blank line.
     package private(set) var lastEventID = ""
     /// The stream's last valid `retry`, in milliseconds.
     package private(set) var retryMilliseconds: Int?
@@ -165,7 +165,7 @@ package struct ParsedEvent: Hashable, Sendable {
     }
 }
 
-/// Why a stream was given up.
+/// The reason for which a stream was given up.
 package enum EventParsingError: Error, Hashable, Sendable {
     /// A line has more bytes than the parser was told to take.
     case lineTooLong(limit: Int)
@@ -174,7 +174,7 @@ package enum EventParsingError: Error, Hashable, Sendable {
 }
 
 extension EventParsingError: CustomStringConvertible {
-    /// What happened, for a log.
+    /// The error as a log's text.
     package var description: String {
         switch self {
         case .lineTooLong(let limit): "The event stream sent a line of more than \(limit) bytes."

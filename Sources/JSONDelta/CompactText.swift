@@ -69,7 +69,7 @@ struct CompactText {
         }
     }
 
-    /// Whether an object that the value consists of, or that lies in it not below an array, has a member that is `null`.
+    /// Returns true if an object that the value consists of, or that lies in it not below an array, has a member that is `null`.
     func hasNullMember(_ value: Range<Int>) -> Bool {
         var arrays = 0
         var place = value.lowerBound

@@ -1,6 +1,6 @@
 /// A patch that cannot be applied, or a text that is none.
 package struct DeltaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, as a sentence without its full stop.
+    /// The error as a sentence without its full stop.
     package let description: String
 
     package init(_ description: String) { self.description = description }

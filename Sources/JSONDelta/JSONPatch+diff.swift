@@ -40,7 +40,8 @@ private struct PatchWriter {
         return output
     }
 
-    /// What makes the value at one place of that at another; nil if the patch would be too long or a text is malformed.
+    /// Writes the operations that turn the value at one place into that at another; nil if the patch would be too
+    /// long or a text is malformed.
     private mutating func write(_ old: Int, _ new: Int) -> Ends? {
         let start = output.count
         let ends: Ends?

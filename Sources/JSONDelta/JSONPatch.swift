@@ -23,11 +23,11 @@ package enum JSONPatch {
         return target.root.bytes
     }
 
-    /// How many values all `copy` operations of one patch may add: without a bound a short patch could double a
-    /// document again and again.
+    /// The number of values that all `copy` operations of a patch may add. Without a bound a short patch could double
+    /// a document repeatedly.
     package static let copyLimit = 1_000_000
 
-    /// How deep a patch may nest a document.
+    /// The maximum nesting of a patched document.
     static let depthLimit = 512
 }
 

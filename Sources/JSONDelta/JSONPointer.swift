@@ -38,7 +38,7 @@ struct JSONPointer {
         return text
     }
 
-    /// Whether the other one leads to something inside of what this one leads to.
+    /// Returns true if the other one leads to something inside of what this one leads to.
     func isAbove(_ other: JSONPointer) -> Bool {
         tokens.count < other.tokens.count && other.tokens.starts(with: tokens)
     }

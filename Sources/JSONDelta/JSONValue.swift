@@ -57,7 +57,7 @@ final class JSONValue {
         if case .plain(let text) = content { text.first == UInt8(ascii: "n") } else { false }
     }
 
-    /// How many arrays and objects lie inside each other; 0 for other values.
+    /// The number of nested arrays and objects; 0 for other values.
     var depth: Int {
         switch content {
         case .plain, .string: 0
@@ -66,7 +66,7 @@ final class JSONValue {
         }
     }
 
-    /// How many values it consists of.
+    /// The number of values that it consists of.
     var size: Int {
         switch content {
         case .plain, .string: 1
@@ -116,7 +116,7 @@ final class JSONValue {
 }
 
 extension JSONValue {
-    /// Whether two values are the same (RFC 6902 section 4.6): the order of members does not matter, numbers go by their
+    /// Returns true if two values are the same (RFC 6902 section 4.6): the order of members does not matter, numbers go by their
     /// value.
     func isEqual(to other: JSONValue) -> Bool {
         switch (content, other.content) {

@@ -1,4 +1,4 @@
-/// Which elements of two arrays are the same, in the same order.
+/// The common elements of two arrays, in order.
 struct ListDifference {
     let old: [Range<Int>]
     private(set) var new: [Range<Int>] = []
@@ -14,7 +14,7 @@ struct ListDifference {
 
     /// Steps of comparing runs that are not the same; the rest is compared in pairs.
     private static let stepLimit = 1 << 20
-    /// How many elements may come and go to be found.
+    /// The maximum number of added and removed elements that are searched for.
     private static let changeLimit = 512
 
     /// Nil if a text is not as it should be.
@@ -96,7 +96,7 @@ struct ListDifference {
         return []
     }
 
-    /// Whether the last change on the way to a diagonal is an element that came, or one that went.
+    /// Returns true if the last change on the way to a diagonal is an element that came, or one that went.
     private static func isAddition(_ diagonal: Int, _ changes: Int, _ lower: Int, _ upper: Int) -> Bool {
         diagonal == -changes || (diagonal != changes && lower < upper)
     }

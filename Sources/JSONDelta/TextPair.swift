@@ -13,7 +13,7 @@ struct TextPair {
         one.count == two.count && areEqual(one.lowerBound, two.lowerBound, count: one.count)
     }
 
-    /// Whether the newer text has that piece of the older one at a place, as a whole value.
+    /// Returns true if the newer text has that piece of the older one at a place, as a whole value.
     func has(_ piece: Range<Int>, at place: Int) -> Bool {
         guard place + piece.count < new.bytes.count else { return false }
         let next = new.bytes[place + piece.count]
@@ -26,7 +26,7 @@ struct TextPair {
         return sameBytes(one, two, count: count) == count
     }
 
-    /// How many bytes two pieces inside the texts have in common at their beginning, or up to seven less.
+    /// Returns the length of the common prefix of two pieces, or up to seven bytes less.
     func sameBytes(_ one: Int, _ two: Int, count: Int) -> Int {
         let (first, second) = (old.bytes.span.bytes, new.bytes.span.bytes)
         var offset = 0

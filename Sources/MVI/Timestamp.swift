@@ -19,7 +19,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         Timestamp(sinceEpoch: time.sinceEpoch - duration)
     }
 
-    /// How much later it is than another.
+    /// Returns the time from another timestamp to this one.
     public static func - (left: Timestamp, right: Timestamp) -> Duration { left.sinceEpoch - right.sinceEpoch }
 }
 
@@ -155,7 +155,7 @@ package func monotonicNanoseconds() -> UInt64 {
 }
 
 extension Timestamp {
-    /// What the machine's wall clock says.
+    /// The machine's wall clock.
     static var system: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

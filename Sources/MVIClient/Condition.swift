@@ -1,4 +1,4 @@
-/// What the connection between a ``RemoteServer`` and its server is doing.
+/// The condition of the connection between a ``RemoteServer`` and its server.
 public enum Condition: Sendable, Equatable {
     /// Nothing is watched, so there is no stream. Intents are sent all the same.
     case idle

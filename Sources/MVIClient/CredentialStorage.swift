@@ -1,6 +1,6 @@
 import Locking
 
-/// Where a client keeps the credential of its session, so that the next start of the app goes on with it.
+/// A storage of the session's credential across starts of the app.
 ///
 /// The text is a secret: on Apple's systems it belongs into the keychain. The functions are called one at a time.
 public protocol CredentialStorage: Sendable {

@@ -1,4 +1,4 @@
-/// How the server may send the changes of a state.
+/// The format of a state's changes.
 public enum DeltaFormat: String, Sendable, CaseIterable {
     /// RFC 6902.
     case jsonPatch = "json-patch"

@@ -8,11 +8,11 @@ public struct IntentReceipt: Sendable, Hashable {
     public let version: UInt64
 }
 
-/// When `send` returns.
+/// The event after which `send` returns.
 public enum SendCompletion: Sendable, Equatable {
-    /// When the server has committed the intent.
+    /// The server has committed the intent.
     case committed
-    /// When, beyond that, the store has shown a state that is not older than the intent. At once if the store is not
-    /// watched; without an error at the end of the intent's patience.
+    /// The store has also shown a state that is not older than the intent. Immediately if the store is not watched;
+    /// without an error at the end of the intent's patience.
     case shown
 }

@@ -8,7 +8,7 @@ import Locking
 
 /// The client without the app's types, for the driver that holds it against the conformance kit.
 package final class RawClient: Sendable {
-    /// What happens, as JSON where it came as JSON.
+    /// An event, as JSON if it arrived as JSON.
     package enum Event: Sendable {
         case state(feature: String, version: UInt64, state: [UInt8])
         case label(feature: String, id: String, isReplay: Bool, label: [UInt8])

@@ -1,4 +1,4 @@
-/// Why an intent was not carried out, as far as the client knows.
+/// The reason for which an intent was not carried out, as far as the client knows.
 public struct RemoteError: Error, Sendable, Equatable {
     /// The kinds of failures.
     public struct Code: Sendable, Hashable {
@@ -20,13 +20,13 @@ public struct RemoteError: Error, Sendable, Equatable {
         public static let notEncodable = Code(name: "notEncodable")
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public var code: Code
     /// The server's answer, where there was one.
     public var problem: ServerProblem?
-    /// Whether the server may have run the intent all the same: it was sent, and no answer told.
+    /// True if the server may have run the intent all the same: it was sent, and no answer told.
     public var mayHaveRun: Bool
-    /// What happened and what to do, for people and logs.
+    /// The failure and its remedy, for people and logs.
     public var message: String
 
     /// An error of its parts, for instance in an app's previews and tests.

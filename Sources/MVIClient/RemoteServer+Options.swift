@@ -1,7 +1,7 @@
 extension RemoteServer {
-    /// How a ``RemoteServer`` behaves.
+    /// The options of a ``RemoteServer``.
     public struct Options: Sendable {
-        /// Where the session's credential is kept. By default in memory: then each start of the app begins anew.
+        /// The storage of the session's credential. By default in memory: each start of the app creates a session.
         public var credentials: any CredentialStorage = MemoryCredentialStorage()
         /// Gives the proof of who the user is, such as a JWT that is good for a while yet; nil if no user is signed in.
         ///
@@ -9,13 +9,13 @@ extension RemoteServer {
         /// wants one, and for each further session of a user who is signed in; never twice at the same time. Without it
         /// sessions are anonymous.
         public var identity: (@Sendable () async -> String?)?
-        /// Whether the server may send changes of states in place of whole ones.
+        /// True if the server may send changes of states in place of whole ones.
         public var delta: DeltaFormat?
-        /// How long an intent is tried before `send` gives up.
+        /// The time for which an intent is retried before `send` gives up.
         public var patience = Duration.seconds(300)
-        /// How many intents may wait for their answers; one more is refused.
+        /// The maximum number of waiting intents; one more is refused.
         public var maximumWaitingIntents = 1_000
-        /// Who says whether there is a network.
+        /// The source of the network's status.
         public var network = NetworkSource.system
         /// Called with what an author may want to log, such as events that cannot be read; from any thread. Texts have
         /// no states, no intents and no credentials.
@@ -26,7 +26,8 @@ extension RemoteServer {
     }
 }
 
-/// Who tells a ``RemoteServer`` whether there is a network: without one it tries nothing, and with a new one at once.
+/// A source of the network's status. A ``RemoteServer`` tries nothing without a network, and immediately with a new
+/// one.
 public enum NetworkSource: Sendable {
     /// The system, on Apple's platforms. On Linux as ``always``.
     case system
@@ -35,7 +36,7 @@ public enum NetworkSource: Sendable {
     /// There is one; tries fail while there is none.
     case always
 
-    /// Whether there is a network, as that changes; nil for always.
+    /// True if there is a network, as that changes; nil for always.
     var changes: AsyncStream<Bool>? {
         switch self {
         case .system: SystemNetwork.changes()

@@ -17,7 +17,7 @@ import Observation
 @MainActor
 @Observable
 public final class RemoteServer {
-    /// What the connection is doing.
+    /// The condition of the connection.
     public private(set) var condition = Condition.idle
 
     @ObservationIgnored nonisolated let core: ClientCore
@@ -62,7 +62,7 @@ public final class RemoteServer {
         core.close()
     }
 
-    /// What the connection is doing, the present condition first.
+    /// The conditions of the connection, the current one first.
     public nonisolated var conditions: AsyncStream<Condition> {
         let (stream, continuation) = AsyncStream.makeStream(of: Condition.self)
         let number = core.number()

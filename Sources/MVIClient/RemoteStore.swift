@@ -29,9 +29,9 @@ public final class RemoteStore<
     /// The newest view state; nil until the first was shown. It stays when the connection is lost and when the store is
     /// not watched any more.
     public private(set) var state: State?
-    /// Whether the store can be seen.
+    /// True if the store can be seen.
     public private(set) var availability = Availability.unknown
-    /// Why the last intent of ``post(_:)`` failed; nil if it did not.
+    /// The error of the last intent of ``post(_:)``; nil if it succeeded.
     public private(set) var failure: RemoteError?
 
     /// The feature's id on the wire, with its key: `counter`, `order:42`.

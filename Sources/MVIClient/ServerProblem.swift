@@ -9,18 +9,18 @@ public struct ServerProblem: Error, Sendable, Hashable {
     public var type: String?
     /// The type in words.
     public var title: String?
-    /// What happened, for people.
+    /// The description for people.
     public var detail: String?
     /// The name that the feature's author gave to the refusal, if any: switch over this.
     public var code: String?
-    /// Which members of the intent are meant, if the server said.
+    /// The faulty members of the intent, if the server named them.
     public var errors: [Part]
 
     /// A part of the request that the problem is about.
     public struct Part: Sendable, Hashable, Decodable {
         /// A JSON Pointer into the intent (RFC 6901), such as `/amount`.
         public var pointer: String
-        /// What is wrong with it, for people.
+        /// The fault, for people.
         public var detail: String
     }
 

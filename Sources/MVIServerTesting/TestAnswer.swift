@@ -46,7 +46,7 @@ public struct TestAnswer: Sendable, CustomStringConvertible {
 
 /// An error of a test's server or of its client.
 public struct TestServerError: Error, Sendable, CustomStringConvertible {
-    /// What happened, and what to do.
+    /// The fault and its remedy.
     public let description: String
 
     init(_ description: String) { self.description = description }

@@ -1,6 +1,6 @@
 import Locking
 
-/// What callbacks hand over from any thread, in order, for a test to look at.
+/// Values that callbacks pass from any thread, in order, for a test.
 public final class Collected<Element: Sendable>: Sendable {
     private let elements = Lock<[Element]>([])
     private let signal = Signal()
@@ -8,7 +8,7 @@ public final class Collected<Element: Sendable>: Sendable {
     /// Nothing yet.
     public init() {}
 
-    /// What came so far.
+    /// The values so far.
     public var all: [Element] { elements.withLock { $0 } }
 
     /// Adds an element.
@@ -17,13 +17,13 @@ public final class Collected<Element: Sendable>: Sendable {
         signal.send()
     }
 
-    /// What came, once it is at least that many elements or the calling task is cancelled.
+    /// Returns the values when there are at least that many, or when the calling task is canceled.
     @discardableResult
     public func atLeast(_ count: Int) async -> [Element] {
         await until { $0.count >= count }
     }
 
-    /// What came, once it is as the test wants it or the calling task is cancelled.
+    /// Returns the values when they meet the condition, or when the calling task is canceled.
     @discardableResult
     public func until(_ isEnough: ([Element]) -> Bool) async -> [Element] {
         _ = await signal.wait(until: { isEnough(all) })

@@ -46,7 +46,7 @@ struct Description: Equatable {
         self.init(value, depth: 0)
     }
 
-    /// How long a value's text may be to stay on one line.
+    /// The maximum length of a value's text on one line.
     private static let lineLimit = 80
     /// Deeper members are cut off, so that a graph with cycles ends.
     private static let depthLimit = 16

@@ -51,7 +51,7 @@ private func marked(
     return lines.map { Line(mark: mark, text: indentation + $0) }
 }
 
-/// How many equal members are shown before and after one that differs.
+/// The number of equal members shown before and after a different one.
 private let context = 3
 
 private func memberLines(_ before: Description, _ after: Description, indentation: String) -> [Line] {

@@ -94,7 +94,7 @@ extension Fixture {
         let state: JSONText
     }
 
-    /// What of a recorded turn is reduced again.
+    /// The parts of a recorded turn that are reduced again.
     private struct Replayed<F: Feature> {
         let intent: String
         let messages: [F.Message]

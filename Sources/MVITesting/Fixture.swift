@@ -113,7 +113,7 @@ public struct Fixture: Sendable {
     }
 }
 
-/// Why a fixture could not be read, or what came out otherwise than recorded.
+/// The reason for which a fixture could not be read or differs from its recording.
 public struct FixtureError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The sequence number of the turn that it is about; nil if it is about none.
     public let sequence: UInt64?

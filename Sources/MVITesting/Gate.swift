@@ -20,7 +20,7 @@ public final class Gate: Sendable {
     /// A closed gate.
     public init() {}
 
-    /// Whether it was opened.
+    /// True if it was opened.
     public var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// Lets everybody through, now and later. A second call does nothing.

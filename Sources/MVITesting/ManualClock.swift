@@ -20,14 +20,14 @@ public final class ManualClock: Clock, Sendable {
         /// How much later `other` is.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
-        /// Whether `left` is earlier.
+        /// Returns true if `left` is earlier.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
     private struct Sleeper {
         let id: UInt64
         let deadline: Instant
-        /// Whether something else goes on meanwhile that is given so much time.
+        /// True if something else goes on meanwhile that is given so much time.
         let isPatience: Bool
         let continuation: CheckedContinuation<Void, any Error>
     }

@@ -63,7 +63,7 @@ public final class TestExecutor: TaskExecutor, Sendable {
         return true
     }
 
-    /// Whether every task waits for something else (or for `resume`).
+    /// True if every task waits for something else (or for `resume`).
     public var isIdle: Bool { state.withLock { $0.unfinished == 0 } }
 
     /// Returns when every task waits for something else, or when the calling task is cancelled. Never call it from a

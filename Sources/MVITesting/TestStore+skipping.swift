@@ -1,7 +1,7 @@
 import MVI
 import Testing
 
-/// What a test does not assert, and says so.
+/// The parts that a test deliberately does not assert.
 extension TestStore {
     /// Drops every message, label and intent to another store that came so far and was not asserted, so that an exhaustive
     /// test goes on from here. Failures stay: they are to be expected.

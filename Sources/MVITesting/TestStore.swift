@@ -84,14 +84,14 @@ import Testing
 public final class TestStore<F: Feature>: Sendable {
     /// The time of the store.
     public let clock: ManualClock
-    /// Where the store's work runs.
+    /// The executor of the store's work.
     public let executor: TestExecutor
 
     struct Condition {
         var isExhaustive: Bool
         var showsSkipped = false
         var isFinished = false
-        /// Who sends the intents that say no other sender.
+        /// The default sender of intents.
         var principal: Principal?
         /// The store as it was in memory last.
         var store: SessionStore?
@@ -200,7 +200,7 @@ public final class TestStore<F: Feature>: Sendable {
     /// one where there is none.
     public var state: F.State { runner?.state ?? kept ?? feature.initialState }
 
-    /// What clients see of it.
+    /// The view state.
     public var view: F.ViewState { runner?.view ?? feature.view(kept ?? feature.initialState) }
 
     /// The names of the store's work that runs, in the order in which it began.
@@ -216,7 +216,7 @@ public final class TestStore<F: Feature>: Sendable {
 
     var principal: Principal? { condition.withLock { $0.principal } }
 
-    /// Whether the store is in memory; not after ``passivate(sourceLocation:)``, until the next touch.
+    /// True if the store is in memory; not after ``passivate(sourceLocation:)``, until the next touch.
     public var isInMemory: Bool { world?.session.store(inMemory: id) != nil }
 
     private var runner: TurnRunner<F>? { host?.runner as? TurnRunner<F> }
@@ -240,7 +240,7 @@ public final class TestStore<F: Feature>: Sendable {
 
     // MARK: How strict it is
 
-    /// Whether what is not asserted fails the test; `exhaustive(false)` from here on lets it pass: `receive` and
+    /// Returns true if what is not asserted fails the test; `exhaustive(false)` from here on lets it pass: `receive` and
     /// `expect` skip what comes before, changes of state may go undescribed, and work may run on at the end.
     ///
     /// - Parameters:

@@ -1,7 +1,7 @@
 import Locking
 import MVI
 
-/// What a store under test is given of the world, for a feature whose services need it too.
+/// The surroundings of a store under test, for a feature whose services need them, too.
 ///
 /// ```swift
 /// let store = TestStore(principal: ann) { surroundings in
@@ -11,11 +11,11 @@ import MVI
 public struct TestSurroundings: Sendable {
     /// The clock that the store's work waits on. It stands still until the test moves it.
     public let clock: ManualClock
-    /// Where the store's work runs, one step at a time.
+    /// The executor of the store's work, one step at a time.
     public let executor: TestExecutor
     /// The session that the store belongs to.
     public let session: SessionInfo
-    /// Who sends the test's intents; nil for somebody who is not signed in.
+    /// The sender of the test's intents; nil if anonymous.
     public let principal: Principal?
     /// The time on the wall clock, as `turn.now` has it: it moves with `clock`.
     public let now: @Sendable () -> Timestamp
@@ -24,7 +24,7 @@ public struct TestSurroundings: Sendable {
 }
 
 extension Timestamp {
-    /// When tests begin that say nothing else: 2026-01-01T00:00:00Z.
+    /// The default start of tests: 2026-01-01T00:00:00Z.
     public static let testStart = Timestamp(sinceEpoch: .seconds(1_767_225_600))
 }
 

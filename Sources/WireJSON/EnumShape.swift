@@ -11,7 +11,7 @@ package enum EnumShape {
     /// The member that holds a single unlabelled value.
     package static let unlabelled = "value"
 
-    /// Whether the type is an enum, `Optional` apart, which codes itself as the value it wraps.
+    /// Returns true if the type is an enum, `Optional` apart, which codes itself as the value it wraps.
     package static func isEnum(_ type: any Any.Type) -> Bool {
         // A metatype is the address of the type's metadata, whose first word is its kind; kind and layout are part of
         // Swift's stable ABI (docs/ABI/TypeMetadata.rst). Metadata is never freed, and one word is read. There is no
@@ -19,7 +19,7 @@ package enum EnumShape {
         unsafeBitCast(type, to: UnsafePointer<UInt>.self).pointee == 0x201
     }
 
-    /// Whether `inner`, asked for inside a container keyed by `outer`, is the keys of one case of an enum.
+    /// Returns true if `inner`, asked for inside a container keyed by `outer`, is the keys of one case of an enum.
     ///
     /// `owner` is the value's type as far as known; when a wrapper hands its coder on to an enum it is the wrapper, and
     /// the keys have to tell.
@@ -30,7 +30,7 @@ package enum EnumShape {
             && (isEnum(owner) || areCaseKeys(outer))
     }
 
-    /// Whether a type is called `CodingKeys` and declared in an enum, going by its mangled name: there `O` ends an
+    /// Returns true if a type is called `CodingKeys` and declared in an enum, going by its mangled name: there `O` ends an
     /// enum, as in `3App6IntentO10CodingKeysO`. Private types, as the compiler makes them, have a context of their
     /// own in between: `3App6IntentO13$7f0123456789yXZ10CodingKeysO`.
     package static func areCaseKeys(_ keys: any Any.Type) -> Bool {
@@ -59,14 +59,14 @@ package enum EnumShape {
         isUnlabelled(key) ? unlabelled : key
     }
 
-    /// Whether the compiler made the key for a value without a label.
+    /// Returns true if the compiler made the key for a value without a label.
     package static func isUnlabelled(_ key: String) -> Bool {
         let bytes = key.utf8
         guard bytes.first == UInt8(ascii: "_"), bytes.count > 1 else { return false }
         return bytes.dropFirst().allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
     }
 
-    /// Whether a key type takes only names that its author listed.
+    /// Returns true if a key type takes only names that its author listed.
     @inline(__always)
     package static func isClosed<Key: CodingKey>(_ key: Key.Type) -> Bool {
         Key(stringValue: "\u{0}") == nil

@@ -73,9 +73,9 @@ struct SwiftBlockTests {
 }
 
 extension CodeBlock {
-    /// Whether it is a `Package.swift`.
+    /// True if it is a `Package.swift`.
     fileprivate var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") == true }
-    /// Whether it needs what there is on Apple's systems only.
+    /// True if it needs what there is on Apple's systems only.
     fileprivate var isForApple: Bool { lines.contains("import SwiftUI") }
 }
 
@@ -100,7 +100,7 @@ struct SourceLines {
         self.lines = lines
     }
 
-    /// Whether a block stands here: its imports anywhere, its other lines one after the other.
+    /// Returns true if a block stands here: its imports anywhere, its other lines one after the other.
     func contain(_ block: [String]) -> Bool {
         let block = Self.trimmed(block)
         guard imports.isSuperset(of: block.filter { $0.hasPrefix("import ") }) else { return false }

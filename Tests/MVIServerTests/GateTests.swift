@@ -116,7 +116,7 @@ struct GateTests {
         try await server.send(client.request("GET", "/features/probe/state")).json(Probe.State.self).count
     }
 
-    /// Whether the server keeps the client out by now.
+    /// Returns true if the server keeps the client out by now.
     private func hasLost(_ server: TestServer, _ client: Credential) throws -> Bool {
         let token = try #require(SessionToken(client.secret))
         guard case .live(let session, let credential)? = server.sessions.lookup(token) else { return true }

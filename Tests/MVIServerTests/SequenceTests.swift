@@ -14,7 +14,7 @@ struct SequenceTests {
         [("Intent-Seq", "\(number)"), ("Intent-Epoch", epoch)]
     }
 
-    /// Whether `number` is the one that is expected: an intent with it runs, and one with the next does not.
+    /// Returns true if `number` is the one that is expected: an intent with it runs, and one with the next does not.
     private func expects(_ number: Int, _ session: Credential, _ server: TestServer) async throws -> Bool {
         let ahead = try await server.send(session.intent(Self.increment, numbered(number + 1)))
         return ahead.problem == "out-of-sequence" && ahead["expected-seq"] == "\(number)"

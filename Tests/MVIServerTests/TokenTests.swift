@@ -23,7 +23,7 @@ struct TokenTests {
         } + streams.map { TestRequest("GET", $0, [session]) }
     }
 
-    /// Whether a request's answer is that to a session which has ended.
+    /// Returns true if a request's answer is that to a session which has ended.
     private static func isEnd(_ request: TestRequest, _ response: TestResponse) -> Bool {
         streams.contains(request.target) ? response.status == 204 : response.problem == "session-ended"
     }

@@ -137,7 +137,7 @@ struct DormancyTests {
 }
 
 extension SessionStore {
-    /// Whether the store may leave memory; what people are told of it is the same.
+    /// True if the store may leave memory; what people are told of it is the same.
     fileprivate var isAtRest: Bool {
         #expect(isDormant == obstacles.isEmpty, "\(obstacles)")
         return isDormant

@@ -68,7 +68,7 @@ extension Result<IntentOutcome, StoreError> {
         }
     }
 
-    /// Whether the same request may run later.
+    /// True if the same request may run later.
     var isForNow: Bool { ["pending", "evicted", "unavailable", "full", "busy"].contains(told) }
 
     /// The answer where the session could not be brought back.
@@ -171,7 +171,7 @@ struct Probe: Feature {
         var work: @Sendable (Work<Probe>) async throws -> Void = { _ in }
         /// What a launch does to work that runs already.
         var policy = WorkPolicy.parallel
-        /// Whether a new store's bootstrap makes an entry.
+        /// True if a new store's bootstrap makes an entry.
         var bootstraps = false
     }
 

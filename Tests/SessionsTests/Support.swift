@@ -183,7 +183,7 @@ extension SessionTable {
         return try #require(found.value, "the session was to come at once")
     }
 
-    /// Whether it is remembered that the token's session has ended.
+    /// Returns true if it is remembered that the token's session has ended.
     func isEnded(_ token: SessionToken) throws -> Bool { if case .ended = try found(token) { true } else { false } }
 
     func live(_ token: SessionToken) throws -> Session {

@@ -18,7 +18,7 @@ public struct ConsoleSession: Sendable {
         /// What the page shows; what a run gave, where that is asked for.
         public fileprivate(set) var lines: [String] = []
 
-        /// Whether its output goes on while others run.
+        /// True if its output goes on while others run.
         public var isStream: Bool { command.hasPrefix("curl -sN") }
         fileprivate var program: Substring? {
             command.hasPrefix("swift run ") ? command.dropFirst("swift run ".count) : nil

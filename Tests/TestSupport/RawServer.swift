@@ -93,7 +93,7 @@ package final class RawServer: Sendable {
         stopped.open()
     }
 
-    /// Whether the connection goes on.
+    /// Returns true if the connection goes on.
     private func answer(_ connection: Int32, _ reply: @Sendable (String) -> Reply) -> Bool {
         guard let request = request(connection) else { return false }
         seen.withLock { $0.append(request) }

@@ -34,7 +34,7 @@ struct ClaimDecoder: Decoder {
 extension ClaimDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool { value == .null }
 
-    /// What other types are made of asks here for itself; these are made of that.
+    /// Decodes a component of another type.
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let found: Any
         switch type {

@@ -42,7 +42,7 @@ public enum ClaimValue: Sendable {
     /// The truth value; nil if it is none.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// Whether it is a list with that value in it, as `roles` and `groups` mostly are.
+    /// Returns true if it is a list with that value in it, as `roles` and `groups` mostly are.
     public func contains(_ value: ClaimValue) -> Bool {
         if case .array(let values) = self { values.contains(value) } else { false }
     }

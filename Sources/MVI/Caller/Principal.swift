@@ -1,4 +1,4 @@
-/// Who is signed in: an issuer's word about a subject, as an authenticator accepted it.
+/// A signed-in caller: an issuer's statement about a subject that an authenticator accepted.
 ///
 /// Fixed for an intent when that is accepted: its checks, its turn, a turn that runs again and the work that it launches
 /// have the same one.
@@ -41,13 +41,13 @@ public struct Principal: Sendable {
         Principal(Content(content.subject, content.claims, content.expiry, credential: credential))
     }
 
-    /// Who says so.
+    /// The issuer of the statement.
     public var issuer: String { content.subject.issuer }
-    /// Whom it is about, unique at the issuer.
+    /// The subject's id, unique at the issuer.
     public var subject: String { content.subject.id }
     /// Both: what names a user in all of the world.
     public var identity: Subject { content.subject }
-    /// What else the issuer says.
+    /// The issuer's further statements.
     public var claims: [ClaimName: ClaimValue] { content.claims }
     /// Until when it holds; nil for as long as the session lives.
     public var expiry: Timestamp? { content.expiry }
@@ -60,7 +60,7 @@ public struct Principal: Sendable {
         try T(from: ClaimDecoder(.object(content.claims)))
     }
 
-    /// Whether its time is over.
+    /// Returns true if its time is over.
     public func hasExpired(at now: Timestamp) -> Bool { content.expiry.map { $0 <= now } ?? false }
 }
 
@@ -100,9 +100,9 @@ extension Principal: Codable {
     }
 }
 
-/// What names a user: an issuer, and whom it means by an id.
+/// The name of a user: an issuer and its id for the user.
 public struct Subject: Hashable, Codable, Sendable, CustomStringConvertible {
-    /// Who gave the id.
+    /// The issuer of the id.
     public let issuer: String
     /// Unique at the issuer.
     public let id: String

@@ -22,9 +22,9 @@ public struct SessionInfo: Sendable {
 
     /// The id that clients see; empty for a store outside a server.
     public var id: String { content.id }
-    /// When the session was made.
+    /// The time at which the session was created.
     public var created: Timestamp { content.created }
-    /// Whose it is now; nil as long as nobody has signed in.
+    /// The current owner; nil for an anonymous session.
     public var subject: Subject? { content.subject.withLock { $0 } }
 
     /// Somebody signed in.
@@ -34,11 +34,11 @@ public struct SessionInfo: Sendable {
     public static let none = SessionInfo(id: "")
 }
 
-/// What the maker of a keyed feature knows beside the key.
+/// The context in which a keyed feature is made.
 public struct InstanceContext: Sendable {
     /// The session that names the key.
     public let session: SessionInfo
-    /// Who names the key first; nil for somebody who is not signed in, and for a store that comes back from the journal.
+    /// The caller who first names the key; nil if anonymous, and for a restored store.
     public let principal: Principal?
 
     /// A context of its parts.

@@ -1,4 +1,4 @@
-/// What an asynchronous check of an intent may look at.
+/// The context of an asynchronous check of an intent.
 public struct CheckContext<F: Feature>: Sendable {
     /// The store's committed state when the check began; it may be another one when the intent runs.
     public let state: F.State
@@ -8,13 +8,13 @@ public struct CheckContext<F: Feature>: Sendable {
     public let instance: String
     /// The session that the store belongs to.
     public let session: SessionInfo
-    /// Who sent the intent; nil for somebody who is not signed in.
+    /// The caller who sent the intent; nil if anonymous.
     public let principal: Principal?
-    /// When the check began.
+    /// The time at which the check began.
     public let now: Timestamp
 }
 
-/// What becomes of an intent that was checked. One that is refused throws a `Refusal`.
+/// The result of a check that does not refuse its intent. To refuse it, throw a `Refusal`.
 public enum CheckResult<F: Feature>: Sendable {
     /// It is executed as it is.
     case execute

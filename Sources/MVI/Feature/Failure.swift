@@ -1,6 +1,6 @@
 /// A throw in an author's code, as it is reported and handed to `Feature.onFailure`.
 public struct Failure: Error, Sendable {
-    /// Where it was thrown.
+    /// The code that threw.
     public enum Stage: Sendable, Equatable {
         /// In `bootstrap`.
         case bootstrap
@@ -14,14 +14,14 @@ public struct Failure: Error, Sendable {
         case work(WorkID?)
     }
 
-    /// Where it was thrown.
+    /// The code that threw.
     public var stage: Stage { content.stage }
     /// The intent that led to it.
     public var intentID: IntentID { content.intentID }
     /// That intent as it was executed, a value of the feature's `Intent`: with launched work the one that launched it,
     /// with the work's own launches too. Nil for bootstrap, and for what no intent led to.
     public var intent: (any Sendable)? { content.intent }
-    /// What was thrown.
+    /// The thrown error.
     public var error: any Error { content.error }
 
     /// Beside the value: what holds a failure only now and then, as an observation does, stays small.

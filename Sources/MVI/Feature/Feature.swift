@@ -23,18 +23,18 @@
 /// }
 /// ```
 public protocol Feature: Sendable {
-    /// What the store keeps. Only `reduce` changes it.
+    /// The value that the store keeps. Only `reduce` changes it.
     associatedtype State: Codable & Equatable & Sendable
-    /// What a client may ask for.
+    /// A request of a client.
     associatedtype Intent: Codable & Sendable
-    /// What the feature asks of itself, through the store, so that middleware sees it. None by default.
+    /// A request of the feature to itself, visible to middleware. None by default.
     associatedtype Action: Sendable = Never
-    /// What happened, as `reduce` is told it. By default the intents are the messages. Recorded turns need messages and
-    /// actions that are `Codable`; nothing else does.
+    /// An input of `reduce`: something that happened. By default the intents are the messages. Only recorded turns
+    /// need `Codable` messages and actions.
     associatedtype Message: Sendable = Intent
     /// One-off events for clients: a toast, a navigation. None by default.
     associatedtype Label: Codable & Equatable & Sendable = Never
-    /// What clients see of the state. By default all of it.
+    /// The value that clients see. By default the state.
     associatedtype ViewState: Codable & Equatable & Sendable = State
 
     /// The feature's name on the wire, `[a-z][a-z0-9-]{0,47}`. By default the type's name, `LessonDetail` becoming
@@ -52,12 +52,12 @@ public protocol Feature: Sendable {
     /// (a member renamed, or given another type or meaning), and add a migration from the version before. A member that
     /// is new needs none: what a stored state lacks comes from `initialState`.
     static var schemaVersion: Int { get }
-    /// How states that were stored under older schema versions become present ones.
+    /// The migrations of states that were stored under older schema versions.
     static var migrations: [Migration<State>] { get }
 
     /// The state of a store that was never started before.
     var initialState: State { get }
-    /// What watches or guards this feature's stores, beside what a server installs for all.
+    /// The middleware of this feature's stores, beside that of the server.
     var middleware: Middleware<Self> { get }
 
     /// Called once each time a store starts, before the first intent. A store that comes back from a journal is `.restored`
@@ -69,8 +69,8 @@ public protocol Feature: Sendable {
     /// own. A store that is made later knows by `turn.session.subject`; so does one after a crash just then, in
     /// `bootstrap`.
     func signedIn(_ principal: Principal, _ turn: inout Turn<Self>) throws
-    /// What has to be asked elsewhere before an intent is enqueued, such as whether a coupon is good; nil for nothing, which
-    /// is the default.
+    /// Returns a check that runs before an intent is enqueued, such as one that asks another system whether a coupon
+    /// is valid; nil, the default, for none.
     ///
     /// The check that is returned runs while other intents go on, for 5 s at most. It may refuse the intent, or have an
     /// action performed in its place that carries what it found.
@@ -97,12 +97,12 @@ public protocol Feature: Sendable {
     func onChange(from before: State, _ turn: inout Turn<Self>) throws
     /// The next state. Pure, quick, total: it cannot throw and must not read clocks, randomness or services.
     func reduce(_ state: inout State, _ message: Message)
-    /// What clients see of a state. Pure.
+    /// Returns the value that clients see of a state. Pure.
     func view(_ state: State) -> ViewState
     /// Called in a turn of its own after a throw in `bootstrap`, `execute`, `perform` or launched work, so that the
     /// feature can show it.
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>)
-    /// How long a label waits for a client that is not connected. By default 5 minutes.
+    /// Returns how long a label waits for a client that is not connected. By default 5 minutes.
     func timeToLive(of label: Label) -> Duration
 }
 
@@ -153,7 +153,7 @@ extension Feature where ViewState == State {
     public func view(_ state: State) -> State { state }
 }
 
-/// Whether a store is new or restored.
+/// The start of a new or a restored store.
 public enum StartReason: Sendable, Equatable {
     /// It begins with the feature's initial state.
     case new

@@ -36,11 +36,11 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension IntentID {
-    /// What bootstrap and its work go by. Not ASCII, so that no key that a client sends can be it.
+    /// The id of bootstrap and its work. It is not ASCII, so no client's key can equal it.
     public static let bootstrap = IntentID("‹bootstrap›")
     @usableFromInline static let end = IntentID("end")
 
-    /// Whether it is `bootstrap`. Its first byte is no other's: comparing texts of two forms takes ten times as long.
+    /// True if it is `bootstrap`. Its first byte is no other's: comparing texts of two forms takes ten times as long.
     package var isBootstrap: Bool {
         guard let first = text.utf8.first, first > 0x7F else { return false }
         return self == .bootstrap
@@ -69,16 +69,16 @@ public struct IntentOutcome: Sendable {
     public let id: IntentID
     /// The store's version after the turn: the number of the last turn that changed its view state.
     public let version: UInt64
-    /// Whether no work that the intent launched is running.
+    /// True if no work that the intent launched is running.
     public var isSettled: Bool
     /// The view state as its session's clients are shown it, where the request wants it: after the turn, after the wait
     /// if there was one, the present one for a repeated request.
     public var state: StateSnapshot?
-    /// Whether the client may not be shown the state that it wants: it lost its access after the intent had run.
+    /// True if the client may not be shown the state that it wants: it lost its access after the intent had run.
     public var isWithheld = false
-    /// Whether this is the outcome of an earlier request, from its receipt.
+    /// True if this is the outcome of an earlier request, from its receipt.
     public var isReplayed = false
-    /// Whether the request's wait was granted; false also where none was asked for.
+    /// True if the request's wait was granted; false also where none was asked for.
     public var isWaitGranted = false
 
     /// The answer of an earlier request with the same number, which was refused; nil if the intent ran.

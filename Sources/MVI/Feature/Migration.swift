@@ -25,7 +25,7 @@ public struct Migration<State: Codable & Equatable & Sendable>: Sendable {
     /// The present state, made of the one that the reader holds.
     package func migrate(_ stored: any StateReader) throws -> State { try run(stored) }
 
-    /// What is wrong with a feature's schema version or its migrations, as a sentence; nil if nothing is.
+    /// Returns the fault of a feature's schema version or migrations as a sentence; nil if there is none.
     package static func fault<F: Feature>(of feature: F.Type) -> String? where F.State == State {
         let name = "The feature \"\(F.name)\""
         if F.schemaVersion < 1 {

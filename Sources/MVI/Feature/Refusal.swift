@@ -3,11 +3,11 @@
 /// Thrown from `execute` or `perform` it undoes the turn. Over HTTP it is a problem document with the status of its kind.
 /// It is not reported as an error, and `onFailure` is not called.
 public struct Refusal: Error, Sendable, Equatable {
-    /// What kind of no it is.
+    /// The kind of a refusal.
     public enum Kind: Sendable, Equatable {
         /// The sender may not do this (403).
         case forbidden
-        /// What it is about is not there (404).
+        /// The intent's target does not exist (404).
         case notFound
         /// It does not fit what has happened meanwhile (409).
         case conflict
@@ -17,7 +17,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case tooMany(retryAfter: Duration)
     }
 
-    /// What kind of no it is.
+    /// The kind of the refusal.
     public let kind: Kind
     /// A name for it that clients switch over and put into their user's language, such as `coupon-expired`; nil for none.
     public let code: String?

@@ -22,7 +22,7 @@ extension Turn {
     }
 }
 
-/// What a turn asks for of its reminders.
+/// A change of a reminder that a turn asks for.
 @usableFromInline
 package enum ReminderRequest<F: Feature>: Sendable {
     case set(id: String, due: Timestamp, F.Action)
@@ -39,9 +39,9 @@ package struct EncodedReminder: Sendable {
     package init(id: String, action: (due: Duration, json: [UInt8])?) { (self.id, self.action) = (id, action) }
 }
 
-/// Why a turn failed that asked for more reminders than a session may have, or for one too far ahead.
+/// The error of a turn that asked for more reminders than a session may have, or for one too far ahead.
 public struct ReminderLimitExceeded: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What happened and what to do.
+    /// The fault and its remedy.
     public let description: String
 
     package init(_ description: String) { self.description = description }

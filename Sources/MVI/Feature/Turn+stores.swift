@@ -1,7 +1,7 @@
 /// The other stores of the session.
 extension Turn {
-    /// What clients see of another store of the session: its committed state, with what earlier turns of the same commit
-    /// have made of it. A store that is not there is made.
+    /// Returns the view state of another store of the session, including changes by earlier turns of the same commit.
+    /// A missing store is created.
     ///
     /// A store that has to be loaded or made first abandons this turn, which runs again when it is there: the throw that
     /// this comes with must not be caught. Throws also a `Refusal` where the feature's access rule excludes the

@@ -19,7 +19,7 @@ extension Turn {
     }
 }
 
-/// What a turn got of time and chance: it gets the same when it runs again.
+/// The time and UUIDs that a turn used: it gets the same when it runs again.
 @usableFromInline
 package final class TurnInputs: Sendable {
     package let now: Timestamp?

@@ -1,5 +1,5 @@
 extension Turn {
-    /// What launched work is: an asynchronous function of the context in which it may take steps.
+    /// Launched work: an asynchronous function of the context in which it takes steps.
     public typealias Operation = @Sendable (Work<F>) async throws -> Void
 
     /// Starts `operation` once this turn is committed, as a child of the store: it is cancelled with it.
@@ -49,7 +49,7 @@ extension Turn {
         effects.append(.cancel(id))
     }
 
-    /// Whether work of that id would run or wait if this turn were committed now: with what it and the batch's earlier
+    /// Returns true if work of that id would run or wait if this turn were committed now: with what it and the batch's earlier
     /// turns launched and cancelled so far. A call that `debounce` or `throttle` holds back waits. Work that is
     /// registered for watchers counts while it runs; cancelled work does not count. Inside a step, the work itself runs.
     ///

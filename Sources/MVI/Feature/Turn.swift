@@ -1,4 +1,4 @@
-/// What a handler holds while it runs: the state to read, and the ways to answer.
+/// The context of a handler: the state to read, and the operations of a turn.
 ///
 /// It is handed over `inout` and cannot be copied, so it can neither escape into a task nor be used after the turn.
 /// Everything done through it belongs to one transaction: it takes effect when the turn is committed, or not at all.
@@ -15,7 +15,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline package var observations: [StoreObservation<F>.Event] = []
     @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
-    /// What hardly any turn has.
+    /// The requests that few turns make.
     @usableFromInline package var rare: RareRequests<F>?
 
     @inlinable
@@ -30,8 +30,8 @@ public struct Turn<F: Feature>: ~Copyable {
     /// The intent that led to this turn.
     @inlinable public var intentID: IntentID { context.intentID }
 
-    /// Who sent that intent, as they were signed in when it was accepted; nil for somebody who is not, and for bootstrap,
-    /// reminders and what comes from outside.
+    /// The caller who sent the intent, as of its acceptance; nil if anonymous, and for bootstrap, reminders and
+    /// deliveries from outside.
     @inlinable public var principal: Principal? { context.principal }
 
     /// The session that the store belongs to.
@@ -113,9 +113,9 @@ public struct Turn<F: Feature>: ~Copyable {
     }
 }
 
-/// Why a turn failed in which one action, or one change, led to another again and again.
+/// The error of a turn in which actions or changes led to each other without end.
 private struct TurnWithoutEnd: Error, CustomStringConvertible {
-    /// How many actions a turn may perform, and how often a feature may follow changes in it.
+    /// The maximum number of actions in a turn, and of calls of `onChange`.
     static let actions = 100_000
     static let changes = 16
 
@@ -130,29 +130,29 @@ private struct TurnWithoutEnd: Error, CustomStringConvertible {
             + "Dispatch only messages after which the values that it compares stay as they are.")
 }
 
-/// What hardly any turn asks for. A class that is made when it is needed first, so that other turns have one empty
-/// reference to pass on.
+/// The requests that few turns make. A class that is created when needed, so that other turns pass one empty
+/// reference.
 @usableFromInline
 package final class RareRequests<F: Feature> {
     @usableFromInline package var reminders: [ReminderRequest<F>] = []
     @usableFromInline var sends: [SiblingIntent] = []
     /// The first store that the turn needs and that is not there yet.
     @usableFromInline var missing: String?
-    /// Whether the turn launches work of parts that may leave.
+    /// True if the turn launches work of parts that may leave.
     @usableFromInline var hasPartWork = false
-    /// What its result has of observers and interceptors.
+    /// The observation of its result.
     @usableFromInline var observe: (@Sendable () -> Void)?
     @usableFromInline var judged: RunTurn?
     var now: Timestamp?
     var uuids: [String]
-    /// How many UUIDs the turn has got.
+    /// The number of UUIDs that the turn has used.
     var uuidCount = 0
 
     /// - Parameter inputs: what the turn got of time and chance when it ran before.
     @usableFromInline
     init(_ inputs: TurnInputs?) { (now, uuids) = (inputs?.now, inputs?.uuids ?? []) }
 
-    /// What the turn got of time and chance; nil if nothing.
+    /// The time and UUIDs that the turn used; nil if none.
     @usableFromInline var inputs: TurnInputs? { now == nil && uuids.isEmpty ? nil : TurnInputs(now: now, uuids: uuids) }
 }
 

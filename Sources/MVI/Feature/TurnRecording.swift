@@ -1,5 +1,5 @@
-/// What happened in a turn, as it is recorded. With `MVIServer` or `MVITesting` it can be encoded and decoded where the
-/// feature's messages and actions can.
+/// A recorded turn. `MVIServer` and `MVITesting` encode and decode it if the feature's messages and actions are
+/// `Codable`.
 public struct TurnRecording<F: Feature>: Sendable {
     /// The id of the intent that led to it.
     public var intent: String

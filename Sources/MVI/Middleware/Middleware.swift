@@ -1,7 +1,7 @@
 import Tracing
 
-/// What stands beside a feature: observers, who see everything and change nothing, and interceptors, who may refuse or
-/// rewrite an intent before it is executed.
+/// The observers and interceptors of a feature. Observers see everything and change nothing; interceptors may refuse
+/// or rewrite an intent before it is executed.
 public struct Middleware<F: Feature>: Sendable {
     /// Sees what happened, after its commit, in order, on the threads of observers: a slow or throwing observer cannot hurt
     /// the store, and one that lags far behind misses observations, which is counted in the store's diagnostics.
@@ -52,11 +52,11 @@ public struct Middleware<F: Feature>: Sendable {
 
 /// Middleware for every feature of a server, such as logging.
 public protocol CommonMiddleware: Sendable {
-    /// What to install in a store of `feature`.
+    /// Returns the middleware for stores of `feature`.
     func middleware<F: Feature>(for feature: F.Type) -> Middleware<F>
 }
 
-/// What an interceptor may look at.
+/// The context of an interceptor.
 public struct Interception<F: Feature>: Sendable {
     /// The state on which the intent would run.
     public let state: F.State
@@ -66,7 +66,7 @@ public struct Interception<F: Feature>: Sendable {
     public let instance: String
     /// The session that the store belongs to.
     public let session: SessionInfo
-    /// Who sent the intent; nil for somebody who is not signed in.
+    /// The caller who sent the intent; nil if anonymous.
     public let principal: Principal?
     /// The span that the intent came in, of the tracer of swift-distributed-tracing; nil where nothing is traced.
     public let trace: ServiceContext?
@@ -74,7 +74,7 @@ public struct Interception<F: Feature>: Sendable {
 
 /// Something that happened in a store, as observers are told it after the commit: once each, in causal order.
 public struct StoreObservation<F: Feature>: Sendable {
-    /// What happened.
+    /// An observed event.
     public enum Event: Sendable {
         /// The store started.
         case started(StartReason)
@@ -94,7 +94,7 @@ public struct StoreObservation<F: Feature>: Sendable {
         case ended
     }
 
-    /// What happened.
+    /// The observed event.
     public let event: Event
     /// The intent that led to it.
     public let intentID: IntentID
@@ -102,7 +102,7 @@ public struct StoreObservation<F: Feature>: Sendable {
     public let instance: String
     /// The session that the store belongs to.
     public let session: SessionInfo
-    /// Who sent the intent; nil for somebody who is not signed in, and for what no intent led to.
+    /// The caller who sent the intent; nil if anonymous, and without an intent.
     public let principal: Principal?
     /// The span of the turn; nil where nothing is traced.
     public let trace: ServiceContext?

@@ -14,7 +14,7 @@ final class ObserverQueue<F: Feature>: Sendable {
         var caughtUp: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// How many observations may wait; beyond that the newest are dropped and counted.
+    /// The maximum number of waiting observations; beyond it the newest are dropped and counted.
     private static var limit: Int { 10_000 }
 
     private let observers: [Middleware<F>.Observer]

@@ -15,14 +15,14 @@
 ///
 /// `turn.part(\.fee, Message.fee) { … }` runs code that knows the part alone.
 public protocol Part: Codable, Equatable, Sendable {
-    /// What happened to it.
+    /// An input of `reduce`: something that happened to the part.
     associatedtype Message: Sendable
-    /// What clients see of it. By default all of it.
+    /// The value that clients see. By default the part.
     associatedtype View: Codable & Equatable & Sendable = Self
 
     /// Makes the next state. Pure, quick and total, as a feature's `reduce`.
     mutating func reduce(_ message: Message)
-    /// What clients see. Pure.
+    /// The value that clients see. Pure.
     var view: View { get }
 
     /// Identifies the part among those that its key path may have: when one with another id takes its place, its work

@@ -7,7 +7,7 @@ package final class PartName: Hashable, Sendable {
     private let path: any Hashable & Sendable
     /// The part's id; nil for a part that has none.
     private let id: (any Hashable & Sendable)?
-    /// Whether a state may be without it.
+    /// True if a state may be without it.
     let canLeave: Bool
     /// The ids of the parts that a state has at the path, nil for one without an id.
     private let ids: @Sendable (any Sendable) -> Set<AnyHashable?>

@@ -1,4 +1,4 @@
-/// Where a part is in the state of a feature, or of the part around it: how it is read, and what its messages become.
+/// The place of a part in the state of a feature or of an enclosing part, and the mapping of its messages.
 struct PartPlace<State: Sendable, Message: Sendable, P: Part>: Sendable {
     /// Nil if the part is gone.
     let read: @Sendable (State) -> P?

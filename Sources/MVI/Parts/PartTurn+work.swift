@@ -19,7 +19,7 @@ extension PartTurn {
     /// Cancels the part's running and waiting work of that id once this turn is committed.
     public mutating func cancel(_ id: WorkID) { turn.cancel(id) }
 
-    /// Whether the part's work of that id would run or wait, as `Turn.isRunning` says.
+    /// Returns true if the part's work of that id would run or wait, as `Turn.isRunning` says.
     public func isRunning(_ id: WorkID) -> Bool { turn.isRunning(id) }
 
     /// Runs `operation` when `interval` has passed without another call for the same id of the part.

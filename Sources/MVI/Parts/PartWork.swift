@@ -1,4 +1,4 @@
-/// What launched work of a part holds: each step that it takes is a turn of its own, and returns when that is committed.
+/// The context of a part's launched work. Each of its steps is a turn and returns after its commit.
 ///
 /// It may be used from any task. If the part is gone, a step does nothing but to cancel the work; the store's
 /// diagnostics count it.

@@ -24,7 +24,7 @@ public struct Parts<Element: Part & Identifiable>: Equatable, Sendable where Ele
     /// The ids, in order.
     @inlinable public var ids: [Element.ID] { elements.map(\.id) }
 
-    /// What clients see of the parts, in order.
+    /// The values that clients see, in order.
     @inlinable public var view: [Element.View] { elements.map(\.view) }
 
     /// The part of an id; nil if there is none. Setting a part puts it into the place of the one that has its id, or at
@@ -84,7 +84,7 @@ public struct Parts<Element: Part & Identifiable>: Equatable, Sendable where Ele
 extension Parts: RandomAccessCollection {
     /// 0.
     @inlinable public var startIndex: Int { 0 }
-    /// How many parts there are.
+    /// The number of parts.
     @inlinable public var endIndex: Int { elements.count }
     /// The part at a place.
     @inlinable public subscript(place: Int) -> Element { elements[place] }

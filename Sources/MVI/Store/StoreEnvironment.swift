@@ -1,4 +1,4 @@
-/// What a store needs of the world, so that a test can give it another: its names, and its `Settings`.
+/// The surroundings of a store, which a test can replace: its names, and its `Settings`.
 ///
 /// Copies share the settings until one is changed: a server has one environment for very many stores.
 @dynamicMemberLookup
@@ -6,7 +6,7 @@
 package struct StoreEnvironment: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     @usableFromInline package var instance: String
-    /// Whose store it is.
+    /// The session of the store.
     @usableFromInline package var session: SessionInfo
     /// Measures what the store does; nil where nothing is measured.
     @usableFromInline package var meter: (any StoreMeter)?
@@ -22,17 +22,17 @@ package struct StoreEnvironment: Sendable {
     /// All but the names. They are read and set as members of the environment.
     @usableFromInline
     package struct Settings: Sendable {
-        /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
+        /// The clock of `debounce`, `throttle`, `timer` and `Work.sleep`.
         package var clock: any Clock<Duration>
         /// The time on the wall clock: `turn.now`.
         package var now: @Sendable () -> Timestamp
         /// A new UUID as text: `turn.uuid()`.
         package var uuid: @Sendable () -> String
-        /// Where launched work runs; nil for the global pool.
+        /// The executor of launched work; nil for the global pool.
         package var executor: (any TaskExecutor)?
-        /// How many intents may wait while others run; one more is refused as `busy`.
+        /// The maximum number of waiting intents; one more is refused as `busy`.
         package var queueLimit: Int
-        /// How much work a store may have: pieces that run, wait in a queue or are registered for watchers. A turn that
+        /// The maximum number of a store's pieces of work that run, wait or are registered for watchers. A turn that
         /// asks for more fails as if it had thrown.
         package var workLimit: Int
         /// A turn that takes longer, with its interceptors and `view`, is reported.
@@ -65,7 +65,7 @@ package struct StoreEnvironment: Sendable {
                 jitter: jitter, report: report))
     }
 
-    /// Where reports say that the store is.
+    /// The store's place in reports.
     package var place: StorePlace { StorePlace(instance: instance, session: session.id) }
 
     /// One of the settings.
@@ -80,7 +80,7 @@ package struct StoreEnvironment: Sendable {
     }
 }
 
-/// What a store reports beside its states and labels.
+/// A report of a store beside its states and labels.
 package enum StoreReport: Sendable {
     /// An author's code threw.
     case failure(Failure, in: StorePlace)
@@ -102,7 +102,7 @@ package enum StoreReport: Sendable {
     case unrecordable(feature: String)
 }
 
-/// Which store a report is about.
+/// The store that a report concerns.
 package struct StorePlace: Sendable, Hashable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     package let instance: String
@@ -112,9 +112,9 @@ package struct StorePlace: Sendable, Hashable {
     package init(instance: String, session: String = "") { (self.instance, self.session) = (instance, session) }
 }
 
-/// What a store can tell of its own condition.
+/// The condition of a store.
 public struct StoreDiagnostics: Sendable {
-    /// Whether `bootstrap` threw.
+    /// True if `bootstrap` threw.
     public var bootstrapFailure: Failure?
     /// Turns that took longer than the limit.
     public var slowTurns = 0

@@ -1,9 +1,9 @@
-/// Why a store, its session or its journal did not do what it was asked for.
+/// The reason for which a store, its session or its journal did not fulfill a request.
 ///
 /// The one error of the way from the journal to the answer: it is made where something goes wrong and is handed on as it
 /// is. A server maps its code to a problem type.
 public struct StoreError: Error, Sendable {
-    /// What is the matter. Open: a journal or a server may have codes of its own.
+    /// The kind of an error. It is open: a journal or a server may have its own codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, such as `full`.
         public let name: String
@@ -19,7 +19,7 @@ public struct StoreError: Error, Sendable {
     public struct Issue: Sendable, Equatable {
         /// A JSON Pointer (RFC 6901), empty for the whole body.
         public let pointer: String
-        /// What was expected there and what was found.
+        /// The expected and the actual value.
         public let detail: String
 
         /// An issue at a place.
@@ -29,15 +29,15 @@ public struct StoreError: Error, Sendable {
         }
     }
 
-    /// What is the matter.
+    /// The kind of the error.
     public var code: Code { content.code }
     /// A sentence about it: for an operator, or for a client's author where the code says so.
     public var detail: String { content.detail }
-    /// What an author's code threw, with where; nil unless the code is `failed`.
+    /// The error that an author's code threw, with its stage; nil unless the code is `failed`.
     public var failure: Failure? { content.failure }
     /// After how long the same may succeed; nil if that is not known.
     public var retryAfter: Duration? { content.retryAfter }
-    /// What is wrong with a body.
+    /// The faults of a body.
     public var issues: [Issue] { content.issues }
     /// The `Intent-Seq` that is to come first, with the code `outOfSequence`.
     public var expectedNumber: UInt64? { content.expectedNumber }
@@ -79,7 +79,7 @@ extension StoreError: CustomStringConvertible {
     public var description: String { detail }
 }
 
-/// What a journal may say.
+/// The codes of a journal.
 extension StoreError.Code {
     /// It cannot be read or written now.
     public static let unavailable = Self("unavailable")
@@ -91,13 +91,13 @@ extension StoreError.Code {
     public static let exists = Self("exists")
     /// The journal was closed.
     public static let closed = Self("closed")
-    /// What was to be kept cannot be, however often it is tried.
+    /// The request can never be kept, however often it is tried.
     public static let invalid = Self("invalid")
     /// Other writers were first again and again.
     public static let contended = Self("contended")
 }
 
-/// What a store may say of a job.
+/// The codes of a store's jobs.
 extension StoreError.Code {
     /// The store was disposed before the job's turn came.
     public static let disposed = Self("disposed")
@@ -121,7 +121,7 @@ extension StoreError.Code {
     public static let failed = Self("failed")
     /// A bound was exceeded, for instance the bytes of a view state. The detail is a sentence for clients.
     public static let tooLarge = Self("tooLarge")
-    /// What the turn led to cannot be written as JSON, for instance a number that is not finite.
+    /// The turn's result cannot be written as JSON, for instance a number that is not finite.
     public static let notEncodable = Self("notEncodable")
 }
 

@@ -1,6 +1,6 @@
 import Tracing
 
-/// Where a store's turns and launched work are traced. A class, so that a store without one has one empty reference.
+/// The tracer of a store's turns and work. A class, so that a store without one has one empty reference.
 @usableFromInline
 package final class StoreTracer: Sendable {
     private let tracer: any Tracer
@@ -76,7 +76,7 @@ package protocol StoreMeter: AnyObject, Sendable {
     func workEnded()
 }
 
-/// What a turn is of.
+/// The kind of a turn.
 @usableFromInline
 package enum TurnKind: Int, CaseIterable, Sendable {
     case intent, bootstrap, work, other

@@ -1,4 +1,4 @@
-/// What the engine asks of a store's runner, whatever its feature; see `TurnRunner`.
+/// The operations of a store's runner that do not depend on its feature; see `TurnRunner`.
 @usableFromInline
 package protocol StoreRunner: AnyObject, Sendable {
     /// The turn of `bootstrap`.
@@ -20,17 +20,17 @@ package protocol StoreRunner: AnyObject, Sendable {
     func observeEnd()
     /// Returns when every observation so far was handed to the observers.
     func observersCaughtUp() async
-    /// How much launched work waits for a state.
+    /// The number of pieces of work that wait for a state.
     var waiterCount: Int { get }
     func addObserverCounts(to diagnostics: inout StoreDiagnostics)
 }
 
-/// What a turn asks of the engine that runs it, for its store.
+/// The operations of the engine that a turn uses for its store.
 @usableFromInline
 package protocol TurnHost: AnyObject, Sendable {
     /// Throws if the store would have too much work with these effects, after those of the batch's earlier turns.
     func check(_ effects: [Effect], after earlier: [Effect]) throws
-    /// Whether work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
+    /// Returns true if work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool
     /// The parts that have work, after those effects.
     func parts(after effects: [Effect]) -> Set<PartName>
@@ -47,12 +47,12 @@ package protocol TurnHost: AnyObject, Sendable {
     func noteGonePart()
 }
 
-/// What launched work asks of the engine that runs it, for its store.
+/// The operations of the engine that launched work uses for its store.
 package protocol WorkHost: AnyObject, Sendable {
     var environment: StoreEnvironment { get }
     /// Runs a step of the work as a turn; returns what it threw, nil when it is committed or dropped.
     func step(of work: WorkContext, _ turn: @escaping RunTurn) async -> (any Error)?
-    /// Whether the work runs and was not cancelled. Called under no lock.
+    /// Returns true if the work runs and was not cancelled. Called under no lock.
     func isLive(_ work: WorkContext) -> Bool
     /// Reports the error of a step whose call cannot throw.
     func failed(_ work: WorkContext, _ error: any Error)

@@ -45,14 +45,14 @@ package enum TurnOutcome: Sendable {
         }
     }
 
-    /// What a step of launched work throws; nil if nothing.
+    /// The error that a step of launched work throws; nil if none.
     package var thrown: (any Error)? {
         if case .failed(_, let thrown, _) = self { thrown } else { error }
     }
 }
 
-/// What a handler's run led to, and what is to be kept of it: as bytes, where the store's host keeps bytes. A class, since it is
-/// handed on several times.
+/// The result of a handler's run, and the parts of it to keep, as bytes if the host keeps bytes. A class, since it is
+/// passed on several times.
 @usableFromInline
 package final class TurnResult: Sendable {
     package let outcome: TurnOutcome
@@ -64,9 +64,9 @@ package final class TurnResult: Sendable {
     package let labels: [EncodedLabel]
     /// Reminders to set and to forget, in order; nil if there are none.
     @usableFromInline package let reminders: [EncodedReminder]?
-    /// What happened in it as JSON; nil unless that is recorded.
+    /// The recording as JSON; nil unless turns are recorded.
     package let recording: [UInt8]?
-    /// What to do after the commit, in order.
+    /// The effects after the commit, in order.
     package let effects: [Effect]
     /// Intents for other stores of the session, which run directly after it.
     package let sends: [SiblingIntent]
@@ -74,7 +74,7 @@ package final class TurnResult: Sendable {
     package let observe: (@Sendable () -> Void)?
     /// Runs the intent again as interceptors left it; nil if there are none.
     package let judged: RunTurn?
-    /// What it got of time and chance; nil if nothing.
+    /// The time and UUIDs that it used; nil if none.
     package let inputs: TurnInputs?
 
     /// A turn that ran, as its host keeps it.
@@ -139,10 +139,10 @@ package typealias PendingCheck = @Sendable (any StoreRunner, TurnContext) async 
 @usableFromInline
 package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
 
-/// What a turn runs in, beside its store's state.
+/// The context of a turn, beside its store's state.
 @usableFromInline
 package struct TurnContext: Sendable {
-    /// What hardly any turn has: other turns have one empty reference to pass on.
+    /// The context that few turns need; other turns pass one empty reference.
     @usableFromInline
     final class Rare: Sendable {
         @usableFromInline let principal: Principal?
@@ -162,7 +162,7 @@ package struct TurnContext: Sendable {
 
     @usableFromInline package let intentID: IntentID
     @usableFromInline let host: any TurnHost
-    /// What the batch's earlier turns of the store ask for.
+    /// The effects of the batch's earlier turns of the store.
     @usableFromInline package var earlier: [Effect]
     @usableFromInline let rare: Rare?
 
@@ -176,15 +176,15 @@ package struct TurnContext: Sendable {
         rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent)
     }
 
-    /// Who sent the intent that led to the turn.
+    /// The caller who sent the intent.
     @inlinable package var principal: Principal? { rare?.principal }
-    /// What the turn got of time and chance when it ran before; nil if it did not.
+    /// The time and UUIDs of the turn's first run; nil in the first run.
     @usableFromInline package var inputs: TurnInputs? { rare?.inputs }
-    /// Why other stores of the session cannot be had, by instance: a turn that runs again is told.
+    /// The errors of other stores that are unavailable, by instance, for a turn that runs again.
     package var failures: [String: StoreError] { rare?.failures ?? [:] }
     /// The span that the turn runs in; nil where nothing is traced.
     @usableFromInline package var trace: ServiceContext? { rare?.trace }
-    /// Whether another store's turn sent the intent or the action.
+    /// True if another store's turn sent the intent or the action.
     @usableFromInline package var isSent: Bool { rare?.isSent ?? false }
 
     /// The same, but for what is given.

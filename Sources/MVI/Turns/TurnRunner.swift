@@ -8,7 +8,7 @@ import Tracing
 /// read from any thread.
 @usableFromInline
 package final class TurnRunner<F: Feature>: StoreRunner {
-    /// What a host keeps of a turn that ran. It throws where that cannot be kept, as no other turn's fault.
+    /// The function by which a host keeps a turn. It throws if the turn cannot be kept.
     @usableFromInline
     package typealias Output =
         @Sendable (_ turn: borrowing Turn<F>, _ view: F.ViewState, _ isViewChanged: Bool) throws(StoreError) ->
@@ -21,7 +21,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline let observers: ObserverQueue<F>?
     @usableFromInline let environment: StoreEnvironment
     @usableFromInline let output: Output
-    /// Whether turns keep what happens in them.
+    /// True if turns record their events.
     @usableFromInline let isObserved: Bool
     @usableFromInline let slowTurnNanoseconds: UInt64
     @usableFromInline let meter: (any StoreMeter)?
@@ -36,7 +36,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         @usableFromInline var working: Values?
         /// The working copy before the chain of intents that runs; nil if none does.
         @usableFromInline var beforeChain: SavedCopy?
-        /// Whether a turn ever launched work of a part that may leave.
+        /// True if a turn ever launched work of a removable part.
         @usableFromInline var hasPartWork = false
         /// Work that waits for a state, in the order in which it came; nil if none does.
         @usableFromInline var waiters: [StateWaiter<F.State>]?
@@ -81,10 +81,10 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// The committed state.
     @inlinable package var state: F.State { copies.withLock { $0.head.state } }
 
-    /// What clients see of the committed state.
+    /// The view of the committed state.
     @inlinable package var view: F.ViewState { copies.withLock { $0.head.view } }
 
-    /// What clients see with the batch's turns so far.
+    /// The view with the batch's turns so far.
     package var workingView: F.ViewState { copies.withLock { ($0.working ?? $0.head).view } }
 
     /// The turn of an intent, on any store of the feature.

@@ -80,7 +80,7 @@ extension TurnRunner {
         for waiter in waiters ?? [] { waiter.offer(state) }
     }
 
-    /// How much work waits for a state.
+    /// The number of pieces of work that wait for a state.
     @usableFromInline package var waiterCount: Int { copies.withLock { $0.waiters?.count ?? 0 } }
 }
 

@@ -39,7 +39,7 @@ extension WorkContext {
     }
 }
 
-/// How long `Work.retry` waits before each further attempt.
+/// The pauses of `Work.retry` before each further attempt.
 public struct Backoff: Sendable, Equatable {
     private let first: Duration
     private let longest: Duration
@@ -70,6 +70,6 @@ public struct Backoff: Sendable, Equatable {
 extension StoreEnvironment {
     private static let backoff = Backoff.exponential(from: .milliseconds(250), to: .seconds(8))
 
-    /// How long the store or its session waits before it tries again what has failed so often in a row.
+    /// Returns the pause after this many failures in a row.
     package func pause(afterFailures count: Int) -> Duration { self.jitter(Self.backoff.delay(afterAttempts: count)) }
 }

@@ -52,11 +52,11 @@ extension WorkContext {
     }
 }
 
-/// What `Work.timeout` throws when the time is up.
+/// The error that `Work.timeout` throws.
 public struct WorkTimeout: Error, Sendable, Equatable, CustomStringConvertible {
-    /// How long the operation was given.
+    /// The operation's time limit.
     public let limit: Duration
 
-    /// What happened.
+    /// The error as a sentence.
     public var description: String { "The operation took longer than \(limit)." }
 }

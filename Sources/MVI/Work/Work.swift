@@ -20,7 +20,7 @@ package struct WorkToken: Hashable, Sendable {
     package init(number: UInt64) { self.number = number }
 }
 
-/// What launched work holds: each step that it takes is a turn of its own, and returns when that is committed.
+/// The context of launched work. Each of its steps is a turn and returns after its commit.
 ///
 /// It may be used from any task. Once the work is cancelled or its store disposed, steps are dropped without an error
 /// and return at once; `Task.isCancelled` tells.
@@ -31,7 +31,7 @@ public struct Work<F: Feature>: Sendable {
     /// The intent that launched this work.
     public var intentID: IntentID { context.origin.intentID }
 
-    /// Who sent that intent, as they were signed in when it was accepted; nil for somebody who is not.
+    /// The caller who sent the intent, as of its acceptance; nil if anonymous.
     public var principal: Principal? { context.origin.principal }
 
     /// The session that the store belongs to.

@@ -19,7 +19,7 @@ public struct WorkID: Hashable, Sendable, ExpressibleByStringInterpolation, Cust
     public var description: String { part?.description.map { "\(name) of \($0)" } ?? name }
 }
 
-/// What happens when work is launched while work of the same id runs.
+/// The treatment of work that is launched while work of the same id runs.
 public enum WorkPolicy: Sendable, Equatable {
     /// The running one is cancelled and what it still dispatches is dropped.
     case cancelPrevious
@@ -52,7 +52,7 @@ package struct WorkRequest: Sendable {
     }
 }
 
-/// What a turn asks its store to do after its commit, in order.
+/// A request of a turn to its store, fulfilled after the commit, in order.
 @usableFromInline
 package enum Effect: Sendable {
     case launch(WorkRequest)
@@ -62,7 +62,7 @@ package enum Effect: Sendable {
     /// All work of parts that are gone.
     case cancelParts(Set<PartName>)
 
-    /// Whether it cancels that work, should it run.
+    /// Returns true if it cancels that work, should it run.
     package func cancels(_ work: WorkRequest) -> Bool {
         switch self {
         case .cancelParts(let parts): return work.part.map(parts.contains) ?? false
@@ -74,7 +74,7 @@ package enum Effect: Sendable {
         }
     }
 
-    /// Whether it may begin or end work of that id.
+    /// Returns true if it may begin or end work of that id.
     package func concerns(_ id: WorkID) -> Bool {
         if case .cancelParts(let parts) = self { return id.part.map(parts.contains) ?? false }
         return self.id == id
@@ -88,7 +88,7 @@ package enum Effect: Sendable {
         }
     }
 
-    /// Whether work begins by it in any case; false where it depends on watchers, too.
+    /// True if work begins by it in any case; false where it depends on watchers, too.
     package var launches: Bool {
         switch self {
         case .launch, .throttle: true
@@ -96,7 +96,7 @@ package enum Effect: Sendable {
         }
     }
 
-    /// Whether work begins by it if the store is watched.
+    /// True if work begins by it if the store is watched.
     package var watches: Bool { if case .whileWatched = self { true } else { false } }
 
     /// The id of the work that it is about.
@@ -109,21 +109,21 @@ package enum Effect: Sendable {
     }
 }
 
-/// Why a turn failed that asked for more work than its store may have.
+/// The error of a turn that asked for more work than its store may have.
 public struct WorkLimitExceeded: Error, Sendable, Equatable, CustomStringConvertible {
-    /// How many pieces it may have: `StoreEnvironment.workLimit`.
+    /// The maximum number of pieces: `StoreEnvironment.workLimit`.
     public let limit: Int
 
     package init(limit: Int) { self.limit = limit }
 
-    /// What happened and what to do.
+    /// The fault and its remedy.
     public var description: String {
         "The turn would leave its store with more than \(limit) pieces of work that run, wait or are registered for "
             + "watchers. Give work an id and a policy, so that it takes the place of what runs already."
     }
 }
 
-/// How long `Turn.observe` observes a sequence.
+/// The lifetime of an observation by `Turn.observe`.
 public enum WorkLifetime: Sendable, Equatable {
     /// While a stream shows the store, and for the grace period after the last one left.
     case whileWatched(grace: Duration = .seconds(5))
@@ -131,17 +131,17 @@ public enum WorkLifetime: Sendable, Equatable {
     case store
 }
 
-/// Where launched work comes from. What the work leads to, further work included, has the same origin.
+/// The origin of launched work. Further work that it launches has the same origin.
 @usableFromInline
 package final class WorkOrigin: Sendable {
     @usableFromInline package let intentID: IntentID
     /// The intent as it was executed; nil if none led to the work.
     package let intent: (any Sendable)?
-    /// Who sent the intent; nil for somebody who is not signed in.
+    /// The caller who sent the intent; nil if anonymous.
     package let principal: Principal?
     /// The span of the turn that launched it; nil where nothing is traced.
     package let trace: ServiceContext?
-    /// Whether an intent is settled only after this work. Once false, it is false for all that follows.
+    /// True if an intent is settled only after this work. Once false, it is false for all that follows.
     package let isCounted: Bool
 
     init(

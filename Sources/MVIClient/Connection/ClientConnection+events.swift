@@ -1,7 +1,7 @@
 import EventStream
 import WireJSON
 
-/// What the stream's events say.
+/// The handling of the stream's events.
 extension ClientConnection {
     private struct Hello: Decodable {
         var session: String

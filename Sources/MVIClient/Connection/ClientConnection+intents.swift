@@ -75,17 +75,17 @@ extension ClientConnection {
 
     // MARK: When the session is replaced
 
-    /// What waits is meant for a session that is to be replaced.
+    /// Marks waiting intents as meant for a session that is to be replaced.
     mutating func markFormerIntents() {
         for index in intents.queue.indices { intents.queue[index].isOfFormerSession = true }
     }
 
-    /// What was marked goes on.
+    /// Unmarks the marked intents.
     mutating func keepFormerIntents() {
         for index in intents.queue.indices { intents.queue[index].isOfFormerSession = false }
     }
 
-    /// What was marked fails.
+    /// Fails the marked intents.
     mutating func failFormerIntents(_ error: RemoteError) { failIntents(error) { $0.isOfFormerSession } }
 
     /// Gives up the request that is on its way; the intent stays in the queue.

@@ -2,7 +2,7 @@ import WireJSON
 
 /// Making, keeping and giving up the session.
 extension ClientConnection {
-    /// What an answer says of the session.
+    /// The description of a session in an answer.
     struct Described: Decodable {
         struct Identity: Decodable {
             var issuer: String

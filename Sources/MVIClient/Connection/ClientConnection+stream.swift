@@ -3,7 +3,7 @@ import WireJSON
 
 /// Opening, losing and reopening the stream.
 extension ClientConnection {
-    /// What the stream is to show.
+    /// The features that the stream shows.
     var streamFeatures: [String] { watched.filter { stream.refused[$0] == nil }.sorted() }
 
     var streamDeadline: Duration? {

@@ -10,7 +10,7 @@ struct ClientConnection: Sendable {
 
     /// The time of the present input, since any fixed point.
     var now = Duration.zero
-    /// What the present input led to so far.
+    /// The commands that the current input has led to.
     var commands: [Command] = []
 
     var watched: Set<String> = []
@@ -31,7 +31,7 @@ struct ClientConnection: Sendable {
         enum Purpose: Sendable, Equatable {
             case makeSession, putIdentity, endSession
             case intent
-            /// Whether a feature is there, asked where a stream of several was refused.
+            /// True if a feature is there, asked where a stream of several was refused.
             case look(feature: String)
         }
         let purpose: Purpose
@@ -65,7 +65,7 @@ struct ClientConnection: Sendable {
         return commands
     }
 
-    /// When `tick` is wanted next; nil for not before another input.
+    /// The time of the next `tick`; nil if none is needed before another input.
     var deadline: Duration? {
         guard !isClosed else { return nil }
         var times = exchanges.values.map(\.deadline)

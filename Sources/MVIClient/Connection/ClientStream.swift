@@ -1,6 +1,6 @@
 import EventStream
 
-/// What the client knows of its stream, and of what it showed.
+/// The state of the client's stream.
 struct ClientStream: Sendable {
     enum Phase: Sendable {
         /// There is none, and nothing to wait for but what the session or the app does.
@@ -18,11 +18,11 @@ struct ClientStream: Sendable {
         let id: ExchangeID
         let features: [String]
         let generation: Int
-        /// Whether patches were asked for.
+        /// True if patches were asked for.
         let asksForPatches: Bool
         var lastByte: Duration
         var heartbeat = Duration.seconds(20)
-        /// Whether `hello` was seen.
+        /// True if `hello` was seen.
         var isLive = false
         /// Of an answer that is no stream.
         var refusal: HTTPAnswer?
@@ -31,7 +31,7 @@ struct ClientStream: Sendable {
         /// The features whose whole state was shown on this connection.
         var shown: Set<String> = []
 
-        /// When the connection counts as dead.
+        /// The time at which a silent connection counts as lost.
         var silenceEnd: Duration { lastByte + heartbeat * 2.5 }
     }
 
@@ -42,7 +42,7 @@ struct ClientStream: Sendable {
         var state: [UInt8]
     }
 
-    /// Why a watched feature is left out of the stream.
+    /// The reason for which a watched feature is not on the stream.
     enum Refusal: Sendable { case denied, missing }
 
     var phase = Phase.closed
@@ -50,12 +50,12 @@ struct ClientStream: Sendable {
     var attempts = 0
     /// The last `retry`.
     var retryBase = Duration.seconds(3)
-    /// What `Last-Event-ID` says.
+    /// The value of `Last-Event-ID`.
     var cursor = ""
     var shown: [String: Shown] = [:]
     var seen = SeenLabels()
     var refused: [String: Refusal] = [:]
-    /// What is known so far of the features of a stream that was refused.
+    /// The results so far for the features of a refused stream.
     var looked: [String: Refusal] = [:]
     /// Until then stores that are watched or not any more are gathered.
     var gatherEnd: Duration?

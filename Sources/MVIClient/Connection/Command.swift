@@ -1,4 +1,4 @@
-/// What a ``ClientConnection`` wants done, in this order.
+/// An operation that a ``ClientConnection`` requests. Commands are carried out in order.
 enum Command: Sendable, Equatable {
     case start(ExchangeID, HTTPRequest)
     /// Nothing more is wanted of this request.
@@ -13,7 +13,7 @@ enum Command: Sendable, Equatable {
     case report(String)
 }
 
-/// What a watched store gets to see.
+/// The progress of an intent, for its store.
 enum IntentDelivery: Sendable, Equatable {
     case state(version: UInt64, [UInt8])
     case label(StreamLabel)

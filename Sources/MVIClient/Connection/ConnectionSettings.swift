@@ -1,17 +1,17 @@
-/// What a ``ClientConnection`` is made with.
+/// The settings of a ``ClientConnection``.
 struct ConnectionSettings: Sendable {
-    /// How a session's credential travels.
+    /// The transport of a session's credential.
     enum CredentialForm: Sendable { case bearer, cookie }
 
     var credential = CredentialForm.bearer
     var delta: DeltaFormat?
-    /// Whether there is an identity callback.
+    /// True if there is an identity callback.
     var hasIdentity = false
-    /// How long an intent is tried.
+    /// The time for which an intent is retried.
     var patience = Duration.seconds(300)
-    /// How many intents may wait.
+    /// The maximum number of waiting intents.
     var queueLimit = 1_000
-    /// How long a request may take that is no stream.
+    /// The time limit of a request that is not a stream.
     var answerTime = Duration.seconds(30)
     /// Stores that are watched within this time open one stream.
     var gatherTime = Duration.milliseconds(5)

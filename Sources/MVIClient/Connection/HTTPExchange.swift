@@ -35,7 +35,7 @@ struct HTTPAnswer: Sendable, Equatable {
         return String(field.prefix { $0 != ";" }).lowercased().filter { $0 != " " }
     }
 
-    /// Whether the body is a problem document (RFC 9457).
+    /// True if the body is a problem document (RFC 9457).
     var hasProblem: Bool { mediaType == "application/problem+json" }
 }
 

@@ -1,4 +1,4 @@
-/// What a ``ClientConnection`` is told.
+/// An input of a ``ClientConnection``.
 enum Input: Sendable {
     case watch(String)
     case unwatch(String)
@@ -31,9 +31,9 @@ enum Input: Sendable {
 /// The credential storage cannot be read now.
 struct CredentialFailure: Error {}
 
-/// Why a request has no whole answer.
+/// The reason for which a request has no complete answer.
 struct TransportFailure: Error, Sendable, Equatable {
-    /// Whether the server may have got the request.
+    /// True if the server may have got the request.
     var mayHaveReached = true
     var message = ""
 }

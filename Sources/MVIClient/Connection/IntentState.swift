@@ -3,11 +3,11 @@ import DequeModule
 /// The intents that have no answer, in the order in which they were sent.
 struct IntentState: Sendable {
     var queue: Deque<PendingIntent> = []
-    /// Whether the first is on its way.
+    /// True if the first is on its way.
     var inFlight: ExchangeID?
-    /// When the first is tried again.
+    /// The time of the first intent's next try.
     var nextTry: Duration?
-    /// Whether the server asked for that time.
+    /// True if the server asked for that time.
     var isAskedTo = false
     /// Intents that ran and are not shown yet.
     var shownWaits: [ShownWait] = []

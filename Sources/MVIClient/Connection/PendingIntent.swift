@@ -9,14 +9,14 @@ struct PendingIntent: Sendable {
     let key: String
     let completion: SendCompletion
 
-    /// When it is given up; set as it is enqueued.
+    /// The time at which it is given up; set when it is enqueued.
     var deadline: Duration = .zero
     var attempts = 0
     /// Sessions that were made for it because the one before was not known.
     var renewals = 0
-    /// Whether it was sent for a session that is to be replaced: it runs in the next one only for the same user.
+    /// True if it was sent for a session that is to be replaced: it runs in the next one only for the same user.
     var isOfFormerSession = false
-    /// Whether a try ended without an answer that says that it did not run.
+    /// True if a try ended without an answer that says that it did not run.
     var mayHaveRun = false
 
     init(id: UInt64, feature: String, body: [UInt8], key: String, completion: SendCompletion = .committed) {

@@ -1,4 +1,4 @@
-/// What the client knows of its session.
+/// The state of the client's session.
 struct SessionState: Sendable {
     enum Phase: Sendable {
         /// The storage has not been asked.
@@ -19,7 +19,7 @@ struct SessionState: Sendable {
         case failed(ServerProblem)
     }
 
-    /// Who is signed in to a session.
+    /// The user of a session.
     enum User: Sendable, Equatable {
         /// The server has not said it.
         case unknown
@@ -34,16 +34,16 @@ struct SessionState: Sendable {
             case waiting(until: Duration)
         }
         var step = Step.wanted
-        /// Whether the server does nothing for this client before it.
+        /// True if the server does nothing for this client before it.
         var isNeeded: Bool
-        /// Whether the stores stay when an anonymous session is signed in.
+        /// True if the stores stay when an anonymous session is signed in.
         var keepsStores = true
         var identity: String?
         var attempts = 0
     }
 
     var phase = Phase.unread
-    /// Whether the storage was read.
+    /// True if the storage was read.
     var isRead = false
     /// The token, or the cookie's name and value.
     var token: String?
@@ -54,24 +54,24 @@ struct SessionState: Sendable {
     /// Sessions made since the server last took one.
     var madeInARow = 0
     var renewal: Renewal?
-    /// Whether a user is signed in: another session is then made with an identity, never an anonymous one.
+    /// True if a user is signed in: another session is then made with an identity, never an anonymous one.
     var isSignedIn = false
-    /// Whether the session that is being made has an identity.
+    /// True if the session that is being made has an identity.
     var isMadeWithIdentity = false
-    /// Whether the identity callback has not answered yet.
+    /// True if the identity callback has not answered yet.
     var isAskingIdentity = false
 
     /// As the server said last; nil where it has not.
     var id: String?
     var user = User.unknown
-    /// Whether the server has taken the credential.
+    /// True if the server has taken the credential.
     var wasTaken = false
     /// The user of the session that the server did not know any more, until there is another session.
     var lostUser: User?
     /// Of the last `hello`.
     var epoch: String?
 
-    /// Whether requests can be sent with its credential.
+    /// True if requests can be sent with its credential.
     var isUsable: Bool {
         guard case .ready = phase else { return false }
         guard let renewal else { return true }
@@ -79,7 +79,7 @@ struct SessionState: Sendable {
         return !renewal.isNeeded && renewal.step != .putting && renewal.keepsStores
     }
 
-    /// Whether it takes another step without the app's help.
+    /// True if it takes another step without the app's help.
     var isOver: Bool {
         switch phase {
         case .ended, .signedOut, .failed: true

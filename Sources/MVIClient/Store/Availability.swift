@@ -1,4 +1,4 @@
-/// Whether a store can be seen.
+/// The availability of a store.
 public enum Availability: Sendable, Equatable {
     /// Nothing has come yet.
     case unknown

@@ -5,11 +5,11 @@ import WireJSON
 ///
 /// Deliveries come one at a time; listeners come and go on any thread.
 final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>: Sendable {
-    /// What a view is shown.
+    /// The content of a view.
     struct Picture: Sendable {
         var state: State?
         var availability = Availability.unknown
-        /// Why the last intent of `post` failed.
+        /// The error of the last intent of `post`.
         var failure: RemoteError?
     }
 
@@ -21,7 +21,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         var waitingLabels: [Label] = []
     }
 
-    /// How many labels wait for a listener, and at one that is slow; the oldest go first.
+    /// The maximum number of labels that wait for a listener; the oldest are dropped.
     static var labelLimit: Int { 1_000 }
 
     private let feature: String
@@ -134,7 +134,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         }
     }
 
-    /// What came of an intent that was posted without waiting.
+    /// Records the result of an intent that was posted without waiting.
     func note(_ failure: RemoteError?) {
         let isNews = contents.withLock { $0.picture.failure != failure }
         if isNews { change { $0.picture.failure = failure } }

@@ -17,7 +17,7 @@ package final class PlainClient: Sendable {
         package fileprivate(set) var body: [UInt8] = []
     }
 
-    /// What comes of a stream, from any thread, one call at a time.
+    /// A piece of a stream, from any thread, one call at a time.
     package enum Piece: Sendable { case bytes([UInt8]), end }
 
     private let transport: URLSessionTransport

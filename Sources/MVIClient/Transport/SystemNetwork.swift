@@ -2,9 +2,9 @@
     import Network
 #endif
 
-/// What the system says about the network.
+/// The system's view of the network.
 enum SystemNetwork {
-    /// Whether there is a network, as that changes; nil where the system does not say, such as on Linux.
+    /// Returns true if there is a network, as that changes; nil where the system does not say, such as on Linux.
     static func changes() -> AsyncStream<Bool>? {
         #if canImport(Network)
             let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))

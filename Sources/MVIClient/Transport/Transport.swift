@@ -9,7 +9,7 @@ protocol Transport: Sendable {
     func close()
 }
 
-/// What came of a request.
+/// An event of a request.
 enum TransportEvent: Sendable {
     /// Status and fields, without a body.
     case head(HTTPAnswer)

@@ -7,7 +7,7 @@ import Sessions
 
 /// `/admin`: sessions by their ids, and `/metrics`, for those whom `AdminGuard` lets in. On the admin port only.
 struct AdminEndpoints: Sendable {
-    /// How many sessions a page of the list has: without a word, and at most.
+    /// The number of sessions on a page of the list: the default and the maximum.
     private static let pageLength = (usual: 100, longest: 1_000)
 
     let sessions: SessionTable
@@ -46,7 +46,7 @@ struct AdminEndpoints: Sendable {
         }
     }
 
-    /// What a journal cannot give becomes a problem.
+    /// Maps the journal's errors to problems.
     private func asking<Value>(_ body: () async throws(StoreError) -> Value) async throws(Problem) -> Value {
         do throws(StoreError) { return try await body() } catch { throw Problem(error) }
     }

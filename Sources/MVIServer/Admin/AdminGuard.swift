@@ -23,7 +23,8 @@ struct AdminGuard: Sendable {
         }
     }
 
-    /// How many wrong tokens of an address get 401 and a line in the log: 20 at once, then one a second. The others get 429.
+    /// The rate of an address's wrong tokens that get 401 and a line in the log: 20 at once, then one a second. The
+    /// others get 429.
     private static let wrongTokens = Rate(perSecond: 1, burstSeconds: 20)
     private static let bucketCount = 256
     private static let scheme = Array("bearer".utf8)
@@ -118,7 +119,7 @@ struct AdminGuard: Sendable {
         }
     }
 
-    /// Whether a `Host` is `localhost` or a loopback address, with or without a port.
+    /// Returns true if a `Host` is `localhost` or a loopback address, with or without a port.
     static func namesLoopback(_ host: String) -> Bool {
         if host.first == "[" {
             let address = host.dropFirst().prefix { $0 != "]" }

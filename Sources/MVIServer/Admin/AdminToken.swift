@@ -1,6 +1,6 @@
 import LibCrypto
 
-/// What an administrator proves itself with. Only its hash is kept, and nothing prints it.
+/// The administrators' token. Only its hash is kept, and nothing prints it.
 public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
     /// Fewer characters can be guessed.
     static let shortest = 16
@@ -19,7 +19,7 @@ public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
     /// `…`: nothing of it.
     public var description: String { "…" }
 
-    /// Whether a request has this token. Takes the same time for any that it has not: hashes are compared, and whole.
+    /// Returns true if a request has this token. Takes the same time for any that it has not: hashes are compared, and whole.
     func matches(_ given: some Collection<UInt8>) -> Bool {
         let other = SHA256.digest(Array(given))
         return zip(hash, other).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0

@@ -6,7 +6,7 @@ import WireJSON
 
 /// Sessions as administrators are shown them. Values of states are in `state` only: they are private to users.
 enum SessionAnswer {
-    /// How many reminders are shown.
+    /// The maximum number of shown reminders.
     private static let reminderLimit = 100
 
     static func overview(_ session: SessionOverview, memory: (streams: Int, stores: Int)?) -> [UInt8] {
@@ -151,7 +151,7 @@ extension JSONObject {
         add(name, Timestamp(sinceEpoch: time).wholeSeconds)
     }
 
-    /// Whose the session is, if it is somebody's.
+    /// Adds the session's subject, if it has one.
     fileprivate mutating func add(_ subject: Subject?, isShared: Bool) {
         guard let subject else { return }
         var identity = JSONObject()

@@ -5,9 +5,9 @@ import Networks
 import Sessions
 import Synchronization
 
-/// What each address may have and do. Bounded in memory, whatever addresses there are.
+/// The quotas of each address. Memory is bounded whatever the number of addresses.
 final class AddressQuotas: Sendable {
-    /// How often an address may make a session; nil for as often as it likes.
+    /// The rate of new sessions of an address; nil for no limit.
     let sessionRate: Rate?
     let addresses: ClientAddress
 
@@ -39,7 +39,7 @@ final class AddressQuotas: Sendable {
         return sessions.withLock { $0[place].take(sessionRate, now: now) }
     }
 
-    /// Whether the journal may be asked for a token that the request's address sends: nil if it may, else in how much time.
+    /// Returns true if the journal may be asked for a token that the request's address sends: nil if it may, else in how much time.
     /// Only tokens of no session count: see `noteUnknownToken`.
     func mayAskForToken(_ head: RequestHead, now: Duration) -> Duration? {
         guard let sessionRate else { return nil }

@@ -4,24 +4,24 @@ import MicroHTTP
 import Networks
 import Sessions
 
-/// Whose request it is.
+/// The caller of a request.
 struct Caller: Sendable {
     let session: Session
     /// As the client sent it.
     let token: SessionToken
-    /// Whether the browser sent the credential by itself.
+    /// True if the browser sent the credential by itself.
     let isByCookie: Bool
     /// Set-Cookie anew, when half of its life has passed.
     let refresh: ResponseField?
     /// The credential; nil if nobody has signed in.
     var credential: Credential?
-    /// Who is signed in, as it was when the request came.
+    /// The principal, as of the request's arrival.
     var principal: Principal?
-    /// How the session judges the request whenever it acts.
+    /// The client by which the session judges the request whenever it acts.
     var client: SessionClient { SessionClient(credential) }
     /// The same for a request that waits, which takes a place of its network.
     func client(at address: PeerAddress) -> SessionClient { SessionClient(credential, address: address) }
-    /// Why the session can only be ended.
+    /// The damage because of which the session can only be ended.
     var damage: StoreError?
 }
 
@@ -105,7 +105,7 @@ struct CallerResolver: Sendable {
         }
     }
 
-    /// Whose request it is, by what was found.
+    /// Returns the caller for the result of a lookup.
     func caller(_ found: SessionLookup, _ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {
         switch found {
         case .live(let session, let credential):
@@ -125,7 +125,7 @@ struct CallerResolver: Sendable {
         }
     }
 
-    /// What a credential gets whose session has ended, or that was replaced or signed out.
+    /// Returns the problem for a credential that was replaced or revoked, or whose session has ended.
     func ended(_ isByCookie: Bool) -> Problem {
         gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
     }

@@ -6,8 +6,8 @@ struct ClientAddress: Sendable {
     /// Proxies whose word is taken.
     let trusted: [AddressRange]
 
-    /// What a request says of where it came from counts only as far as each proxy that passed it on is trusted: from the
-    /// peer back to the first one that is not.
+    /// Returns the client's address: forwarding headers count from the peer back to the first proxy that is not
+    /// trusted.
     func of(_ head: RequestHead) -> PeerAddress {
         guard isTrusted(head.peer), let chain = chain(head.fields) else { return head.peer }
         var client = head.peer
@@ -22,12 +22,12 @@ struct ClientAddress: Sendable {
 
     func isTrusted(_ address: PeerAddress) -> Bool { trusted.contains { $0.contains(address) } }
 
-    /// Whether a request was passed on by a proxy that is not trusted: the operator may have forgotten the setting.
+    /// Returns true if a request was passed on by a proxy that is not trusted: the operator may have forgotten the setting.
     func isPassedOn(_ head: RequestHead) -> Bool {
         !isTrusted(head.peer) && (head.fields.contains("x-forwarded-for") || head.fields.contains("forwarded"))
     }
 
-    /// What became of the client's address that proxies noted in `X-Forwarded-For` or `Forwarded`.
+    /// The use of the client's address in `X-Forwarded-For` or `Forwarded`.
     enum Noted: String, Sendable {
         /// No trusted proxy sent the request, and it has neither field.
         case none
@@ -41,7 +41,7 @@ struct ClientAddress: Sendable {
         case used
     }
 
-    /// What became of the address that proxies noted of a request's client.
+    /// Returns the use of the client's address that proxies noted.
     func noted(_ head: RequestHead) -> Noted {
         let isNoted = head.fields.contains("x-forwarded-for") || head.fields.contains("forwarded")
         guard isTrusted(head.peer) else { return isNoted ? .untrusted : .none }

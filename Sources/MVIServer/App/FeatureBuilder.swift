@@ -1,6 +1,6 @@
 import MVI
 
-/// What a server serves: features, and endpoints beside them.
+/// The content of a server: features and endpoints.
 public struct ServerContent: Sendable {
     /// In order.
     public let features: [ServedFeature]
@@ -12,7 +12,7 @@ public struct ServerContent: Sendable {
         (self.features, self.endpoints) = (features, endpoints)
     }
 
-    /// Whether it has neither features nor endpoints.
+    /// True if it has neither features nor endpoints.
     var isEmpty: Bool { features.isEmpty && endpoints.isEmpty }
 
     fileprivate init(_ parts: [ServerContent]) {

@@ -144,7 +144,7 @@ public struct FeatureServer: Sendable {
         .init(service: service, serviceName: name)
     }
 
-    /// What the server's features look like on the wire. Throws as `FeatureTypes.init` does.
+    /// Returns the wire types of the server's features. Throws as `FeatureTypes.init` does.
     public func types() throws -> FeatureTypes { try FeatureTypes(content) }
 
     private func openJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> any Journal {

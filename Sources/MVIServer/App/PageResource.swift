@@ -49,12 +49,12 @@ public struct PageResource: Sendable {
     }
 }
 
-/// Why a page cannot be served.
+/// The reason for which a page cannot be served.
 public struct PageResourceError: Error, CustomStringConvertible, Sendable {
     /// The path that is in the way.
     public let path: String
 
-    /// What is wrong with it.
+    /// The fault and its remedy.
     public var description: String {
         "the page's file '\(path)' cannot be served: its path must begin with '/' and be none of the server's own, "
             + "nor twice in the list"

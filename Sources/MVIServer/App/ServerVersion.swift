@@ -2,6 +2,6 @@
 package enum ServerVersion {
     /// As in `mvi-server --version`.
     package static let number = "0.1.0"
-    /// What documents that are made from features name as their maker.
+    /// The maker that generated documents name.
     static let maker = "mvi-server \(number)"
 }

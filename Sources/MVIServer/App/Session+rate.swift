@@ -2,7 +2,7 @@ import MVI
 import Sessions
 
 extension Caller {
-    /// Whether a request for a feature's instance asks the maker of its key: the session has no store of it.
+    /// Returns true if a request for a feature's instance asks the maker of its key: the session has no store of it.
     func makes(_ feature: FeatureID) -> Bool { feature.key != nil && !session.hasStore(feature) }
 
     /// Counts a request that commits something, an intent or the disposal of a store, whatever becomes of it; refuses one that

@@ -4,7 +4,7 @@ import MicroHTTP
 ///
 /// What proxies say of where the request came from is not among them: the stamp has the client's address.
 enum ForwardedFields {
-    /// Who asks, and what the browser says of the page.
+    /// The headers of the caller and of the page.
     static let ofCaller = ["host", "authorization", "cookie", "mvi-session", "origin", "sec-fetch-site"]
     /// All of them, in the order in which a stamp covers them.
     static let all =

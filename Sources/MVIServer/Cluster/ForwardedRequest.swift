@@ -7,10 +7,10 @@ struct ForwardedRequest: Sendable {
     /// The method with which it is sent on.
     let method: Route.Method
     let feature: FeatureID
-    /// What follows the feature in the path.
+    /// The resource that follows the feature in the path.
     let resource: Resource
     var body: [UInt8] = []
-    /// Whether it does no harm if it is served twice, or cannot be.
+    /// True if it does no harm if it is served twice, or cannot be.
     let isRepeatable: Bool
     /// For how long its client wants the answer to wait.
     var wait: Duration = .zero

@@ -2,7 +2,7 @@ import Locking
 import SessionJournal
 import Sessions
 
-/// What the forwarder needs of a session.
+/// The session of a forwarded request.
 struct ForwardedSession: Sendable {
     /// The node that runs its turns; nil if no other one does, or it is not known.
     let owner: @Sendable () -> NodeRecord?

@@ -9,9 +9,9 @@ import Sessions
 ///
 /// An owner that is going or gone is waited for a while: the session comes to this node, or to another one.
 final class Forwarder: Sendable {
-    /// How long a request is tried again after an owner could not be reached, or was the owner no longer.
+    /// The time for which a request is retried after an owner was unreachable or is no longer the owner.
     static let patience: Duration = .seconds(5)
-    /// How long an owner may take for an answer, beside what the client wants it to wait.
+    /// The time limit of an owner's answer, beside the client's wait.
     static let answerTime: Duration = .seconds(8)
     /// Between two tries: at first, and at most. Half of it is left to chance, so that nodes do not meet again.
     private static let pauses: (first: Duration, longest: Duration) = (.milliseconds(50), .seconds(1))
@@ -40,7 +40,7 @@ final class Forwarder: Sendable {
     /// Tries to answer a request here. Calls its parameter once: with false, and answers nothing, if another node has to.
     typealias Attempt = @Sendable (_ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) -> Void
 
-    /// What it needs of a session.
+    /// Returns the session for the forwarder.
     func session(_ session: Session) -> ForwardedSession { ForwardedSession(session, owner: owner) }
 
     /// Has a request answered that another node has to serve: by that node, or here, if the session comes here meanwhile.
@@ -92,7 +92,7 @@ final class Forwarder: Sendable {
         }
     }
 
-    /// Why stores cannot be had.
+    /// The reason for which stores are unavailable.
     enum Refusal: Sendable {
         case problem(Problem)
         /// The owner's answer.
@@ -110,10 +110,10 @@ final class Forwarder: Sendable {
 
     // MARK: Trying
 
-    /// What came of asking an owner.
+    /// The result of asking an owner.
     private enum Step {
         case answered
-        /// What was missing is there now.
+        /// The missing store exists now.
         case made
         /// It did nothing: it is not the owner any more, or cannot be reached.
         case moved

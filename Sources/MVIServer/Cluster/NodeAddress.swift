@@ -8,7 +8,7 @@
 
 /// A host and a port, as nodes give them to each other: `10.0.0.3:8080`, `[fd00::3]:8080`, `node-3.example:8080`.
 enum NodeAddress {
-    /// Whether a text is one.
+    /// Returns true if a text is one.
     static func isWellFormed(_ text: String) -> Bool {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0,
             text.utf8.count <= 300
@@ -21,7 +21,7 @@ enum NodeAddress {
         return !inner.isEmpty && inner.allSatisfy { letters.contains($0) }
     }
 
-    /// Where a server is reached that listens on an address; one of every interface goes by the machine's name.
+    /// Returns the address at which a server is reached; if it listens on every interface, the machine's name.
     static func of(host: String, port: UInt16, machine: () -> String = machineName) -> String {
         let isAny = host.allSatisfy { "0:.".contains($0) }
         let host = isAny ? machine() : host

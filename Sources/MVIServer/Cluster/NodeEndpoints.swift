@@ -14,7 +14,7 @@ final class NodeEndpoints: Sendable {
     /// Has requests done by `requests` from now on. Until then they are answered with 503.
     func connect(_ requests: any NodeRequests) { self.requests.withLock { $0 = requests } }
 
-    /// How the bodies of requests are judged; nil for another path.
+    /// Returns the check of a request's head and body; nil for another path.
     func answer(to head: RequestHead, from node: NodeID) -> HeadVerdict? {
         let read: (@Sendable ([UInt8]) -> Order?)
         switch (head.method, String(decoding: head.path, as: UTF8.self)) {

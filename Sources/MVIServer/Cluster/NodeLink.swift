@@ -3,7 +3,7 @@ import MicroHTTP
 import SessionJournal
 import Sessions
 
-/// What makes this server one of several nodes: it asks the others, and knows their requests.
+/// The connection of this server to other nodes: it asks them and recognizes their requests.
 package final class NodeLink: Sendable {
     /// This node.
     package let node: NodeID

@@ -11,7 +11,7 @@ struct WatchersMessage: Codable {
 
     var sessions: [Session]
 
-    /// What the body says; nil if it cannot be read.
+    /// Reads a body; nil if it is malformed.
     static func read(_ body: [UInt8]) -> [WatchedSession]? {
         guard let message = try? WireJSON.decode(WatchersMessage.self, from: body) else { return nil }
         let sessions = message.sessions.compactMap { session -> WatchedSession? in
@@ -57,7 +57,7 @@ struct GiveAwayMessage: Codable {
     /// The hash of the token that the session began with, in hexadecimal digits.
     var session: String
 
-    /// What the body says; nil if it cannot be read.
+    /// Reads a body; nil if it is malformed.
     static func read(_ body: [UInt8]) -> TokenHash? {
         let message = try? WireJSON.decode(GiveAwayMessage.self, from: body)
         return message.flatMap { NodeStamp.bytes(hex: $0.session) }.map { TokenHash($0) }

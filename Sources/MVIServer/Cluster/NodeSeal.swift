@@ -7,10 +7,10 @@ import SessionJournal
 /// The key follows from the journal's secret (HKDF, RFC 5869), which only its nodes have: nothing has to be
 /// set. The proof is an HMAC (RFC 2104) over the stamp, method, target and fields; the stamp has a hash of the body.
 struct NodeSeal: Sendable {
-    /// How old a stamp may be, and how far ahead of this node's clock.
+    /// The maximum age of a stamp, and its maximum lead over this node's clock.
     static let life: Duration = .seconds(60)
 
-    /// What `open` finds.
+    /// The result of `open`.
     enum Finding: Equatable {
         case good(NodeStamp)
         /// Proven, but too old, or from a clock that is ahead: how much older.
@@ -46,7 +46,7 @@ struct NodeSeal: Sendable {
         return "\(stamp.text) \(NodeStamp.hex(key.code(for: message)))"
     }
 
-    /// What a request's stamp is worth. Takes as long for one wrong proof as for another.
+    /// Verifies a request's stamp. Takes the same time for every wrong proof.
     ///
     /// - Parameters:
     ///   - node: this one.

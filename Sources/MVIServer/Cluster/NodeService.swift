@@ -7,7 +7,7 @@ import Sessions
 struct NodeService: Service {
     private static let interval: Duration = .seconds(1)
     private static let pause: Duration = .milliseconds(10)
-    /// How often what was heard of is compared with what there is, and others are told again what they know.
+    /// The number of beats between comparisons with the journal, after which other nodes are informed again.
     private static let beatsBetweenComparisons = 3
 
     private let assembly: Assembly
@@ -67,7 +67,7 @@ struct NodeService: Service {
         }
     }
 
-    /// What is lost on the way is told again.
+    /// Informs another node; lost messages are repeated.
     private func tell(_ client: PeerClient, _ node: NodeRecord, _ watched: [WatchedSession]) {
         Task { try? await client.send(watched: watched, to: node) }
     }

@@ -2,7 +2,7 @@ import MicroHTTP
 import Networks
 import SessionJournal
 
-/// What one node says to another of a request that it sends, in the field `MVI-Node`.
+/// The stamp of a request between nodes, in the header `MVI-Node`.
 struct NodeStamp: Equatable {
     static let field: StaticString = "mvi-node"
     static let shownField = "MVI-Node"
@@ -13,7 +13,7 @@ struct NodeStamp: Equatable {
     let node: NodeID
     /// The node that it is meant for.
     let receiver: NodeID
-    /// When it does, by its own clock: milliseconds since 1970.
+    /// The sender's time: milliseconds since 1970.
     let time: Int64
     /// The client's address as the first node judged it.
     let client: PeerAddress

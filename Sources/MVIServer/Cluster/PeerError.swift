@@ -1,6 +1,6 @@
-/// Why a request to another node has no answer.
+/// The reason for which a request to another node has no answer.
 public struct PeerError: Error, Sendable, CustomStringConvertible {
-    /// What the other node may have done.
+    /// The possible effect on the other node.
     public enum Outcome: Sendable {
         /// The request was not sent: no connection, no such host.
         case notSent
@@ -9,7 +9,7 @@ public struct PeerError: Error, Sendable, CustomStringConvertible {
     }
 
     public let outcome: Outcome
-    /// What happened, for a log.
+    /// The failure, for a log.
     public let detail: String
 
     public init(_ outcome: Outcome, _ detail: String) { (self.outcome, self.detail) = (outcome, detail) }

@@ -10,7 +10,7 @@ public struct PeerRequest: Sendable {
     public var body: [UInt8]
     /// From the call to the answer's last byte.
     public var timeout: Duration
-    /// How many bytes the answer's body may have.
+    /// The maximum number of bytes of the answer's body.
     public var longestAnswer: Int
 
     public init(

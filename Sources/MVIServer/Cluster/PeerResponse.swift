@@ -1,4 +1,4 @@
-/// What another node answered.
+/// The answer of another node.
 public struct PeerResponse: Sendable {
     public var status: Int
     /// The fields as they came, in order.

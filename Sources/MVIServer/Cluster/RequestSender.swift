@@ -1,4 +1,4 @@
-/// Who sent a request to this server.
+/// The sender of a request to this server.
 enum RequestSender: Sendable {
     case client
     /// Another node, for a client: it has counted the request already, and sends it nowhere else.

@@ -1,6 +1,6 @@
 /// The time since it was made, by whichever clock.
 struct Stopwatch: Sendable {
-    /// How much has passed.
+    /// The elapsed time.
     let elapsed: @Sendable () -> Duration
 
     init(_ clock: any Clock<Duration>) { elapsed = Self.start(clock) }

@@ -1,6 +1,6 @@
 import SessionJournal
 
-/// Which stores of a session streams of a node show.
+/// The stores of a session that streams of a node show.
 package struct WatchedSession: Sendable, Hashable {
     /// The hash of the token that the session began with.
     package var token: TokenHash

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Why a command was not carried out: what happened, and what to do.
+/// The reason for which a command was not carried out, and its remedy.
 package struct CommandFailure: Error, CustomStringConvertible {
     package let description: String
 

@@ -37,9 +37,9 @@ public protocol FeatureServerCommand: Sendable {
     static var name: String { get }
     /// One sentence for `--help`.
     static var summary: String { get }
-    /// What `--version` prints; empty for no such flag.
+    /// The output of `--version`; empty for no such flag.
     static var version: String { get }
-    /// What the variables of the command's own settings begin with. By default the name in capitals: `SHOP`.
+    /// The prefix of variables for the command's own settings. By default the name in capitals: `SHOP`.
     static var environmentPrefix: String { get }
     /// Commands of its own, beside those that every server has.
     static var subcommands: [any ParsableCommand.Type] { get }
@@ -48,14 +48,14 @@ public protocol FeatureServerCommand: Sendable {
     /// such.
     init()
 
-    /// What is served. Not asked for by a command that has `server(_:)`.
+    /// The served content. Not used by a command that has `server(_:)`.
     @FeatureBuilder var content: ServerContent { get throws }
-    /// What is shown to a browser. None by default.
+    /// The page for browsers. None by default.
     var page: [PageResource] { get }
     /// The server. What it was not given (settings, logger, metrics, journal) it gets from the command.
     func server(_ start: ServerStart) async throws -> FeatureServer
-    /// What servers share that serve the same sessions, for settings that name it: `SharedStorage.postgres` of the product
-    /// `PostgresServer`. Nil, the default, for a server that keeps its sessions alone.
+    /// The storage that several servers share: `SharedStorage.postgres` of the product `PostgresServer`. Nil, the
+    /// default, for a server that keeps its sessions alone.
     var sharedStorage: SharedStorage? { get }
 }
 
@@ -93,7 +93,7 @@ extension FeatureServerCommand {
     }
 }
 
-/// What a server is made with.
+/// The parameters from which a server is made.
 public struct ServerStart: Sendable {
     /// The settings of flags, environment and configuration file, checked.
     public let settings: ServerSettings

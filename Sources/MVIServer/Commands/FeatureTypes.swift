@@ -3,8 +3,8 @@ import MVI
 import Schema
 import Sessions
 
-/// What a server's features look like on the wire, as documents for clients and their tools: JSON Schema, OpenAPI, and types
-/// in other languages. All of it is read from the Swift types of view states, intents and labels.
+/// The wire types of a server's features as documents: JSON Schema, OpenAPI, and types in other languages. They are
+/// derived from the Swift types of view states, intents and labels.
 public struct FeatureTypes: Sendable {
     /// A language that types can be written in.
     public enum Language: String, CaseIterable, Sendable {
@@ -62,7 +62,7 @@ public struct FeatureTypes: Sendable {
 }
 
 extension FeatureShape {
-    /// What a feature's values look like.
+    /// Derives the wire types of a feature.
     init(_ feature: FeatureDefinition) {
         self.init(
             name: feature.name, isKeyed: feature.isKeyed, summary: feature.summary, state: feature.types.viewState,

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// What the system says of paths.
+/// The system's information about paths.
 ///
 /// A border to C: buffers are passed as pointers that are valid for the call.
 enum FilePath {
@@ -21,7 +21,7 @@ enum FilePath {
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }
 
-    /// Whether something is there, be it a link that leads nowhere. Throws where this user may not know.
+    /// Returns true if something is there, be it a link that leads nowhere. Throws where this user may not know.
     static func isThere(_ path: String) throws(CommandFailure) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return true }
@@ -45,7 +45,7 @@ enum FilePath {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// How many bytes a file has; nil if it is not there.
+    /// Returns the size of a file in bytes; nil if it does not exist.
     static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil

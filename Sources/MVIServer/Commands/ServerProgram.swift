@@ -79,7 +79,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         }
     }
 
-    /// Where all settings come from.
+    /// Returns the source of all settings.
     package func source() throws -> SettingsSource {
         let names = ServerSettings.names
         let own = OwnSettings<Command>.all.withFileForms.map(\.name)
@@ -91,7 +91,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         return try SettingsSource(flags: flags.given.merging(ownFlags.given) { $1 }, known: names + own)
     }
 
-    /// What is served, without a server that runs.
+    /// Returns the types of the content, without running a server.
     func types() async throws -> FeatureTypes {
         let (given, command) = try settings()
         var settings = given

@@ -2,14 +2,14 @@ import Logging
 import PrometheusMetrics
 import SessionJournal
 
-/// Where servers keep sessions that they share, as a `FeatureServerCommand` is given it: `SharedStorage.postgres` of the product
-/// `PostgresServer`.
+/// The storage that several servers share, as a `FeatureServerCommand` gets it: `SharedStorage.postgres` of the
+/// product `PostgresServer`.
 public struct SharedStorage: Sendable {
     /// Opens the journal that the settings name. The server closes it.
     let journal: @Sendable (_ settings: ServerSettings, _ logger: Logger) async throws -> any SharedJournal
     /// Makes the journal's schema, or brings it up to date, and lets a role use it if one is given. Blocks until it is done.
     let migrate: @Sendable (_ settings: ServerSettings, _ role: String?) throws -> Void
-    /// How the servers reach each other. The server closes it.
+    /// Returns the transport between servers. The server closes it.
     let peers: @Sendable () -> any PeerTransport
     /// The same journal for the commands that look into it and change it.
     let maintenance: @Sendable (_ settings: ServerSettings) throws(SettingError) -> any SharedJournalMaintenance

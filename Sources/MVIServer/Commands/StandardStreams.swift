@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Where a command's result goes: a person's screen, a file, another program.
+/// The output of a command's result.
 package enum StandardOutput {
     /// Writes all of it; false if its reader is gone.
     package static func put(_ bytes: [UInt8]) throws -> Bool {
@@ -41,7 +41,7 @@ enum StandardStreams {
     }
 }
 
-/// Where a person reads what went wrong.
+/// The output of errors.
 package enum StandardError {
     /// - Parameter program: who says it.
     package static func say(_ line: String, by program: String) {

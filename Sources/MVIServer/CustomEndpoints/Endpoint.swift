@@ -124,9 +124,9 @@ public struct EndpointResponse: Sendable {
     }
 }
 
-/// Why a custom endpoint cannot be served.
+/// The reason for which a custom endpoint cannot be served.
 public struct EndpointError: Error, CustomStringConvertible, Sendable {
-    /// What is wrong, and what to do.
+    /// The fault and its remedy.
     public let description: String
 
     /// - Parameter own: the server's own paths.

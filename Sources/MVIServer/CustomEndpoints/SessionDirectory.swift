@@ -22,13 +22,13 @@ public struct SessionDirectory: Sendable {
     /// The server was made. Called once.
     package func connect(_ table: SessionTable) { link.connect(table) }
 
-    /// What became of something that was sent.
+    /// The outcome of a delivery.
     public struct Outcome: Sendable {
         /// The session's id.
         public let session: String
         /// The store's version after the turn, or why there was none: `noStore` where the session has no such store.
         public let result: Result<UInt64, StoreError>
-        /// Whether it ran at an earlier call with the same `once`.
+        /// True if it ran at an earlier call with the same `once`.
         public let isRepeated: Bool
     }
 
@@ -36,13 +36,13 @@ public struct SessionDirectory: Sendable {
     public struct Entry: Codable, Hashable, Sendable {
         /// The id that clients see.
         public let id: String
-        /// Whose it is; nil for nobody's.
+        /// The subject; nil if anonymous.
         public let subject: Subject?
-        /// Whether the subject's devices share it.
+        /// True if the subject's devices share it.
         public let isShared: Bool
-        /// When it was made.
+        /// The time at which it was created.
         public let created: Timestamp
-        /// When it was last used, as far as that was noted: some minutes ago at most.
+        /// The time of its last recorded use, at most some minutes behind.
         public let lastSeen: Timestamp
     }
 
@@ -151,7 +151,7 @@ private final class TableLink: Sendable {
     private struct State {
         /// The server's own: it holds the features, and so this.
         weak var table: SessionTable?
-        /// What came before there were sessions.
+        /// The actions that were registered before sessions existed.
         var endActions: [@Sendable (SessionInfo) -> Void] = []
     }
 

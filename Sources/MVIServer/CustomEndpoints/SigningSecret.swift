@@ -16,7 +16,7 @@ public struct SigningSecret: Sendable {
     /// The code of a message: 32 bytes.
     public func code(for message: [UInt8]) -> [UInt8] { key.code(for: message) }
 
-    /// Whether a code is the message's. Takes the same time for each wrong code, so that its bytes cannot be guessed one by
+    /// Returns true if a code is the message's. Takes the same time for each wrong code, so that its bytes cannot be guessed one by
     /// one.
     public func isCode(_ code: [UInt8], for message: [UInt8]) -> Bool { key.isCode(code, for: message) }
 }

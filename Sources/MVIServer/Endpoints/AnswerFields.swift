@@ -10,7 +10,7 @@ enum AnswerFields {
     private static let noStore = ResponseField("Cache-Control", "no-store")
     private static let bySession = ResponseField("Vary", sessionVary)
 
-    /// What an answer of a session depends on, beside the path.
+    /// The headers that a session's answers vary by.
     static let sessionVary = "Authorization, Cookie, Origin"
     static let intentVary = "Authorization, Cookie, Origin, Prefer"
 
@@ -40,15 +40,15 @@ enum AnswerFields {
         sameOrigin,
     ]
 
-    /// What a document may do that a browser shows, by its media type: nothing for types that run no scripts.
+    /// Returns the security headers of a document by its media type; none for types that run no scripts.
     static func security(of contentType: String) -> [ResponseField] {
         let type = contentType.drop { $0 == " " || $0 == "\t" }.prefix { !"; \t".contains($0) }.lowercased()
         if type == "text/html" || type == "application/xhtml+xml" { return pageSecurity }
         return type.hasSuffix("xml") ? imageSecurity : []
     }
 
-    /// What a page may load and where it may send: its own server. It is shown in no frame, and tells no other site
-    /// where a reader comes from.
+    /// The security headers of a page: it loads from and sends to its own server only, appears in no frame, and sends
+    /// no referrer.
     private static let pageSecurity: [ResponseField] = [
         ResponseField(
             "Content-Security-Policy",

@@ -17,7 +17,7 @@ struct DiagnosticsEndpoints: Sendable {
         ]
     }
 
-    /// What the client of a request is told of it.
+    /// Returns the description of a request for its client.
     static func document(_ head: RequestHead, _ addresses: ClientAddress) -> [UInt8] {
         let noted = addresses.noted(head)
         var object = JSONObject()
@@ -32,7 +32,7 @@ struct DiagnosticsEndpoints: Sendable {
         return object.close()
     }
 
-    /// Whether the last proxy, or the client, offers to use the connection again (RFC 9112 section 9.3).
+    /// Returns true if the last proxy, or the client, offers to use the connection again (RFC 9112 section 9.3).
     private static func keepsConnection(_ head: RequestHead) -> Bool {
         let options = String(decoding: head.fields.list(of: "connection"), as: UTF8.self).lowercased()
             .split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }

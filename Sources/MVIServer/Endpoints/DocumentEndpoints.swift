@@ -16,7 +16,7 @@ enum DocumentEndpoints {
         ]
     }
 
-    /// What the admin port says of itself.
+    /// Returns the routes of the admin port's documents.
     static func admin() -> [Route] {
         let openAPI = Document(
             bytes(of: cresources_openapi_admin_yaml()), contentType: "application/yaml; charset=utf-8")
@@ -68,7 +68,7 @@ enum DocumentEndpoints {
 }
 
 extension ProblemType {
-    /// What `/problems/<name>` shows.
+    /// The page `/problems/<name>`.
     var page: String {
         """
         \(title)

@@ -50,7 +50,7 @@ struct FieldScanner {
     /// Everything up to one of the bytes, or to the end.
     mutating func skip(to stops: [UInt8]) { rest = rest.drop { !stops.contains($0) } }
 
-    /// What is left.
+    /// The unread rest.
     var remainder: ArraySlice<UInt8> { rest }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
@@ -63,9 +63,9 @@ struct FieldScanner {
     }
 }
 
-/// What fields are compared by, without making texts of them.
+/// Comparisons of headers without strings.
 extension ArraySlice<UInt8> {
-    /// Whether these are the bytes of `text`, which is in lower case, their own letters being in whatever case.
+    /// Returns true if these are the bytes of `text`, which is in lower case, their own letters being in whatever case.
     func isCaselessly(_ text: [UInt8]) -> Bool {
         guard count == text.count else { return false }
         for (byte, wanted) in zip(self, text) {

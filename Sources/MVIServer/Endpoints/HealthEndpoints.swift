@@ -2,13 +2,12 @@ import Locking
 import MicroHTTP
 import Sessions
 
-/// Whether new work may be sent here: not while the server stops, and not while nothing can be kept or a part does not
-/// answer.
+/// The readiness for new work: false while the server stops, the journal cannot write, or a component hangs.
 struct Readiness: Sendable {
     let sessions: SessionTable
     let monitor: PartsMonitor?
 
-    /// Why not; nil if it may.
+    /// The reason for not being ready; nil if ready.
     var problem: Problem? {
         if sessions.isDraining { return Problem(.draining, "The server is stopping.", retryAfter: .seconds(2)) }
         if sessions.environment.journal.trouble != nil {
@@ -34,7 +33,7 @@ struct Readiness: Sendable {
 struct HealthEndpoints: Sendable {
     let sessions: SessionTable
     let readiness: Readiness
-    /// What was told last, and when: looking at every store takes milliseconds, and anyone may ask.
+    /// The last answer with its time: visiting every store takes milliseconds, and anyone may ask.
     private let last = Lock<(time: Duration, stores: [UInt8])?>(nil)
 
     init(sessions: SessionTable, readiness: Readiness) {
@@ -64,7 +63,7 @@ struct HealthEndpoints: Sendable {
         }
     }
 
-    /// What the stores in memory tell of their condition, together.
+    /// Returns the combined condition of the stores in memory.
     private func stores() -> [UInt8] {
         let now = sessions.environment.time.monotonic()
         if let last = last.withLock({ $0 }), now - last.time < .seconds(1) { return last.stores }

@@ -4,13 +4,13 @@ import Sessions
 /// A request's head with the place of its path's parameter.
 struct Incoming: Sendable {
     let head: RequestHead
-    /// Where in the path the parameter is.
+    /// The range of the parameter in the path.
     let parameter: Range<Int>
     var sender = RequestSender.client
 
     var fields: HeaderFields { head.fields }
 
-    /// Whether only the head of a `GET`'s answer is wanted.
+    /// True if only the head of a `GET`'s answer is wanted.
     var isHead: Bool { head.method == Route.Method.head.rawValue }
 
     /// The parameter's text; nil if its encoding is broken, so that it names nothing.
@@ -69,7 +69,7 @@ struct Incoming: Sendable {
         throw Problem(.otherSession, "The request is meant for another session than that of its credential.")
     }
 
-    /// Whether a body follows the head.
+    /// True if a body follows the head.
     var hasBody: Bool {
         if fields.contains("transfer-encoding") { return true }
         guard let length = fields["content-length"] else { return false }

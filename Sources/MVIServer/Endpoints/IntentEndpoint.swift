@@ -13,7 +13,7 @@ final class IntentEndpoint: Sendable {
     private let bodyLimit: Int
     /// The longest wait in seconds.
     private let cap: Int
-    /// Whether not everybody may use every feature.
+    /// True if not everybody may use every feature.
     private let hasRules: Bool
     /// Nil for a server without other nodes.
     private let forwarder: Forwarder?
@@ -142,7 +142,7 @@ final class IntentEndpoint: Sendable {
     /// server's trouble, or the session's, and the number is still to come.
     private static let final: Set<Int> = [400, 403, 412, 413, 415, 422]
 
-    /// What is kept of an error, to answer a repetition with.
+    /// Returns the refusal to record for repetitions of an intent.
     fileprivate func recorded(_ error: StoreError, _ feature: FeatureID, _ path: [UInt8]) -> RecordedRefusal? {
         let problem = problem(error, feature)
         return Self.final.contains(problem.type.status) ? problem.recorded(instance: path) : nil
@@ -251,7 +251,7 @@ private final class PostedIntent: Sendable {
     /// Nil for a server without other nodes.
     private let sent: Sent?
 
-    /// What it takes to send the request again, or on to another node.
+    /// The request in a form that can be sent again or forwarded.
     final class Sent: Sendable {
         let incoming: Incoming
         let request: IntentRequest
@@ -268,7 +268,7 @@ private final class PostedIntent: Sendable {
         (self.preferences, self.reply) = (preferences, reply)
     }
 
-    /// What is kept of an error, to answer a repetition with.
+    /// Returns the refusal to record for repetitions of the intent.
     func recorded(_ error: StoreError) -> RecordedRefusal? { endpoint.recorded(error, feature, reply.terms.path) }
 
     func completed(_ result: IntentResult) {

@@ -1,10 +1,9 @@
 import MicroHTTP
 import Sessions
 
-/// What names an intent, so that its repetition does not run again: `Idempotency-Key`, or `Intent-Seq` with
-/// `Intent-Epoch`.
+/// The name of an intent by which a repetition is recognized: `Idempotency-Key`, or `Intent-Seq` with `Intent-Epoch`.
 package enum IntentName {
-    /// How long a client's own epoch may be.
+    /// The maximum length of a client's epoch.
     package static let longestEpoch = 128
 
     /// Nil if there is none.
@@ -45,7 +44,7 @@ package enum IntentName {
 ///
 /// https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
 enum IdempotencyKey {
-    /// How long a key may be: it is kept with its receipt and repeated in every event that the intent leads to.
+    /// The maximum length of a key, which is stored with its receipt and repeated in every event of the intent.
     static let longest = 255
 
     /// Nil if there is none.

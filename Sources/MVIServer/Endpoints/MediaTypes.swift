@@ -1,6 +1,6 @@
 import MicroHTTP
 
-/// What a request says of its body's type, and what it would accept.
+/// The media types of a request's body and of acceptable answers.
 package enum MediaTypes {
     private static let json = Array("application/json".utf8)
     private static let identity = Array("identity".utf8)
@@ -31,7 +31,7 @@ package enum MediaTypes {
         }
     }
 
-    /// Whether `Accept` (RFC 9110 section 12.5.1) lets the type pass; without the field everything does. The most
+    /// Returns true if `Accept` (RFC 9110 section 12.5.1) lets the type pass; without the field everything does. The most
     /// specific range that covers the type decides, by whether its weight is above zero.
     package static func accepts(type: String, subtype: String, _ fields: HeaderFields) -> Bool {
         guard fields.contains("accept") else { return true }

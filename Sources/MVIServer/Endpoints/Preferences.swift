@@ -1,7 +1,6 @@
 import MicroHTTP
 
-/// What a client would like, `Prefer` (RFC 7240). Preferences that are not known, or not well written, are ignored, as
-/// section 2 says.
+/// The preferences of a client: `Prefer` (RFC 7240). Unknown and malformed ones are ignored, as section 2 says.
 package struct Preferences: Sendable, Equatable {
     package enum Representation: String, Sendable {
         case minimal
@@ -15,7 +14,7 @@ package struct Preferences: Sendable, Equatable {
     /// Ours: a stream that is refused for now answers with a problem, not with 200.
     package var problem = false
 
-    /// Whether an intent may be answered with the view state; see `AnswerForm`.
+    /// True if an intent may be answered with the view state; see `AnswerForm`.
     var wantsState: Bool { wait != nil || self.return == .representation }
 
     init() {}

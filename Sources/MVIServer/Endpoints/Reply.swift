@@ -35,17 +35,17 @@ struct Reply: Sendable {
     func refuse(_ problem: Problem) { send(terms.response(to: problem)) }
 }
 
-/// What a request's head says of its answer, whatever that will be.
+/// The properties of an answer that follow from the request's head.
 struct ResponseContext: Sendable {
     /// The path as it was asked for, for problems.
     let path: [UInt8]
     /// The request's `Origin` if its page may read the answer.
     let origin: String?
-    /// Whether answers differ by `Origin` although no session is behind them.
+    /// True if answers differ by `Origin` although no session is behind them.
     let variesByOrigin: Bool
     /// A cookie to set anew.
     var cookie: ResponseField?
-    /// What problems vary by, behind a session; good answers say it themselves.
+    /// The headers that problems of a session vary by; other answers set their own.
     var vary: String?
     /// The route's number, for the metrics; 0 as long as none is found.
     var route: UInt8 = 0
@@ -76,7 +76,7 @@ struct ResponseContext: Sendable {
     }
 }
 
-/// What pages of other origins may send and read.
+/// The headers for pages of other origins.
 enum CORS {
     static let allowed =
         "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Intent-Seq, Intent-Epoch, MVI-Session, "

@@ -22,7 +22,7 @@ final class Route: Sendable {
     /// Refuses a path whose parameter names nothing.
     typealias PathCheck = @Sendable (Incoming) throws(Problem) -> Void
 
-    /// Who may ask, with the function that judges the request's head before any byte of its body.
+    /// The access rule, with the function that judges the request's head before any byte of its body.
     enum Access: Sendable {
         case everyone(@Sendable (Incoming) throws(Problem) -> Answer)
         /// The caller's session is found first.
@@ -34,24 +34,24 @@ final class Route: Sendable {
     let method: Method
     /// `/features/{id}/state`: at most two parameters, each of which is a whole segment.
     let path: String
-    /// What `OPTIONS` of the path is refused by; nil where every parameter is as good as another. The endpoint itself
+    /// The check by which `OPTIONS` of the path is refused; nil if every parameter is acceptable. The endpoint itself
     /// checks its parameter later, after the session.
     let checkPath: PathCheck?
     let access: Access
-    /// Whether it takes a session of which the journal has damaged rows; others answer 503.
+    /// True if it takes a session of which the journal has damaged rows; others answer 503.
     let takesDamaged: Bool
-    /// Whether it takes somebody whose principal's time is over, and credentials that a sign-in has replaced.
+    /// True if it takes somebody whose principal's time is over, and credentials that a sign-in has replaced.
     let takesExpired: Bool
-    /// Whether it is answered under any name in `Host`, as health checks are: those who probe choose the name, and the
+    /// True if it is answered under any name in `Host`, as health checks are: those who probe choose the name, and the
     /// answer is the same for all.
     let takesAnyHost: Bool
-    /// How many bytes of body it takes.
+    /// The maximum size of the body in bytes.
     let bodyLimit: Int
-    /// What a refusal depends on, beside the path; nil where no session is behind it.
+    /// The headers that refusals vary by; nil without a session.
     let refusalsVary: String?
-    /// What is answered in place of a problem with the session; throws the problem where that is the answer.
+    /// Returns the answer in place of a problem with the session, or throws the problem.
     let sessionFallback: (@Sendable (Problem, Incoming) throws(Problem) -> Response)?
-    /// What is answered where the HTTP layer cut a body off that grew too large.
+    /// Returns the problem for a body that the HTTP layer cut off as too large.
     let onBodyTooLarge: (@Sendable (Incoming, Problem) -> Problem)?
 
     init(

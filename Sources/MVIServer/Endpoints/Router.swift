@@ -15,7 +15,7 @@ struct Router: Sendable {
         case unknownMethod(allow: String)
         case unknownPath
 
-        /// Whether it is answered under any name.
+        /// True if it is answered under any name.
         var takesAnyHost: Bool {
             if case .found(let endpoint, _, _) = self { endpoint.takesAnyHost } else { false }
         }
@@ -73,11 +73,11 @@ struct Router: Sendable {
 
 /// A route's path, taken apart once, to be compared with the bytes of a request's.
 package struct PathPattern: Sendable {
-    /// What stands before the parameter, slashes included; all of it if there is none.
+    /// The path before the parameter, slashes included; the whole path without one.
     private let head: [UInt8]
-    /// What stands between two parameters; nil if there is one only, or none.
+    /// The path between two parameters; nil with fewer.
     private let middle: [UInt8]?
-    /// What stands behind the last parameter; nil without one.
+    /// The path behind the last parameter; nil without one.
     private let tail: [UInt8]?
 
     /// - Parameter template: has two parameters at most.
@@ -98,8 +98,8 @@ package struct PathPattern: Sendable {
     package enum Match: Equatable {
         case no
         case exact
-        /// Where in the path the parameter is, still percent-encoded; of two from the first one's begin to the second one's
-        /// end.
+        /// The range of the parameter in the path, percent-encoded; of two from the first one's start to the second
+        /// one's end.
         case parameter(Range<Int>)
     }
 

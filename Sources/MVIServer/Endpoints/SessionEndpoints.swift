@@ -81,7 +81,7 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    /// Whether the address may make a session now.
+    /// Returns true if the address may make a session now.
     private func checkRoom(_ head: RequestHead) throws(Problem) {
         guard !sessions.isDraining else {
             throw Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2))
@@ -128,7 +128,7 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    /// Why somebody could not sign in.
+    /// Returns the problem of a failed sign-in.
     private func problem(_ error: StoreError) -> Problem {
         error.code == .refused ? Problem(.identityRejected, error.detail) : Problem(error)
     }
@@ -265,7 +265,7 @@ struct SessionEndpoints: Sendable {
 }
 
 extension JSONObject {
-    /// Who is signed in, if somebody is.
+    /// Adds the principal, if there is one.
     fileprivate mutating func add(_ principal: Principal?, isShared: Bool) {
         guard let principal else { return }
         var identity = JSONObject()

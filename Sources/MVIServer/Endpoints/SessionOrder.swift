@@ -2,14 +2,14 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// What a client asks for when it makes a session or signs in: `{"credential":"cookie","identity":"…","shared":true}`.
+/// The body of a request that creates a session or signs in: `{"credential":"cookie","identity":"…","shared":true}`.
 struct SessionOrder {
     let credential: SessionCredential
-    /// What proves who the client is, such as a JWT.
+    /// The proof of the client's identity, such as a JWT.
     let identity: String?
-    /// Whether the subject's devices are to share the session.
+    /// True if the subject's devices are to share the session.
     let shared: Bool
-    /// Whether an anonymous session keeps its stores when its client signs in.
+    /// True if an anonymous session keeps its stores when its client signs in.
     let keepsStores: Bool
 
     private struct Body: Decodable {

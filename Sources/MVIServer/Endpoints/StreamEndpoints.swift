@@ -107,7 +107,7 @@ struct StreamEndpoints: Sendable {
             })
     }
 
-    /// What another node said of a store is said of the stream, as it would be here.
+    /// Answers with another node's refusal of a store as this node would refuse the stream.
     private func refuse(_ relayed: Response, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply) {
         if relayed.problemName == ProblemType.sessionEnded.name {
             return reply.answer(ended(isByCookie: caller.isByCookie))
@@ -146,7 +146,7 @@ struct StreamEndpoints: Sendable {
         return QueryItems(incoming.head.query).values("last_event_id").first.map { $0 ?? "?" }
     }
 
-    /// How the client wants to be told of changes; nil for whole states.
+    /// Returns the requested form of changes; nil for whole states.
     private func delta(_ incoming: Incoming) throws(Problem) -> DeltaForm? {
         guard let name = QueryItems(incoming.head.query).values("delta").first else { return nil }
         guard let form = DeltaForm.allCases.first(where: { $0.name == name }) else {
@@ -208,8 +208,8 @@ struct StreamEndpoints: Sendable {
         }
     }
 
-    /// What a stream gets whose session cannot be had: 204 if that has ended, which lasts; else, for now, what `putOff`
-    /// gives. Throws what is a refusal all the same. No `EventSource` asks with `HEAD`.
+    /// Returns the answer for a stream whose session is unavailable: 204 if it has ended, else the result of
+    /// `putOff`. Throws other refusals. No `EventSource` asks with `HEAD`.
     @Sendable
     private func answer(sessionFallback problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
         switch problem.type {
@@ -266,7 +266,7 @@ struct StreamEndpoints: Sendable {
         throw problem
     }
 
-    /// What a stream of a session that has ended gets: at 204 an EventSource stops for ever.
+    /// Returns the answer for a stream of an ended session: 204 stops an EventSource permanently.
     private func ended(isByCookie: Bool) -> Response {
         var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
         if isByCookie { response.fields.append(credentials.cookies.clear) }

@@ -14,7 +14,7 @@ public protocol Authenticator: Sendable {
     /// which it names another subject than the session's is refused.
     var subjectField: String? { get }
 
-    /// Whether requests of a principal's sessions are refused if they lack the `subjectField`. True by default: the field
+    /// Returns true if requests of a principal's sessions are refused if they lack the `subjectField`. True by default: the field
     /// signed the principal in. An authenticator that also signs in by other proofs, such as JWTs for clients that come past
     /// the proxy, returns false for their principals and tells them apart by their issuer.
     func needsSubjectField(_ principal: Principal) -> Bool
@@ -28,7 +28,7 @@ extension Authenticator {
     public func needsSubjectField(_ principal: Principal) -> Bool { true }
 }
 
-/// What a client shows to prove who it is.
+/// The proof of a client's identity.
 public struct IdentityProof: Sendable {
     /// The `identity` of the request's body, such as a JWT; nil if it has none.
     public let identity: String?
@@ -46,9 +46,9 @@ public struct IdentityProof: Sendable {
     public func field(_ name: String) -> String? { fields(name.lowercased()) }
 }
 
-/// Why a client is not who it says.
+/// The reason for which a client is not identified.
 public struct AuthenticationError: Error, Sendable, CustomStringConvertible {
-    /// What is the matter.
+    /// The kind of an error.
     public enum Code: Sendable, Equatable {
         /// The proof is missing, or not good (401).
         case rejected
@@ -58,7 +58,7 @@ public struct AuthenticationError: Error, Sendable, CustomStringConvertible {
         case unavailable
     }
 
-    /// What is the matter.
+    /// The kind of the error.
     public let code: Code
     /// A sentence for the client's author: it may not hold the proof itself.
     public let detail: String

@@ -3,19 +3,19 @@ import MVI
 import MicroHTTP
 import Sessions
 
-/// Who has to be signed in for a request, and how a client proves who it is.
+/// The rule by which clients are identified.
 struct IdentityRule: Sendable {
     let authenticator: (any Authenticator)?
-    /// Whether anonymous sessions are refused.
+    /// True if anonymous sessions are refused.
     let isRequired: Bool
     let credentials: CallerResolver
     let addresses: ClientAddress
     let time: TimeSource
-    /// What the patience with the authenticator is measured by.
+    /// The clock of the authenticator's time limit.
     let clock: any Clock<Duration>
     let logger: Logger?
 
-    /// How long an authenticator may take.
+    /// The time limit of an authenticator.
     private static let patience: Duration = .seconds(10)
 
     /// Refuses a caller whom a route cannot serve.
@@ -98,12 +98,12 @@ struct IdentityRule: Sendable {
         return String(validating: value, as: UTF8.self)
     }
 
-    /// Whether a request may use a credential, as far as the `subjectField` tells.
+    /// Returns true if a request may use a credential, as far as the `subjectField` tells.
     func mayUse(_ credential: Credential, _ head: RequestHead) -> Bool {
         (try? checkSubject(credential.principal, head)) != nil
     }
 
-    /// Whether an author's endpoint may read a field: the `subjectField` only where a trusted proxy set it.
+    /// Returns true if an author's endpoint may read a field: the `subjectField` only where a trusted proxy set it.
     func mayRead(_ name: String, _ head: RequestHead) -> Bool {
         name != authenticator?.subjectField || trustedField(name, head) != nil
     }

@@ -5,7 +5,7 @@ import SessionJournal
 import Sessions
 import Tracing
 
-/// What a server gives its sessions, but for time, clock and journal.
+/// The environment of sessions, without time, clock and journal.
 struct EnvironmentParts: Sendable {
     let features: FeatureRegistry
     let limits: SessionLimits
@@ -24,14 +24,14 @@ struct Assembly: Sendable {
     let http: HTTPServer
     /// Health checks, metrics and administrators, on an address of their own.
     let admin: HTTPServer?
-    /// What answers there.
+    /// The application of the admin port.
     let adminApplication: Application?
-    /// Whether the parts answer.
+    /// True if the parts answer.
     let monitor: PartsMonitor
     let hasPage: Bool
     /// The way to other nodes; nil where there are none.
     let link: NodeLink?
-    /// Where systemd is told how the server is; nil where no systemd wants to know.
+    /// The connection to systemd; nil without systemd.
     let systemd: SystemdNotifier?
 
     /// - Parameters:
@@ -98,13 +98,13 @@ struct Assembly: Sendable {
         observation.watch(ServerGauges(observation.factory, sessions, http) { readiness.problem == nil })
     }
 
-    /// Where other nodes reach this one. Known when it listens, if the system gives the port.
+    /// The address at which other nodes reach this one. Known when it listens, if the system chooses the port.
     var nodeAddress: String { settings.ownAddress(port: http.port) }
 
-    /// Whether requests are taken.
+    /// True if requests are taken.
     var isListening: Bool { http.port != 0 }
 
-    /// What is under way, for a log.
+    /// The open requests and streams, for a log.
     var openWork: String {
         let statistics = http.statistics
         return "\(statistics.openRequests) requests, \(statistics.openStreams) streams"

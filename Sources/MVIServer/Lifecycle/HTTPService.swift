@@ -52,7 +52,7 @@ struct HTTPService: Service {
     import Darwin
 #endif
 
-/// How many files, sockets among them, the process may open.
+/// The number of files, including sockets, that the process may open.
 enum OpenFiles {
     /// The limit now; 0 if the system does not say.
     static var limit: Int {

@@ -6,18 +6,18 @@ import ServiceLifecycle
 /// not ready then, so that its clients are sent elsewhere, until the part answers again.
 package final class PartsMonitor: Service {
     struct Part: Sendable {
-        /// What it is called in an answer and in the log.
+        /// The name in an answer and in the log.
         let name: String
         /// Calls what it is handed when the part has done something, on any thread.
         let ask: @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void
     }
 
-    /// How long a part may take to answer.
+    /// The time limit of a component's answer.
     private static let patience: Duration = .seconds(3)
 
     private let parts: [Part]
     private let time: @Sendable () -> Duration
-    /// When each part was asked that has not answered yet.
+    /// The times at which components that have not answered were asked.
     private let asked: Lock<[Duration?]>
 
     init(_ parts: [Part], time: @escaping @Sendable () -> Duration) {

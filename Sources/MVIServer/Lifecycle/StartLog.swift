@@ -1,6 +1,6 @@
 import Logging
 
-/// What a server says when it serves.
+/// The log lines of a starting server.
 enum StartLog {
     /// Files that are open without a client: the program's own, logs, a database, the listening sockets, epoll.
     private static let ownFiles = 64
@@ -32,7 +32,7 @@ enum StartLog {
         }
     }
 
-    /// Who is answered on the admin port, beside health checks.
+    /// Returns the description of access to the admin port beside health checks.
     static func adminAccess(_ rule: AdminGuard.Rule) -> String {
         switch rule {
         case .token: "with the admin token"

@@ -17,7 +17,7 @@ import ServiceLifecycle
 /// A second signal ends it at once.
 final class StopWatchdog: Sendable {
     private struct State {
-        /// What runs, in the order in which it began.
+        /// The running parts in the order of their start.
         var parts: [String] = []
         /// As long as they are here they are heeded.
         var signals: [any DispatchSourceSignal] = []
@@ -29,7 +29,7 @@ final class StopWatchdog: Sendable {
     private let logger: Logger
     private let state = Lock(State())
     private let isOver = DispatchSemaphore(value: 0)
-    /// What is open at the end, in a few words.
+    /// Returns a short description of open work.
     private let details: @Sendable () -> String
     private let end: @Sendable (Int32) -> Void
 
@@ -57,7 +57,7 @@ final class StopWatchdog: Sendable {
         for signal in signals { signal.cancel() }
     }
 
-    /// Whether a part of that name runs.
+    /// Returns true if a part of that name runs.
     func waitsFor(_ name: String) -> Bool { state.withLock { $0.parts.contains(name) } }
 
     fileprivate func began(_ name: String) { state.withLock { $0.parts.append(name) } }

@@ -21,11 +21,11 @@ final class SystemdNotifier: Sendable {
         var status = ""
         /// The parts that did not answer when the watchdog looked last.
         var silent: [String] = []
-        /// Whether the last message could not be sent: the next one that cannot is not logged.
+        /// True if the last message could not be sent: the next one that cannot is not logged.
         var hasFailed = false
     }
 
-    /// How long systemd waits for a message of the watchdog; nil if it wants none.
+    /// The interval of systemd's watchdog; nil without one.
     let watchdogTime: Duration?
     private let address: LocalDatagramAddress
     private let logger: Logger

@@ -9,11 +9,11 @@ import Logging
 /// * Characters that end a line, hide or turn text are written as escapes, in the message and in the values of metadata;
 ///   a value with blanks, `=` or quotes is put in quotes.
 struct BoundedLogHandler: LogHandler {
-    /// What all copies of a handler count together.
+    /// The counts shared by all copies of a handler.
     private let counts: Lock<LogCounts>
     private let now: @Sendable () -> Duration
     private let isBounded: Bool
-    /// Whether the handler behind writes JSON, which has escapes of its own.
+    /// True if the handler behind writes JSON, which has escapes of its own.
     private let escapes: Bool
     private var base: any LogHandler
 
@@ -77,7 +77,8 @@ struct BoundedLogHandler: LogHandler {
     }
 }
 
-/// How many lines were logged of late, by their place in the code. Places are as many as the code has, so this is bounded.
+/// The numbers of recently logged lines by their place in the code. The code has a fixed number of places, so this is
+/// bounded.
 struct LogCounts {
     struct Place: Hashable {
         let file: String
@@ -139,7 +140,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether a reader of a log does not see the character, or takes it for a blank: controls, separators, marks that turn
+    /// True if a reader of a log does not see the character, or takes it for a blank: controls, separators, marks that turn
     /// the direction of text (UAX 9), and all that Unicode says may be shown as nothing, such as zero-width spaces, soft
     /// hyphens and variation selectors. The blank of ASCII is none of them.
     var isInvisible: Bool {

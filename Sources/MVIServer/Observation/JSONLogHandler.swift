@@ -120,7 +120,7 @@ public struct JSONLogHandler: LogHandler {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 public enum LogFormat: String, Sendable, CaseIterable {
     /// As swift-log's own handler writes them, for people.
     case text

@@ -1,6 +1,6 @@
 import PrometheusMetrics
 
-/// What each metric means, as `/metrics` says it. `docs/observation.md` has the same names, which a test holds.
+/// The descriptions of all metrics, as in `/metrics`. A test compares the names with `docs/observation.md`.
 enum MetricsCatalogue {
     static let all: [(name: String, help: String)] = [
         ("mvi_intents_total", "Intents that reached a session, by feature and by what became of them."),
@@ -60,7 +60,7 @@ enum MetricsCatalogue {
         ("mvi_journal_oldest_transaction_seconds", "The age of the oldest transaction in the database."),
     ]
 
-    /// Where the histograms' buckets end that are of another size than times of answers.
+    /// The bucket bounds of histograms that do not measure answers' durations.
     private static let buckets: [String: [Double]] = [
         // Most turns take some microseconds; at 50 ms they are slow.
         "mvi_turn_duration_seconds": [

@@ -9,9 +9,9 @@ import Locking
     import Darwin
 #endif
 
-/// What the process takes of the machine, under the names that Prometheus' own libraries use
-/// (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics). Memory, files and threads are known
-/// on Linux only.
+/// The process's use of the machine, under the names of Prometheus' own libraries
+/// (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics). Memory, files and threads are
+/// known on Linux only.
 final class ProcessMetrics: Sendable {
     private let cpu: FloatingPointCounter
     private let lastCPU = Lock(0.0)
@@ -70,7 +70,7 @@ final class ProcessMetrics: Sendable {
         return max(0, count - 3)
     }
 
-    /// What follows the program's name in `/proc/self/stat` (proc(5)), as numbers; the first is the process's state.
+    /// Returns the numbers after the program's name in `/proc/self/stat` (proc(5)); the first is the process's state.
     private static func statistics() -> [Int64]? {
         let file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

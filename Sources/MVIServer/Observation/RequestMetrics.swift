@@ -1,7 +1,7 @@
 import CoreMetrics
 import MicroHTTP
 
-/// What is counted of each answer.
+/// The metrics of answers.
 final class RequestMetrics: Sendable {
     /// Answers without a problem, by the place of their status in `statuses`; the last is for all others.
     private let plain: [any CounterHandler]
@@ -52,7 +52,7 @@ final class RequestMetrics: Sendable {
     }
 }
 
-/// How often limits were reached, by the problem that says so.
+/// The numbers of reached limits, by problem.
 struct LimitMetrics: Sendable {
     /// By the problem's place in `ProblemType.all`; nil for those of no limit.
     private let counters: [Counter?]
@@ -73,7 +73,7 @@ struct LimitMetrics: Sendable {
     }
 }
 
-/// What an answer says to the metrics: its route and its problem, as numbers.
+/// The metrics' labels of an answer: its route and its problem, as numbers.
 struct AnswerMark {
     /// The route's number in the router; 0 for none.
     var route: UInt8

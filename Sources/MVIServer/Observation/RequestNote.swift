@@ -3,8 +3,7 @@ import MVI
 import MicroHTTP
 import Tracing
 
-/// What is known of one request beside its head, for the access log and for its span. There is none where neither is
-/// wanted.
+/// The properties of one request beside its head, for the access log and its span. Absent if neither is enabled.
 final class RequestNote: Sendable {
     struct Names {
         var session: String?

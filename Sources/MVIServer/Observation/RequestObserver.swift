@@ -3,7 +3,7 @@ import Logging
 import MicroHTTP
 import Tracing
 
-/// What is told of requests: metrics of all, a span and a line in the access log of each where they are wanted.
+/// The observer of requests: metrics of all, and a span and an access log line of each if enabled.
 final class RequestObserver: Sendable {
     private let metrics: RequestMetrics
     private let tracer: (any Tracer)?
@@ -41,7 +41,7 @@ final class RequestObserver: Sendable {
 /// Reads `traceparent` and what else a tracer's format has. Any client may send these: a field that is there twice, not
 /// well formed or too long is as good as none.
 private struct FieldExtractor: Extractor {
-    /// What a tracer need not take more of (https://www.w3.org/TR/trace-context/#tracestate-limits).
+    /// The maximum length of a tracing header (https://www.w3.org/TR/trace-context/#tracestate-limits).
     private static let longest = 512
 
     let isFromProxy: Bool

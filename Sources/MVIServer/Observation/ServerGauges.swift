@@ -2,7 +2,7 @@ import CoreMetrics
 import MicroHTTP
 import Sessions
 
-/// What a server has at the moment, read when it is asked for.
+/// The gauges of a server, read on request.
 final class ServerGauges: Sendable {
     private let sessions: SessionTable
     private let http: HTTPServer
@@ -12,7 +12,7 @@ final class ServerGauges: Sendable {
     /// Nil where the journal is not shared.
     private let nodes: NodeGauges?
 
-    /// What takes a system call, or a lock, once for several meters.
+    /// The values that need a system call or a lock, read once for several meters.
     struct Reading {
         let http: HTTPServerStatistics
         let sessions: SessionTable

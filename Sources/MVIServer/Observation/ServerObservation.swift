@@ -5,11 +5,11 @@ import PrometheusMetrics
 import Sessions
 import Tracing
 
-/// Where a server's metrics and traces go.
+/// The destinations of a server's metrics and traces.
 package struct ServerObservation: Sendable {
     /// Makes the metrics.
     let factory: any MetricsFactory
-    /// Whose text `/metrics` is; nil where another factory was given.
+    /// The registry that `/metrics` prints; nil with another factory.
     let registry: PrometheusRegistry?
     /// Nil where nothing is traced.
     let tracer: (any Tracer)?

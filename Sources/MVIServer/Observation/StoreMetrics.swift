@@ -2,7 +2,7 @@ import CoreMetrics
 import MVI
 import SessionJournal
 
-/// What stores report, as counts.
+/// The metrics of stores' reports.
 struct StoreMetrics: Sendable {
     private let slowTurns: [String: Counter]
     private let failures: [String: Counter]

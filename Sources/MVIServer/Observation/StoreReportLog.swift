@@ -1,7 +1,7 @@
 import Logging
 import MVI
 
-/// What stores report, as log lines.
+/// The log lines of stores' reports.
 enum StoreReportLog {
     static func log(_ report: StoreReport, _ logger: Logger) {
         switch report {
@@ -47,7 +47,7 @@ enum StoreReportLog {
     }
 }
 
-/// What stores counted and reported nowhere else, as log lines: one whenever a count has grown.
+/// The log lines of stores' counters: one whenever a counter has grown.
 struct DiagnosticsLog {
     private let logger: Logger
     private var last = StoreDiagnostics()

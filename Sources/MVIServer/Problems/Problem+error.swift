@@ -4,7 +4,7 @@ import SessionJournal
 import Sessions
 
 extension Problem {
-    /// What a client is told of an error.
+    /// Creates the problem for an error.
     ///
     /// - Parameters:
     ///   - feature: the feature instance that the request was about; nil if it was about none, or several.

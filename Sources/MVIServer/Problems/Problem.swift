@@ -7,17 +7,17 @@ package struct Problem: Error, Sendable {
     struct Issue: Sendable, Equatable {
         /// A JSON Pointer (RFC 6901), empty for the whole body.
         let pointer: String
-        /// What was expected there and what was found.
+        /// The expected and the actual value.
         let detail: String
     }
 
     let type: ProblemType
-    /// What happened to this request, for the client's author: no name of a Swift type, no path of a file, no stack.
+    /// The description for the client's author, without names of Swift types, paths or stacks.
     let detail: String
     var issues: [Issue] = []
     /// A refusal's name for clients to switch over; nil if it has none.
     var code: String?
-    /// What the answer's head says beside the usual, such as `Retry-After`.
+    /// The additional headers of the answer, such as `Retry-After`.
     var fields: [ResponseField] = []
 
     init(_ type: ProblemType, _ detail: String) {

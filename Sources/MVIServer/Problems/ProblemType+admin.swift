@@ -1,6 +1,6 @@
 import Sessions
 
-/// What may be wrong with a request to the admin port.
+/// The problems of requests to the admin port.
 extension ProblemType {
     /// All of them.
     static let ofAdmin = [

@@ -1,6 +1,6 @@
 import Sessions
 
-/// What may be wrong with a feature or an intent.
+/// The problems of features and intents.
 extension ProblemType {
     /// All of them.
     static let ofIntents = [

@@ -1,6 +1,6 @@
 import Sessions
 
-/// What a server may have too much of.
+/// The problems of reached limits.
 extension ProblemType {
     /// All of them.
     static let ofLimits = [

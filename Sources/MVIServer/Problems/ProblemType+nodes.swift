@@ -1,6 +1,6 @@
 import Sessions
 
-/// What several nodes make possible.
+/// The problems of several nodes.
 extension ProblemType {
     /// Those that clients see.
     static let ofNodes = [

@@ -1,6 +1,6 @@
 import Sessions
 
-/// What may be wrong with a request before any session or feature is asked.
+/// The problems of requests, independent of sessions and features.
 extension ProblemType {
     /// All of them.
     static let ofRequests = [
@@ -86,7 +86,7 @@ extension ProblemType {
         remedy: "Send the body with a `Content-Length`, or chunked.")
 }
 
-/// What may be wrong with who asks.
+/// The problems of callers.
 extension ProblemType {
     static let unauthorized = ProblemType(
         "unauthorized", 401, "A session's credential is needed",

@@ -13,16 +13,16 @@ struct ProblemType: Sendable {
     let status: Int
     /// The same for every problem of the type (RFC 9457 section 3.1.3).
     let title: String
-    /// What it means, for a reader of a client's log.
+    /// The meaning, for a reader of a client's log.
     let meaning: String
-    /// What the client's author, or its user, can do.
+    /// The remedy for the client's author or user.
     let remedy: String
-    /// Whether it says that there is no room for more.
+    /// True if it says that there is no room for more.
     var isLimit = false
     /// The errors of a store, a session or a journal that it is the answer to.
     var errors: [ErrorText] = []
 
-    /// What a client is told of some errors.
+    /// The text for clients of some errors.
     struct ErrorText: Sendable {
         let codes: [StoreError.Code]
         /// A sentence about the feature instance; nil for the error's own, which was written for clients.

@@ -18,7 +18,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         (self.first, self.bits) = (first, bits)
     }
 
-    /// Whether an address is one of them.
+    /// Returns true if an address is one of them.
     func contains(_ address: PeerAddress) -> Bool {
         guard address.isV4 == first.isV4, address != .unknown else { return false }
         var address = address

@@ -6,7 +6,7 @@ import WireJSON
 enum ConfigurationFile {
     /// One member's value.
     private enum Value: Decodable {
-        /// What could be given as a flag.
+        /// A value that could be given as a flag.
         case text(String)
         /// `null`, which sets nothing.
         case none

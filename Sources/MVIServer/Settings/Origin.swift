@@ -1,4 +1,4 @@
-/// Where a page comes from: scheme, host and port (RFC 6454), as browsers write it in `Origin`.
+/// The origin of a page: scheme, host and port (RFC 6454), as browsers write it in `Origin`.
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// `https://app.example.com`, in lower case and without a default port.
     public let text: String
@@ -21,7 +21,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The name or address, with its port if it has one.
     var host: String { text.split(separator: "://", maxSplits: 1).last.map(String.init) ?? "" }
 
-    /// Whether pages of it came over TLS.
+    /// True if pages of it came over TLS.
     public var isSecure: Bool { text.hasPrefix("https://") }
 
     /// The text.

@@ -2,7 +2,7 @@ import MicroHTTP
 import Sessions
 
 extension ServerSettings {
-    /// What the HTTP layer is told.
+    /// The configuration of the HTTP layer.
     var http: HTTPServerConfiguration { http(hasNodes: false) }
 
     /// - Parameter hasNodes: whether other nodes send requests, which have more bytes than their clients sent.
@@ -28,12 +28,12 @@ extension ServerSettings {
         return configuration
     }
 
-    /// Where other nodes reach a server that has these settings.
+    /// Returns the address at which other nodes reach a server with these settings.
     ///
     /// - Parameter port: the port on which it listens.
     func ownAddress(port: UInt16) -> String { nodeAddress ?? NodeAddress.of(host: host, port: port) }
 
-    /// What the sessions are told.
+    /// The limits of sessions.
     var sessionLimits: SessionLimits {
         var limits = SessionLimits()
         limits.sessions = maxSessions
@@ -59,13 +59,13 @@ extension ServerSettings {
         return limits
     }
 
-    /// How often an address may make a session: those of half a minute at once, since behind one may be many people.
+    /// The rate of new sessions of an address, with bursts of half a minute, since many people may share one.
     var addressSessionRate: Rate? { Rate(perSecond: sessionRate, burstSeconds: 30) }
 
     /// From a request's body on until its answer, at most.
     private var longestRequest: Duration { .seconds(60) + maxWait }
 
-    /// How long requests and streams have to end by themselves: the HTTP layer needs a moment more to send its last
+    /// The time in which requests and streams end by themselves: the HTTP layer needs a moment more to send its last
     /// answers and to join its threads.
     var drainTime: Duration { max(.milliseconds(500), grace - .milliseconds(2_500)) }
 }
@@ -105,7 +105,7 @@ extension ServerSettings {
     }
 }
 
-/// What sessions are kept in.
+/// The journal of sessions.
 public enum JournalKind: Sendable, Hashable {
     /// A file in the data folder: sessions outlive the process.
     case sqlite

@@ -70,7 +70,7 @@ public struct ServerSettings: Sendable {
             + "X-Forwarded-For of where a request came from counts.", valueName: "addresses")
     public var trustedProxies: [AddressRange] = []
 
-    /// Whether every session has to be somebody's: anonymous ones are refused.
+    /// True if every session has to be somebody's: anonymous ones are refused.
     @Setting("require-identity", .flag, "Refuse anonymous sessions: somebody has to be signed in.")
     public var requireIdentity: Bool = false
 
@@ -86,7 +86,7 @@ public struct ServerSettings: Sendable {
         valueName: "folder", heading: .keeping)
     public var data: String = "mvi-data"
 
-    /// What sessions are kept in.
+    /// The journal of sessions.
     @Setting(
         "journal", .journal,
         "What sessions are kept in: sqlite, so that they outlive the process; memory; or PostgreSQL, which servers "
@@ -94,7 +94,7 @@ public struct ServerSettings: Sendable {
             + "with a password belongs into --journal-file, or the variable.", valueName: "kind")
     public var journal: JournalKind = .sqlite
 
-    /// How many connections to PostgreSQL write; as many others read.
+    /// The number of writing connections to PostgreSQL; as many read.
     @Setting(
         "journal-connections", .number(1...64), "Connections to PostgreSQL that write; as many others read.")
     public var journalConnections: Int = 2
@@ -112,20 +112,20 @@ public struct ServerSettings: Sendable {
         valueName: "url")
     public var journalListen: String?
 
-    /// Whether a standby that takes over always has all that was committed: then a failover costs sessions no epoch.
+    /// True if a standby that takes over always has all that was committed: then a failover costs sessions no epoch.
     @Setting(
         "lossless-failover", .flag,
         "Says that a standby of PostgreSQL that takes over has all that was committed: clients go on then as if nothing had "
             + "happened, and miss nothing only if it is true. Not for the first start after a restore.")
     public var losslessFailover: Bool = false
 
-    /// How long the SQLite journal gathers what several clients write, for one sync of the disk.
+    /// The time in which the SQLite journal gathers concurrent writes for one sync of the disk.
     @Setting(
         "commit-window", .time(.zero ... .seconds(1)),
         "How long the SQLite journal gathers what several clients write, for one sync of the disk; 0 not at all.")
     public var commitWindow: Duration = .milliseconds(1)
 
-    /// How many turns of a session are recorded for `mvi-server export`; 0 records none.
+    /// The number of recorded turns per session for `mvi-server export`; 0 records none.
     @Setting(
         "record-turns", .number(0...1_000_000),
         "Turns that are recorded of each session, to be exported as a test's fixture; 0 records none.")
@@ -228,12 +228,12 @@ public struct ServerSettings: Sendable {
     @Setting("head-limit", .bytes(1_024...1 << 20), "Bytes of a request's head.")
     public var headLimit: Int = 16 * 1024
 
-    /// How long a request with `Prefer: wait` waits at most.
+    /// The maximum wait of a request with `Prefer: wait`.
     @Setting(
         "max-wait-seconds", .time(.zero ... .seconds(50)), "How long 'Prefer: wait' waits at most.", heading: .times)
     public var maxWait: Duration = Self.limits.longestWait
 
-    /// How long a session lives after its last request or stream.
+    /// The lifetime of a session after its last request or stream.
     @Setting(
         "session-ttl", .time(.seconds(60) ... .seconds(366 * 24 * 3600)),
         "How long a session lives after its last request or stream.")
@@ -260,28 +260,28 @@ public struct ServerSettings: Sendable {
     @Setting("body-timeout", .time(.seconds(1) ... .seconds(600)), "From a head's end to its body's end.")
     public var bodyTimeout: Duration = .seconds(30)
 
-    /// How long a connection may wait for its next request.
+    /// The maximum time between requests of a connection.
     @Setting(
         "idle-timeout", .time(.seconds(1) ... .seconds(600)), "How long a connection may wait for its next request.")
     public var idleTimeout: Duration = .seconds(60)
 
-    /// How long the server takes at most to stop.
+    /// The maximum duration of a shutdown.
     @Setting("grace", .time(.seconds(1) ... .seconds(600)), "How long the server takes at most to stop.")
     public var grace: Duration = .seconds(10)
 
-    /// What is logged.
+    /// The log level.
     @Setting(
         "log-level", .oneOf,
         "What is logged: trace, debug (every event of every feature), info, notice, warning, error, critical.",
         valueName: "level", heading: .running)
     public var logLevel: Logger.Level = .info
 
-    /// How log lines look.
+    /// The format of log lines.
     @Setting(
         "log-format", .oneOf, "How log lines look: text, or json with one object a line.", valueName: "format")
     public var logFormat: LogFormat = .text
 
-    /// Whether each answer is a line of the log.
+    /// True if each answer is a line of the log.
     @Setting(
         "access-log", .flag, "Log each answer: who asked for what, what came of it, how long it took.")
     public var accessLog: Bool = false

@@ -2,16 +2,16 @@
 package struct SettingDeclaration: Sendable {
     /// The flag without its dashes, which is also the key in a configuration file.
     package let name: String
-    /// What the variable's name begins with.
+    /// The prefix of the variable's name.
     let prefix: String
-    /// What the value is called in `--help`.
+    /// The placeholder of the value in `--help`.
     let valueName: String
     package let summary: String
     /// The default as it would be given; empty for none.
     package var defaultText = ""
-    /// Whether the flag stands alone and means `true`.
+    /// True if the flag stands alone and means `true`.
     package var isSwitch = false
-    /// Whether a text has a secret in it; nil if none has.
+    /// True if a text has a secret in it; nil if none has.
     var holdsSecret: (@Sendable (_ text: String) -> Bool)?
     var heading: SettingHeading?
 

@@ -2,11 +2,11 @@
 public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable {
     /// The setting's name: its flag without dashes.
     public let name: String
-    /// What was given.
+    /// The given value.
     public let given: String
-    /// What would have been taken.
+    /// The expected value.
     public let expected: String
-    /// What the variable's name begins with.
+    /// The prefix of the variable's name.
     public let prefix: String
 
     /// An error about a setting.
@@ -24,7 +24,7 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
         self.prefix = prefix
     }
 
-    /// What was given, what is expected, and where it can be set.
+    /// The given and the expected value, and the places in which it can be set.
     public var description: String {
         let fault = given.isEmpty ? "--\(name) is missing" : "--\(name) cannot be '\(given)'"
         let variable = Self.variable(name, prefix: prefix)

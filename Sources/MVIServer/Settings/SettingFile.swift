@@ -11,7 +11,7 @@
 /// A border to C: the buffer is passed as a pointer that is valid for the call, the descriptor is closed where it was
 /// opened.
 enum SettingFile {
-    /// Why a file cannot be read.
+    /// The reason for which a file cannot be read.
     struct Unreadable: Error {
         /// As the end of "but …".
         let reason: String

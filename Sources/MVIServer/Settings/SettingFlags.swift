@@ -10,7 +10,7 @@ package struct SettingFlags<Section: FlagSection>: ParsableArguments, CustomRefl
         init?(intValue: Int) { nil }
     }
 
-    /// What was given, by name.
+    /// The given values by name.
     package var given: [String: String] = [:]
 
     package init() {}
@@ -76,7 +76,7 @@ package struct ServerFlags: ParsableArguments {
 
     package init() {}
 
-    /// What was given, by name.
+    /// The given values by name.
     package var given: [String: String] {
         [listening.given, callers.given, keeping.given, limits.given, times.given, running.given]
             .reduce(into: [:]) { $0.merge($1) { $1 } }

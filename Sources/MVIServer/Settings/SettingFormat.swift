@@ -1,18 +1,18 @@
 import Logging
 import MicroHTTP
 
-/// How a value is written where it is set.
+/// The text form of a setting's value.
 public struct SettingFormat<Value>: Sendable {
-    /// What is taken, as the end of "expected …".
+    /// The accepted values, as the end of "expected …".
     package let expected: String
     /// Nil for a text that is no such value.
     package let parse: @Sendable (String) -> Value?
     package let print: @Sendable (Value) -> String
-    /// Whether no message repeats a value that was given.
+    /// True if no message repeats a value that was given.
     package let isSecret: Bool
-    /// Whether a text has a secret in it; nil if none has.
+    /// True if a text has a secret in it; nil if none has.
     package let holdsSecret: (@Sendable (String) -> Bool)?
-    /// What a value is called in `--help`.
+    /// The placeholder of a value in `--help`.
     let valueName: String
 
     /// A format of your own.
@@ -95,7 +95,7 @@ extension SettingFormat where Value == String {
             }, print: { $0 })
     }
 
-    /// Where other nodes reach this one.
+    /// The address at which other nodes reach this one.
     package static var nodeAddress: SettingFormat {
         SettingFormat(
             "a host and a port, such as 10.0.0.3:8080, [fd00::3]:8080 or node-3.example:8080",
@@ -232,7 +232,7 @@ extension SettingFormat where Value == Bool {
 }
 
 extension String {
-    /// Whether a URL holds a password.
+    /// True if a URL holds a password.
     var hasPassword: Bool {
         guard let start = firstRange(of: "://")?.upperBound else { return false }
         let authority = self[start...].prefix { !"/?#".contains($0) }

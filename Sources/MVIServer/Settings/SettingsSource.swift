@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Where settings come from, the first that has one deciding: flags, environment, configuration file.
+/// The sources of settings in order of precedence: flags, environment, configuration file.
 package struct SettingsSource: Sendable {
     private let flags: [String: String]
     private let environment: [String: String]?

@@ -1,8 +1,8 @@
-/// What a feature's intents, view states and labels look like on the wire.
+/// The wire types of a feature's intents, view states and labels.
 package struct FeatureShape: Sendable {
     /// The feature's name on the wire.
     package let name: String
-    /// Whether an instance is named by a key.
+    /// True if an instance is named by a key.
     package let isKeyed: Bool
     /// One sentence about the feature; may be empty.
     package let summary: String

@@ -1,4 +1,4 @@
-/// What values of a Swift type look like on the wire.
+/// The wire type of a Swift type.
 package indirect enum WireType: Equatable, Sendable {
     /// Any JSON value: the type does not say more.
     case any
@@ -22,7 +22,7 @@ package indirect enum WireType: Equatable, Sendable {
 
 /// A type with a name of its own: a struct, an enum, or whatever is coded like one.
 package struct TypeDefinition: Equatable, Sendable {
-    /// What its JSON is.
+    /// The kind of its JSON.
     package indirect enum Kind: Equatable, Sendable {
         /// One object for each case, told by the member `type`.
         case cases([Case])
@@ -38,9 +38,9 @@ package struct TypeDefinition: Equatable, Sendable {
     package struct Member: Equatable, Sendable {
         package var name: String
         package var type: WireType
-        /// Whether it may be absent.
+        /// True if it may be absent.
         package var isOptional: Bool
-        /// Whether it is a case's value without a label, called `value` on the wire.
+        /// True if it is a case's value without a label, called `value` on the wire.
         package var isUnlabelled = false
     }
 
@@ -49,7 +49,7 @@ package struct TypeDefinition: Equatable, Sendable {
         /// The member `type`.
         package var name: String
         package var members: [Member]
-        /// Whether all of its members are known.
+        /// True if all of its members are known.
         package var isComplete = true
     }
 
@@ -67,6 +67,6 @@ package struct TypeDefinition: Equatable, Sendable {
     /// An identifier, unique in its feature.
     package var name: String
     package var kind: Kind
-    /// Whether all of it could be read from the type.
+    /// True if all of it could be read from the type.
     package var isComplete = true
 }

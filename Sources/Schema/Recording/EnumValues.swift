@@ -27,7 +27,7 @@ enum EnumValues {
 
     private static func allCases<C: CaseIterable>(_ type: C.Type) -> Any { Array(type.allCases) }
 
-    /// What the value is on the wire; nil unless it reads back.
+    /// Returns the value's JSON; nil unless it reads back.
     private static func literal<R: RawRepresentable & Decodable>(_ value: R) -> TypeDefinition.Value.Literal? {
         guard let value = value as? any (Encodable & RawRepresentable), let bytes = try? WireJSON.encode(value) else {
             return nil

@@ -2,9 +2,9 @@
 /// name are replaced by it, and each that is left gets a name.
 struct FoundTypes {
     private(set) var definitions: [TypeDefinition] = []
-    /// Where in the definitions a found type is.
+    /// The indexes of found types in the definitions.
     private var places: [Int: Int] = [:]
-    /// What replaces a found type.
+    /// The replacements of found types.
     private var aliases: [Int: WireType] = [:]
 
     /// - Parameters:
@@ -35,7 +35,7 @@ struct FoundTypes {
         }
     }
 
-    /// Whether the aliases of a type go round in a circle.
+    /// Returns true if the aliases of a type go round in a circle.
     private static func leadsToItself(_ start: Int, _ found: [TypeRecorder.Found]) -> Bool {
         var seen: Set<Int> = []
         var open = [start]

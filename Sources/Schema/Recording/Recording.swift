@@ -1,4 +1,4 @@
-/// What a type asked for while it read one value.
+/// The requests of a type while it decoded one value.
 final class Recording {
     let recorder: TypeRecorder
     let sample: SampleScalar
@@ -6,9 +6,9 @@ final class Recording {
     let owner: any Any.Type
     /// The case that an enum is told it has.
     var caseName: String?
-    /// Whether each single value is of the wrong type.
+    /// True if each single value is of the wrong type.
     var refusesSingleValues = false
-    /// How many single values were asked for.
+    /// The number of requested single values.
     private(set) var singleRequests = 0
 
     private(set) var keyed: KeyedRecording?
@@ -20,13 +20,13 @@ final class Recording {
         (self.recorder, self.sample, self.owner) = (recorder, sample, owner)
     }
 
-    /// How much it asked for.
+    /// The number of requests.
     var size: Int { (keyed?.members.count ?? 0) + (single == nil ? 0 : 1) + (elements?.count ?? 0) }
 
-    /// Whether it is one value, not an object or an array.
+    /// True if it is one value, not an object or an array.
     var isScalar: Bool { single != nil && keyed == nil && elements == nil }
 
-    /// Whether all was found that its container has.
+    /// True if all was found that its container has.
     var isComplete: Bool { keyed?.isComplete ?? (elements?.isEmpty != true) }
 
     var kind: TypeDefinition.Kind {
@@ -68,11 +68,11 @@ final class Recording {
 /// The names of a type's coding keys, where the type takes no others.
 struct ClosedKeys {
     let names: [String]
-    /// Whether they are the cases of an enum.
+    /// True if they are the cases of an enum.
     let areCases: Bool
 }
 
-/// What a type asked for of one object.
+/// The requests of a type for one object.
 final class KeyedRecording {
     private unowned let recording: Recording
     private let keys: ClosedKeys?
@@ -80,12 +80,12 @@ final class KeyedRecording {
     /// The cases, if it is an enum that the compiler codes.
     private(set) var caseNames: [String]?
     private var payloadKeys: [String] = []
-    /// Whether its names are not fixed.
+    /// True if its names are not fixed.
     private var isOpen = false
     private var testedNames: Set<String> = []
     private var isPatched = false
 
-    /// What an object with any names is shown as having.
+    /// The placeholder of a member in an object with arbitrary names.
     static let openName = "key"
 
     init(_ recording: Recording, _ keys: ClosedKeys?) { (self.recording, self.keys) = (recording, keys) }
@@ -115,7 +115,7 @@ final class KeyedRecording {
         payloadKeys = names
     }
 
-    /// Whether the member was asked about: it may be absent.
+    /// Returns true if the member was asked about: it may be absent.
     func test(_ name: String) { testedNames.insert(name) }
 
     func note(_ name: String, _ type: WireType, isOptional: Bool, isUnlabelled: Bool = false) {

@@ -9,7 +9,7 @@ final class TypeRecorder {
         let typeName: TypeName
         fileprivate var known = TypeDefinition.Kind.alias(.any)
         fileprivate var isKnown = true
-        /// What has no type of its own and may still be read.
+        /// The recording of a container without a type that may still be read.
         fileprivate var recording: Recording?
 
         var kind: TypeDefinition.Kind { recording?.kind ?? known }
@@ -75,7 +75,7 @@ final class TypeRecorder {
         return (best.kind, best.isScalar && best.isComplete)
     }
 
-    /// Whether a type that reads a single value asks for another one where that is of the wrong type.
+    /// Returns true if a type that reads a single value asks for another one where that is of the wrong type.
     private func triesOtherTypes<T: Decodable>(_ type: T.Type) -> Bool {
         let recording = Recording(self, SampleScalar.all[0], owner: type)
         recording.refusesSingleValues = true
@@ -83,7 +83,7 @@ final class TypeRecorder {
         return recording.singleRequests > 1
     }
 
-    /// Whether the type takes the sample; then its value is known.
+    /// Returns true if the type takes the sample; then its value is known.
     private func attempt<T: Decodable>(_ type: T.Type, _ recording: Recording) -> Bool {
         guard let value = try? T(from: RecordingDecoder(recording: recording)) else { return false }
         let id = ObjectIdentifier(type)

@@ -1,6 +1,6 @@
-/// Which members of a document no container asked for. Known where the session notes what is read.
+/// The members of a document that no container requested. Known if the session records reads.
 extension DecodingSession {
-    /// Whether a member was not asked for, and is not `null`.
+    /// True if a member was not asked for, and is not `null`.
     var hasUnread: Bool {
         var finder = UnreadMembers(session: self, again: nil, limit: 1)
         finder.visit(0, again: nil)
@@ -32,7 +32,7 @@ extension DecodingSession {
 /// Walks a document, and another one beside it, in document order.
 private struct UnreadMembers {
     let session: DecodingSession
-    /// What the value is written as now; nil if that is not to be asked for.
+    /// The session of the value's new JSON; nil if it is not compared.
     let again: DecodingSession?
     let limit: Int
     var pointers: [String] = []

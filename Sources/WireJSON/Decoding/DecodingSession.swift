@@ -11,17 +11,17 @@ final class DecodingSession {
     var payloadKeys: ObjectIdentifier?
     /// The object whose case was last found.
     var foundCase: Int?
-    /// Why the object last asked for its case has none. It becomes an error only when the compiler's decoding then
-    /// complains; what a person wrote may do without a case.
+    /// The reason for which the last object has no case. It becomes an error only if the compiler's decoding then
+    /// fails; handwritten decoding may work without a case.
     var missingCase: Mismatch?
-    /// Where an error of an author's own came from, so that passing it on does not lose the place.
+    /// The place of an author's own error, so that rethrowing it does not lose the place.
     private var located: WireDecodingError.Issue?
-    /// Where the nodes of a second text begin, of which absent members are taken; nil without one.
+    /// The index of the first node of a second text that supplies absent members; nil without one.
     let filling: Int?
     /// The objects that have a counterpart in the second text.
     var fills: [Int: Int] = [:]
 
-    /// Whether it is noted which members are asked for.
+    /// True if it is noted which members are asked for.
     let notesReads: Bool
 
     init(bytes: [UInt8], notesReads: Bool = false, limits: WireLimits) throws(WireDecodingError) {

@@ -4,7 +4,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let node: Int
     /// The type that is being decoded.
     let owner: any Any.Type
-    /// Whether the keys are those of one case's associated values.
+    /// True if the keys are those of one case's associated values.
     var isPayload = false
     /// The object of which absent members are taken.
     var fill: Int?
@@ -127,7 +127,7 @@ extension KeyedDecoding {
         return nil
     }
 
-    /// Whether a nested container is the payload of the case that the object's `type` names.
+    /// Returns true if a nested container is the payload of the case that the object's `type` names.
     private func isPayload(_ type: any CodingKey.Type, of key: Key) throws -> Bool {
         // Just asked for its case, and nothing there that could be nested: no need to ask for names of types.
         if session.foundCase == node, find(key) == nil { return true }

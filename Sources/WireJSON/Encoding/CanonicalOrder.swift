@@ -32,7 +32,7 @@ enum CanonicalOrder {
 
 /// Collections of the standard library that encode themselves as an array in the order of this process's hashes.
 protocol UnorderedCollection {
-    /// How many values in a row belong together.
+    /// The number of consecutive values that belong together.
     static var valuesPerElement: Int { get }
 }
 

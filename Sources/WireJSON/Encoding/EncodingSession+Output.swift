@@ -22,7 +22,7 @@ extension EncodingSession {
         return true
     }
 
-    /// Whether the encoder's value is the innermost one that is being encoded.
+    /// Returns true if the encoder's value is the innermost one that is being encoded.
     func isCurrent(_ encoder: ValueEncoder) -> Bool {
         current.serial == encoder.serial
     }
@@ -32,7 +32,7 @@ extension EncodingSession {
         if failure == nil { failure = error(detail) }
     }
 
-    /// What can be undone: where the output and the value at hand stand.
+    /// Returns a mark of the output and the current value, to which encoding can return.
     func mark() -> Mark {
         Mark(bytes: bytes.count, nested: nested.count, outer: outer.count, depth: depth, current: current)
     }

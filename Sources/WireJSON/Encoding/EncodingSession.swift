@@ -15,12 +15,12 @@ final class EncodingSession {
     var check: KeyCheck?
     /// The keys that were last found to be a case's.
     var payloadKeys: ObjectIdentifier?
-    /// What went wrong where nothing can be thrown; thrown when the value ends.
+    /// The error of an operation that cannot throw; thrown when the value ends.
     @exclusivity(unchecked) var failure: WireEncodingError?
 
-    /// Whether members that are nil are written as `null`.
+    /// True if members that are nil are written as `null`.
     let writesNil: Bool
-    /// Where in the output the first of them is.
+    /// The index of the first of them in the output.
     var firstNil: Int?
     let base: Int
     private(set) weak var parent: EncodingSession?
@@ -28,7 +28,7 @@ final class EncodingSession {
     @exclusivity(unchecked) private var serial: UInt32 = 0
     @exclusivity(unchecked) var depth: Int
     @exclusivity(unchecked) var nested: [(offset: Int, session: EncodingSession)] = []
-    /// Where an error of an author's own came from.
+    /// The place of an author's own error.
     @exclusivity(unchecked) private(set) var located: WireEncodingError?
 
     /// A session that appends to `output`.
@@ -132,7 +132,7 @@ final class EncodingSession {
     }
 }
 
-/// What stands before a value, by where it stands.
+/// The bytes before a value, by its place.
 extension EncodingSession {
     /// Begins a member: its name, behind a comma if it is not the first.
     func beginMember(_ name: String, of encoder: ValueEncoder) throws {

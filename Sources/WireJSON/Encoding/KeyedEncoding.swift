@@ -1,7 +1,7 @@
 /// An object's members. The enum's container of the case and the container of its payload are the same object.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: ValueEncoder
-    /// Whether the keys are those of one case's associated values.
+    /// True if the keys are those of one case's associated values.
     var isPayload = false
 
     var codingPath: [any CodingKey] { encoder.codingPath }

@@ -2,7 +2,7 @@
 enum OutputPath {
     static func path(in output: ArraySlice<UInt8>) -> [PathKey] {
         var path: [PathKey] = []
-        /// Whether the next string in the innermost object is a member's name.
+        /// True if the next string in the innermost object is a member's name.
         var awaitsName = false
         var index = output.startIndex
         while index < output.endIndex {

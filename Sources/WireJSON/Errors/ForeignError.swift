@@ -1,6 +1,6 @@
 /// Errors that come out of `init(from:)` and are not ours: an author's, the compiler's, the standard library's.
 enum ForeignError {
-    /// What to tell the sender of the document.
+    /// Returns the text for the sender of the document.
     ///
     /// The text of an author's `dataCorrupted` is meant for that; any other text may hold names of types and is
     /// replaced.
@@ -16,14 +16,14 @@ enum ForeignError {
         }
     }
 
-    /// Where the error itself says that it belongs.
+    /// Returns the place that the error itself names.
     static func path(of error: any Error) -> [any CodingKey] {
         guard let error = error as? DecodingError, let context = error.context else { return [] }
         if case .keyNotFound(let key, _) = error { return context.codingPath + [key] }
         return context.codingPath
     }
 
-    /// Whether the compiler's decoding of an enum found no case, or several.
+    /// Returns true if the compiler's decoding of an enum found no case, or several.
     static func isComplaintAboutCase(_ error: any Error) -> Bool {
         guard case .typeMismatch(_, let context) = error as? DecodingError else { return false }
         return context.debugDescription.hasPrefix("Invalid number of keys found")

@@ -1,4 +1,5 @@
-/// Why bytes were not decoded. The texts are made for the sender of the bytes: they hold no name of a Swift type.
+/// The reason for which bytes were not decoded. The texts are for the sender of the bytes: they contain no name of a
+/// Swift type.
 @usableFromInline
 package enum WireDecodingError: Error, Hashable, Sendable {
     /// The bytes are no JSON text of RFC 8259, hold a member twice, or nest too deep.
@@ -11,10 +12,10 @@ package enum WireDecodingError: Error, Hashable, Sendable {
     /// One place where a document differs from what was asked for.
     @usableFromInline
     package struct Issue: Hashable, Sendable {
-        /// Where: a JSON Pointer (RFC 6901), for instance `/amount`; empty for the whole document. A missing member
-        /// is named as if it were there.
+        /// The place: a JSON Pointer (RFC 6901), for instance `/amount`; empty for the whole document. A missing
+        /// member is named as if it existed.
         package let pointer: String
-        /// What was expected, for instance "expected an integer, found a string".
+        /// The expectation, for instance "expected an integer, found a string".
         package let detail: String
         /// The `type` that names no case, cut to 64 characters, when that is the trouble. A caller who knows the cases can
         /// list them.
@@ -30,7 +31,7 @@ package enum WireDecodingError: Error, Hashable, Sendable {
 }
 
 extension WireDecodingError: CustomStringConvertible {
-    /// What is wrong and where, in one line.
+    /// The fault and its place in one line.
     @usableFromInline
     package var description: String {
         switch self {
@@ -44,8 +45,8 @@ extension WireDecodingError: CustomStringConvertible {
     }
 }
 
-/// What is wrong at a node; rides inside the standard `DecodingError`, so that an author who catches one sees what any
-/// decoder throws. The place becomes a text only when the error is reported: an author may try and drop thousands.
+/// The fault at a node, inside the standard `DecodingError`, so that an author who catches one sees the error of any
+/// decoder. The place becomes a text only when the error is reported: an author may try and drop thousands.
 struct Mismatch: Error {
     let node: Int
     /// A member that the node lacks or has wrong.

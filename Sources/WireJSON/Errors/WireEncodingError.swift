@@ -1,9 +1,9 @@
-/// Why a value was not encoded: an author's mistake, so the text is made for a log.
+/// The reason for which a value was not encoded: an author's mistake, so the text is for a log.
 @usableFromInline
 package struct WireEncodingError: Error, Hashable, Sendable {
-    /// Where in the document that was being written: a JSON Pointer (RFC 6901), empty for the whole.
+    /// The place in the written document: a JSON Pointer (RFC 6901), empty for the whole.
     package let pointer: String
-    /// What is wrong, for instance "a number must be finite".
+    /// The fault, for instance "a number must be finite".
     package let detail: String
 
     /// An error of its parts.
@@ -14,7 +14,7 @@ package struct WireEncodingError: Error, Hashable, Sendable {
 }
 
 extension WireEncodingError: CustomStringConvertible {
-    /// What is wrong and where, in one line.
+    /// The fault and its place in one line.
     @usableFromInline
     package var description: String {
         pointer.isEmpty ? "cannot encode: \(detail)" : "cannot encode \(pointer): \(detail)"
@@ -44,11 +44,11 @@ extension EncodingError {
     }
 }
 
-/// Why an enum cannot travel as the flat JSON of the wire; found by ``WireJSON/checkMapping(of:)`` at start-up.
+/// The reason for which an enum has no flat JSON; found by ``WireJSON/checkMapping(of:)`` at start.
 package struct WireMappingError: Error, Hashable, Sendable {
     /// The case, as its `type` would be; nil when the example did not even give one.
     package let caseName: String?
-    /// What is wrong and what to do about it.
+    /// The fault and its remedy.
     package let detail: String
 
     /// An error of its parts.

@@ -13,7 +13,7 @@ struct Frame {
     let owner: any Any.Type
     /// Borne by every container of this value, so that one kept too long is noticed.
     let serial: UInt32
-    /// Where the value begins in the output.
+    /// The start of the value in the output.
     let start: Int
     var form = Form.open
     /// Members or elements written.

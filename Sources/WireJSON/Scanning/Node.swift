@@ -19,9 +19,9 @@ struct Node {
     /// The node behind this value and all that it contains.
     var next: UInt32
     var kind: Kind
-    /// Whether a string holds escapes, so that its bytes are not its text.
+    /// True if a string holds escapes, so that its bytes are not its text.
     var isEscaped = false
-    /// Whether a member's name was asked for, where the session notes that.
+    /// True if a member's name was asked for, where the session notes that.
     var isRead = false
 
     /// The same value, its text and its document lying so much further back.

@@ -51,7 +51,7 @@ final class KeyCheck {
     /// The case that has a problem, which may be one of an enum inside.
     private(set) var failedCase: String?
 
-    /// What keeps a case off the wire, going by all members that it may have.
+    /// Returns the fault of a case with these members; nil if it has a flat JSON.
     func problem<Key: CodingKey>(of name: String, keys: Key.Type) -> String? {
         firstCase = firstCase ?? name
         let unlabelled = (0..<32).count { Key(stringValue: "_\($0)") != nil }

@@ -1,8 +1,8 @@
 /// Bounds that a document is held to while it is read.
 @usableFromInline
 package struct WireLimits: Hashable, Sendable {
-    /// How many arrays and objects may lie inside each other; `[]` has depth 1. Decoding recurses once for each, so
-    /// this bounds the stack as well: values above 512 are taken as 512.
+    /// The maximum nesting of arrays and objects; `[]` has depth 1. Decoding recurses once for each, so this bounds
+    /// the stack as well: values above 512 count as 512.
     package var maximumDepth: Int
 
     /// Depth 128, which is also the most that ``WireJSON`` encodes.

@@ -56,7 +56,7 @@ enum EscapedText {
         }
     }
 
-    /// Whether nothing in a text must be escaped.
+    /// Returns true if nothing in a text must be escaped.
     private static func isPlain(_ text: Span<UInt8>) -> Bool {
         // Without an early exit the compiler turns this into vector code; nearly no text holds anything to escape.
         var found: UInt8 = 0

@@ -39,7 +39,7 @@ enum NumberText {
         append(description: value.description, to: &output)
     }
 
-    /// What `description` gives for a finite number is JSON; the wire does without the `.0` of a whole one.
+    /// Appends the `description` of a finite number, which is JSON, without the `.0` of a whole one.
     private static func append(description: String, to output: inout [UInt8]) {
         output.append(contentsOf: description.utf8)
         if output.suffix(2).elementsEqual(".0".utf8) { output.removeLast(2) }

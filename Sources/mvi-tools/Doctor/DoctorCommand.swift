@@ -43,7 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whoever interrupts it gets what was measured so far, and no session stays.
+    /// Runs the examination. If it is interrupted, it reports what was measured and ends its sessions.
     private static func run(_ examination: Examination) async throws(Unreachable) -> Measurements {
         let work = Task { () async -> Result<Measurements, Unreachable> in
             do throws(Unreachable) { return .success(try await examination.run()) } catch { return .failure(error) }

@@ -1,4 +1,4 @@
-/// What happened between two moments.
+/// The changes between two readings.
 struct Interval: Sendable {
     let before: Metrics
     let after: Metrics
@@ -9,21 +9,21 @@ struct Interval: Sendable {
         (self.before, self.after) = (before, after)
     }
 
-    /// How long it lasted; of a new process only since its start.
+    /// The duration; of a new process since its start.
     var seconds: Double {
         let whole = after.time - before.time
         guard isOfNewProcess, let start = after.value(MetricNames.start) else { return whole }
         return min(whole, max(0.1, after.time - start))
     }
 
-    /// Whether another process answered than before: its counters began anew.
+    /// True if another process answered than before: its counters began anew.
     var isOfNewProcess: Bool {
         guard let old = before.value(MetricNames.start), let new = after.value(MetricNames.start) else { return false }
         // Two readings of one start may differ by their rounding.
         return abs(old - new) > 1
     }
 
-    /// How often a second a counter was raised, in all its series; nil if there is no such counter.
+    /// Returns a counter's increments per second in all its series; nil if it does not exist.
     func rate(_ name: String) -> Double? {
         guard after.value(name) != nil else { return nil }
         return rates(name) { _ in "" }.values.first ?? 0
@@ -44,7 +44,7 @@ struct Interval: Sendable {
         return rates
     }
 
-    /// What a histogram was told, by a label's value.
+    /// Returns the values of a histogram by a label's value.
     func histograms(_ name: String, by label: String?) -> [String: Histogram] {
         let old = isOfNewProcess ? [:] : before.histograms(name, by: label)
         let new = after.histograms(name, by: label)

@@ -1,7 +1,7 @@
 /// A server's metrics at one moment.
 struct Metrics: Sendable {
     private let series: [String: [MetricSample]]
-    /// When they were read: seconds since 1970.
+    /// The time of reading: seconds since 1970.
     let time: Double
 
     /// - Parameter time: seconds since 1970.
@@ -10,7 +10,7 @@ struct Metrics: Sendable {
         self.time = time
     }
 
-    /// Whether the text that they come from had any metric of this server's.
+    /// True if the text that they come from had any metric of this server's.
     var isOfServer: Bool { series.keys.contains { $0.hasPrefix("mvi_") } }
 
     /// The values of one name.
@@ -45,7 +45,7 @@ struct Histogram: Sendable, Equatable {
 
     mutating func add(bound: Double, count: Double) { buckets[bound, default: 0] += count }
 
-    /// What came since an earlier moment. All of it if the counts have begun anew meanwhile.
+    /// Returns the values since an earlier reading; all values if the counts have restarted.
     func since(_ earlier: Histogram) -> Histogram {
         guard count >= earlier.count, buckets.allSatisfy({ $0.value >= earlier.buckets[$0.key] ?? 0 }) else {
             return self
@@ -78,7 +78,7 @@ struct Histogram: Sendable, Equatable {
 
     struct Quantile: Sendable, Equatable {
         let value: Double
-        /// Whether it is larger than `value`, which is the last bound.
+        /// True if it is larger than `value`, which is the last bound.
         let isBeyond: Bool
     }
 }

@@ -1,10 +1,10 @@
 import LibCurl
 
-/// Where a server's metrics are.
+/// The address of a server's metrics.
 struct MetricsAddress: Sendable, Equatable {
-    /// What is asked.
+    /// The requested URL.
     let url: String
-    /// What a person is shown: without the path.
+    /// The displayed URL, without the path.
     let shown: String
 
     /// From what a person wrote: with or without scheme and path. Nil for no address of HTTP.
@@ -23,9 +23,9 @@ struct MetricsAddress: Sendable, Equatable {
     }
 }
 
-/// Why there are no metrics, for a person.
+/// The reason for having no metrics, for a person.
 struct MetricsFailure: Error, Equatable {
-    /// What goes on after "did not answer:".
+    /// The text after "did not answer:".
     let reason: String
 }
 

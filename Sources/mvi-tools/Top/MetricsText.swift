@@ -75,7 +75,7 @@ enum MetricsText {
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        /// What comes before the closing quote.
+        /// Reads up to the closing quote.
         private mutating func quoted() -> String? {
             var bytes: [UInt8] = []
             while let byte = rest.popFirst() {

@@ -171,7 +171,7 @@ struct Table {
 
     // MARK: Problems
 
-    /// What went wrong, the most frequent first.
+    /// The problems, the most frequent first.
     private var problems: [TableLine] {
         guard let interval else { return [] }
         var found: [(text: String, rate: Double, style: TableLine.Style)] = []

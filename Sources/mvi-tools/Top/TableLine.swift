@@ -1,6 +1,6 @@
 /// A line of the table, in parts that look different.
 struct TableLine: Sendable, Hashable {
-    /// How a part looks where there are colours.
+    /// The style of a part where colors are available.
     enum Style: Sendable, Hashable {
         case plain, strong, dim, good, warning, bad
         /// Of a table's head.

@@ -62,7 +62,7 @@ final class Terminal {
         if var before { tcsetattr(STDIN_FILENO, TCSANOW, &before) }
     }
 
-    /// Whether what is printed is shown on a terminal that has a screen.
+    /// True if what is printed is shown on a terminal that has a screen.
     static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 && Tools.variable("TERM") != "dumb" }
 
     /// https://no-color.org

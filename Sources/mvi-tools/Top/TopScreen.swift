@@ -1,6 +1,6 @@
 /// The table on a terminal's screen, drawn anew when there is news, when the terminal has another size, and at the end gone.
 struct TopScreen {
-    /// What the screen waits for.
+    /// An event that the screen waits for.
     enum Event: Sendable {
         case answer(Result<Metrics, MetricsFailure>, time: Double)
         case key(UInt8)
@@ -57,7 +57,7 @@ struct TopScreen {
     }
 }
 
-/// What a terminal is sent.
+/// The escape sequences for a terminal.
 enum Screen {
     /// Lines from the top of the screen on, and nothing below them.
     static func frame(_ lines: [TableLine], columns: Int, hasColours: Bool) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// What is known of a server that is asked for its metrics again and again.
+/// The readings of a server whose metrics are requested repeatedly.
 struct Watch: Sendable {
     private let address: String
     /// The last answers, the older one first; and why there is none since, from when on.
@@ -21,7 +21,7 @@ struct Watch: Sendable {
     ///   - time: seconds since 1970.
     mutating func failed(_ reason: String, time: Double) { failure = (reason, time) }
 
-    /// Whether there are two answers, so that rates are known.
+    /// True if there are two answers, so that rates are known.
     var hasRates: Bool { before != nil && last != nil }
 
     var isAnswering: Bool { failure == nil && last != nil }

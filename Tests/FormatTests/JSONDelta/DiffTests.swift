@@ -6,7 +6,7 @@ import WireJSON
 @Suite struct DiffTests {
     private func bytes(_ value: RandomDocument.Value) -> [UInt8] { Array(RandomDocument.text(value).utf8) }
 
-    /// Whether two texts are the same document; the order of members does not matter.
+    /// Returns true if two texts are the same document; the order of members does not matter.
     private func isSame(_ one: [UInt8], _ two: [UInt8]) throws -> Bool {
         let test = Array(#"[{"op":"test","path":"","value":"#.utf8) + two + Array("}]".utf8)
         return (try? JSONPatch.apply(test, to: one)) != nil

@@ -41,7 +41,7 @@ struct TestAuthenticator: Sendable {
 
     func authenticate(_ proof: IdentityProof) async throws -> Principal { try await base.authenticate(proof) }
 
-    /// Whether it takes a token, and if not, why.
+    /// Returns true if it takes a token, and if not, why.
     func verdict(_ token: String?) async throws -> Verdict {
         let before = world.fetched
         let verdict = try await base.verdict(token)

@@ -8,7 +8,7 @@ enum Python {
         let code: Int32
     }
 
-    /// Whether PyJWT is there, with what it needs for public keys.
+    /// True if PyJWT is there, with what it needs for public keys.
     static let hasJWT = (try? output("import jwt, cryptography")) != nil
 
     private static let path = "/usr/bin/python3"

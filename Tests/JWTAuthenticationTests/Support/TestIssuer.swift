@@ -115,7 +115,7 @@ final class TestWorld: Sendable {
 }
 
 extension JWTAuthenticator {
-    /// Whether it takes a token, and if not, why.
+    /// Returns true if it takes a token, and if not, why.
     func verdict(_ token: String?) async throws -> Verdict {
         do {
             return .accepted(try await authenticate(IdentityProof(identity: token)))

@@ -132,7 +132,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// Whether the server has closed its side; waits until it does, or sends.
+    /// Returns true if the server has closed its side; waits until it does, or sends.
     func isAtEnd() throws -> Bool { try !receive() }
 
     private func chunk() throws -> [UInt8]? {

@@ -22,13 +22,13 @@ struct OpenAPIDescription: Sendable {
         var responseFields: Set<String> = []
         /// The fields that every answer of a status has.
         var requiredFields: [String: Set<String>] = [:]
-        /// Whether some answer has a body.
+        /// True if some answer has a body.
         var givesContent = false
         var links: [Link] = []
 
         var testDescription: String { "\(method) \(path)" }
 
-        /// Whether a problem is among those that it may answer with a status, or among those of every operation.
+        /// Returns true if a problem is among those that it may answer with a status, or among those of every operation.
         func mayAnswer(_ problem: String, _ status: Int) -> Bool {
             problems["\(status)"]?.contains("/problems/\(problem)") == true
                 || OpenAPIDescription.known.everywhere.problems.contains(problem)

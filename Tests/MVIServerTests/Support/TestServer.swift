@@ -163,7 +163,7 @@ struct TestServer: Sendable {
         try #require(sessions.liveStoreCount == 0 && sessions.count > 0)
     }
 
-    /// Whether the server still answers: after each refusal it must.
+    /// Returns true if the server still answers: after each refusal it must.
     func isServing() async throws -> Bool {
         try await send(TestRequest("GET", "/health/live")).status == 200
     }

@@ -26,7 +26,7 @@ final class NodeClient {
     private(set) var faults: [String] = []
     private var lastRefusal = "none"
     private(set) var hasEnded = false
-    /// Whether the journal went back once: then a log may begin anew under the client.
+    /// True if the journal went back once: then a log may begin anew under the client.
     private var hasGoneBack = false
     /// That of the last `hello`, or of the last cursor.
     private var shownEpoch = ""
@@ -43,7 +43,7 @@ final class NodeClient {
     private(set) var shown: [FeatureID: UInt64] = [:]
     private(set) var labels: [LabelID: Int] = [:]
     private var openTrust: Trust?
-    /// Whether labels may be missing, as a stream said.
+    /// True if labels may be missing, as a stream said.
     private(set) var isExcused = false
     private(set) var streamsOpened = 0
 

@@ -7,9 +7,9 @@ import TestSupport
 extension NodeSimulation {
     /// What is simulated.
     struct Setting: Sendable {
-        /// Whether nodes come with a newer build, one after the other.
+        /// True if nodes come with a newer build, one after the other.
         var hasDeploys = false
-        /// Whether the journal loses what was committed last, now and then.
+        /// True if the journal loses what was committed last, now and then.
         var goesBack = false
     }
 

@@ -17,7 +17,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         var cut = Cut.nothing
         /// How many of a thousand requests are lost, half of them after they were done.
         var loss: UInt64
-        /// Whether what seemed lost may arrive later all the same.
+        /// True if what seemed lost may arrive later all the same.
         var isSlow: Bool
         /// What was asked for and has not arrived, and of which session it needs the row.
         var asked: [(session: SessionKey?, operation: @Sendable (Fate) -> Answer)] = []

@@ -12,7 +12,7 @@ final class SessionOfClients {
     /// The newest version of each feature that one of them saw, with how many entries it has.
     var floors: [FeatureID: UInt64] = [:]
     var known: [FeatureID: (epoch: String, version: UInt64, seen: Int)] = [:]
-    /// Whether the session was ended, or may have been.
+    /// True if the session was ended, or may have been.
     var isEnding = false
 
     /// What the clients know is of a log that is lost.

@@ -37,7 +37,7 @@ enum ChoreFate: String, Codable, Sendable {
     /// A reminder sets itself again.
     case again
 
-    /// Whether nothing is kept of such a turn.
+    /// True if nothing is kept of such a turn.
     var isUndone: Bool {
         switch self {
         case .fails, .refuses, .fills, .spoils, .loops: true
@@ -75,7 +75,7 @@ struct ChoreDeed: Codable, Hashable, Sendable {
     var number: Int
     var id: String
     var fate: ChoreFate
-    /// Whether another store is to do it.
+    /// True if another store is to do it.
     var passes: Bool
 }
 

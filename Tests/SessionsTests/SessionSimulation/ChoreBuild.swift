@@ -32,7 +32,7 @@ struct SecondAction: ChoreAction {
         try container.encode(deed, forKey: .chore)
     }
 
-    /// Whether it reads a deed that the first build kept.
+    /// Returns true if it reads a deed that the first build kept.
     static func reads(_ deed: ChoreDeed) -> Bool { deed.number / 100 % 2 == 0 }
 }
 

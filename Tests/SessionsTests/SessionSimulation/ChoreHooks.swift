@@ -42,7 +42,7 @@ final class ChoreHooks: Sendable {
         }
     }
 
-    /// Whether a process runs that counts.
+    /// True if a process runs that counts.
     var isCounting: Bool { state.withLock { $0.clock != nil } }
 
     /// Another run of the simulation begins.
@@ -54,7 +54,7 @@ final class ChoreHooks: Sendable {
 
     func tries(of number: Int) -> Int { state.withLock { $0.tries[number] ?? 0 } }
 
-    /// Whether work of an intent has ended, with or without a result.
+    /// Returns true if work of an intent has ended, with or without a result.
     func hasEnded(_ number: Int, in place: String) -> Bool {
         state.withLock { $0.ended.contains(Place(number: number, place: place)) }
     }

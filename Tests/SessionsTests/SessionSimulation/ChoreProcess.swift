@@ -105,12 +105,12 @@ final class SimulatedSession {
     var changes = 0
     /// The same; -1 while it is being changed.
     var settledChanges: Int { devices.contains(where: \.isChangingAccess) ? -1 : changes }
-    /// Whether it is being ended, and whether it has ended.
+    /// True if it is being ended, and whether it has ended.
     var isEnding = false
     var isOver = false
-    /// Whether code outside the features ends it, which nobody's sign-out changes.
+    /// True if code outside the features ends it, which nobody's sign-out changes.
     var isEndedFromOutside = false
-    /// Whether its devices do not share it.
+    /// True if its devices do not share it.
     let isOfOne: Bool
 
     /// Makes one that is kept.

@@ -13,7 +13,7 @@ final class Device {
         /// See `SessionLog.disposals`.
         let disposals: Int
         var isUnderWay = false
-        /// Whether an attempt may have run although it was not answered so.
+        /// True if an attempt may have run although it was not answered so.
         var isUncertain = false
     }
 
@@ -45,9 +45,9 @@ final class Device {
     private(set) var standing: Standing
     /// A sign-in that is under way or to be repeated.
     var signIn: SignIn?
-    /// Whether an answer is awaited of a request that changes who may use the session.
+    /// True if an answer is awaited of a request that changes who may use the session.
     var isChangingAccess = false
-    /// Whether it has begun to sign out.
+    /// True if it has begun to sign out.
     var isLeaving = false
     private(set) var requests: [Request] = []
     var streams: [DeviceStream] = []
@@ -71,7 +71,7 @@ final class Device {
 
     var isGone: Bool { standing == .gone }
 
-    /// Whether it certainly has no access to the vault.
+    /// True if it certainly has no access to the vault.
     var isExcluded: Bool { standing == .free || standing == .anonymous }
 
     // MARK: Access
@@ -86,7 +86,7 @@ final class Device {
         changeCount += 1
     }
 
-    /// Whether the principal is of that tier is certain from now on.
+    /// Returns true if the principal is of that tier is certain from now on.
     func note(_ standing: Standing, _ token: SessionToken? = nil) {
         guard !isGone || standing == .gone else { return }
         if let token { self.token = token }
@@ -198,14 +198,14 @@ final class Device {
 }
 
 extension StoreError {
-    /// Whether the same request may run later, or may have run.
+    /// True if the same request may run later, or may have run.
     var isTransient: Bool {
         [.unavailable, .contended, .evicted, .closed, .newerState, .signingIn, .gone].contains(code)
     }
 }
 
 extension StoreError.Code {
-    /// Whether it is none of the answers that a client has to expect.
+    /// True if it is none of the answers that a client has to expect.
     var isUnexpected: Bool {
         ![
             .full, .busy, .disposed, .forbidden, .gone, .signedOut, .receiptConflict, .tooManyReceipts, .failed,
@@ -215,7 +215,7 @@ extension StoreError.Code {
 }
 
 extension ChoreIntent {
-    /// Whether it may be refused: the session may have too many reminders, or another store may do what fails.
+    /// True if it may be refused: the session may have too many reminders, or another store may do what fails.
     var mayFail: Bool {
         switch self {
         case .remind: true

@@ -17,7 +17,7 @@ final class SessionLog: Sendable {
         let content: ChoreLabel
         /// Since 1970.
         let expiry: Duration
-        /// Whether the bound on labels dropped it.
+        /// True if the bound on labels dropped it.
         var isDropped = false
     }
 
@@ -27,7 +27,7 @@ final class SessionLog: Sendable {
         /// How often it was sent, and how often it ran.
         var attempts = 0
         var runs = 0
-        /// Whether a client was told that it did not run and never will.
+        /// True if a client was told that it did not run and never will.
         var isRefused = false
         /// How often access had been changed when it was sent first; -1 if that was under way.
         let changes: Int
@@ -348,7 +348,7 @@ extension SessionLog.State {
 }
 
 extension ChoreIntent {
-    /// Whether nothing is kept of it.
+    /// True if nothing is kept of it.
     var isUndone: Bool {
         switch self {
         case .act(_, let fate), .pass(_, let fate), .sent(_, let fate): fate.isUndone

@@ -10,7 +10,7 @@ import SessionJournal
 final class SessionSimulation {
     /// What is simulated.
     struct Setting: Sendable {
-        /// Whether the process comes back with a newer build, which cannot read every reminder of the older one.
+        /// True if the process comes back with a newer build, which cannot read every reminder of the older one.
         var hasDeploys = false
     }
 
@@ -66,7 +66,7 @@ final class SessionSimulation {
     var troubles = 0
     var lastNumber = 0
     var lastQuestion = 0
-    /// Whether a row was damaged.
+    /// True if a row was damaged.
     var isDamaged = false
     /// Requests that were not answered yet.
     var asked: Set<Question> = []

@@ -57,7 +57,7 @@ final class SimulatedClient {
     private var lastNumber = 0
     private var sent: UInt64 = 0
 
-    /// Whether streams may be of several processes: another one may not have heard of all that this client was shown.
+    /// True if streams may be of several processes: another one may not have heard of all that this client was shown.
     private let hasManyNodes: Bool
 
     // What the streams showed.

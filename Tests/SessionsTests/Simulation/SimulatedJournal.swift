@@ -39,11 +39,11 @@ final class SimulatedJournal: InterposedJournal {
         /// What is done, and its asker has not heard of.
         var done: [@Sendable () -> Void] = []
         var isCrashed = false
-        /// Whether what a process asks for after its crash is answered: it is to end all that it began.
+        /// True if what a process asks for after its crash is answered: it is to end all that it began.
         var isClosed = false
-        /// Whether changes wait, while reads go on.
+        /// True if changes wait, while reads go on.
         var isHolding = false
-        /// Whether what is newer than a head is damaged.
+        /// True if what is newer than a head is damaged.
         var isDamaged = false
         var calls = 0
         var troubles = 0

@@ -12,7 +12,7 @@ final class Simulation {
         var nodes = 1
         /// With one process always.
         var hasStreams = true
-        /// Whether processes come back with a newer build, which keeps one feature's states in another form.
+        /// True if processes come back with a newer build, which keeps one feature's states in another form.
         var hasDeploys = false
     }
 
@@ -57,7 +57,7 @@ final class Simulation {
     private var clients: [SimulatedClient] = []
     private let trouble: SimulatedJournal.Trouble
     private let intents: Int
-    /// Whether something was tried again and again to no end.
+    /// True if something was tried again and again to no end.
     private var isRestless = false
 
     /// What the processes serve, the older build first.

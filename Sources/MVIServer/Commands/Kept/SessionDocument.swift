@@ -153,8 +153,8 @@ package enum SessionDocument {
 }
 
 extension JSONObject {
-    /// What was kept as JSON, as it is. What is none, or is nested too deep to tell, is given in hexadecimal digits
-    /// under another name: it must not make the whole document unreadable.
+    /// Adds stored JSON unchanged. Invalid or too deeply nested JSON is written in hexadecimal digits under another
+    /// name, so that the document stays readable.
     mutating func add(kept bytes: [UInt8], as name: StaticString, orHex other: StaticString) {
         if (try? WireJSON.decode(JSONText.self, from: bytes, limits: WireLimits(maximumDepth: 512))) != nil {
             add(name, json: bytes)

@@ -26,7 +26,7 @@ struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
 /// The list of sessions as text.
 enum SessionList {
-    /// How many sessions are read at a time: a server that runs keeps its log for as long as a command reads.
+    /// The number of sessions read at a time: a running server keeps its log while a command reads.
     static let step = 1_000
 
     /// - Parameter write: takes a piece of the list; false if no more is wanted.

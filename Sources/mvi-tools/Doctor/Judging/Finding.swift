@@ -1,10 +1,10 @@
-/// What one check found.
+/// The finding of one check.
 struct Finding: Sendable {
     var check: Check
     var verdict: Verdict
-    /// What was measured, with figures; or why nothing was.
+    /// The measured figures, or the reason for having none.
     var measured: String
-    /// What to change; nil where nothing has to be.
+    /// The advised change; nil if none is needed.
     var advice: Advice?
 
     init(_ check: Check, _ verdict: Verdict, _ measured: String, _ advice: Advice? = nil) {
@@ -40,7 +40,7 @@ enum Check: String, Sendable, CaseIterable {
     case clock
 }
 
-/// What to change, and where.
+/// The advised change and its place.
 struct Advice: Sendable {
     var text: String
     /// Lines for the settings of each proxy.

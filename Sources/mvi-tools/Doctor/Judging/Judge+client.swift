@@ -1,4 +1,4 @@
-/// What the server knows of its clients, and clients of the server.
+/// The checks of what server and clients know of each other.
 extension Judge {
     static func upstream(_ measured: Measurements) -> Finding {
         guard let arrival = measured.arrival else {

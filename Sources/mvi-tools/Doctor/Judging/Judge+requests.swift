@@ -1,4 +1,4 @@
-/// What becomes of requests on the way.
+/// The checks of requests.
 extension Judge {
     static func health(_ measured: Measurements) -> Finding {
         let ways = [
@@ -178,7 +178,7 @@ extension Judge {
 }
 
 extension Measurements {
-    /// Whether pages of a proxy's stand in the place of problem documents, by which much else is measured.
+    /// True if pages of a proxy's stand in the place of problem documents, by which much else is measured.
     var losesProblems: Bool {
         refusals.contains { $0.exchange.answer?.problem == nil && $0.exchange.status == $0.status }
     }

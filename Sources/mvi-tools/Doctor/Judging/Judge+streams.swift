@@ -1,4 +1,4 @@
-/// What becomes of streams on the way.
+/// The checks of streams.
 extension Judge {
     /// An event that is later than this is held back by something.
     static let late = Duration.seconds(1)

@@ -1,7 +1,7 @@
-/// What was measured between this machine and a server. Nothing is judged here; nil is not measured.
+/// The measurements between this machine and a server, without judgment; nil means not measured.
 struct Measurements: Sendable {
     var address: ServerAddress
-    /// Whether the address is this machine's own.
+    /// True if the address is this machine's own.
     var isLoopback: Bool { ["127.0.0.1", "localhost", "[::1]"].contains(address.host) }
 
     /// The version that was agreed on with a client that offers HTTP/2: `1.1` or `2`.
@@ -9,7 +9,7 @@ struct Measurements: Sendable {
     /// The `Server` and `Via` fields of an answer.
     var serverField: String?
     var viaField: String?
-    /// How long small requests took on a connection that was there.
+    /// The durations of small requests on an open connection.
     var roundTrips: [Duration] = []
     /// Answers with a `Date`.
     var dated: [Answer] = []
@@ -19,7 +19,7 @@ struct Measurements: Sendable {
     var adminLive: Attempt?
     var adminReady: Attempt?
 
-    /// Why no session could be made.
+    /// The refusal of a new session.
     var sessionRefusal: Attempt?
     /// Refusals of the server: what was asked, the status that is right, and the answer.
     var refusals: [ExaminedRefusal] = []
@@ -30,7 +30,7 @@ struct Measurements: Sendable {
     var encodedHead: StreamSample?
     /// A stream of which gzip is decoded.
     var decodedStream: StreamSample?
-    /// How much later than its answer the event of a change came.
+    /// The delays from the answer to the event of a change.
     var eventDelays: [Duration] = []
     /// Events of changes that did not come within the patience.
     var missingEvents = 0
@@ -48,7 +48,7 @@ struct Measurements: Sendable {
     var foreignSite: Attempt?
     var cookie: CookieSample?
 
-    /// Whether a `Last-Event-ID` that is none was answered with a `reset`.
+    /// True if a `Last-Event-ID` that is none was answered with a `reset`.
     var lastEventIDArrived: Bool?
     /// An intent with an `Idempotency-Key` that is too long.
     var longKey: Attempt?
@@ -79,11 +79,11 @@ struct StreamSample: Sendable {
     var head: Answer?
     /// From the request to the first event; nil if none came within the patience.
     var firstEvent: Duration?
-    /// Whether an event came only after the session, and with it the stream, had been ended.
+    /// True if an event came only after the session, and with it the stream, had been ended.
     var cameAtItsEnd = false
-    /// How long was waited for the first event.
+    /// The wait for the first event.
     var patience: Duration = .zero
-    /// Why the stream failed.
+    /// The reason for which the stream failed.
     var failure: String?
 
     init() {}
@@ -110,7 +110,7 @@ struct QuietSample: Sendable {
     var heartbeat: Int?
     var watched: Duration = .zero
     var end = End.open
-    /// When each ping arrived, from the stream's start, and the server's clock in it since 1970.
+    /// The arrival of each ping since the stream's start, and the server's clock in it since 1970.
     var pings: [(arrival: Duration, sent: Duration)] = []
     /// The longest time without any bytes.
     var longestSilence: Duration = .zero
@@ -121,9 +121,9 @@ struct QuietSample: Sendable {
 /// Several streams at once.
 struct TogetherSample: Sendable {
     var wanted: Int
-    /// How many showed their first event.
+    /// The number of streams that showed their first event.
     var live: Int
-    /// What became of an intent that was sent while they were open.
+    /// The result of an intent that was sent while they were open.
     var intent: Attempt
     /// `1.1` or `2`.
     var http: String

@@ -1,6 +1,6 @@
 import WireJSON
 
-/// What doctor reads of the server's JSON.
+/// The server's JSON, as doctor reads it.
 enum Wire {
     /// A value from JSON that anyone may have written; nil if it is another one.
     static func read<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
@@ -48,13 +48,13 @@ struct GoAwayEvent: Decodable {
     var reason: String
 }
 
-/// How a request arrived at the server: `GET /diagnostics/request`.
+/// The arrival of a request at the server: `GET /diagnostics/request`.
 struct RequestArrival: Decodable, Sendable {
     var http: String
     var keepsConnection: Bool
     var forwarded: String
     var client: String?
-    /// Whether that address may name other clients itself.
+    /// True if that address may name other clients itself.
     var clientIsTrusted: Bool?
 
     init(

@@ -1,4 +1,4 @@
-/// What doctor is asked to do, and how long it may take.
+/// The options and time limits of doctor.
 struct DoctorOptions: Sendable {
     var address: ServerAddress
     /// The server's own address of health checks; nil if it is not to be asked.
@@ -9,13 +9,13 @@ struct DoctorOptions: Sendable {
     var fields: [(name: String, value: String)] = []
     /// A file with certificates (PEM) that are trusted beside the system's.
     var authorities: String?
-    /// How long a quiet stream is watched; nil for a little over two heartbeats, at most a minute.
+    /// The time for which a silent stream is watched; nil for a little over two heartbeats, at most a minute.
     var watch: Duration?
-    /// How long an event is waited for before it counts as held back.
+    /// The wait after which an event counts as held back.
     var patience = Duration.seconds(3)
-    /// How long an answer may take.
+    /// The time limit of an answer.
     var answerTime = Duration.seconds(10)
-    /// How long all measuring beside the quiet stream may take.
+    /// The time limit of all measurements beside the silent stream.
     var totalTime = Duration.seconds(120)
 
     init(_ address: ServerAddress) { self.address = address }
@@ -24,7 +24,7 @@ struct DoctorOptions: Sendable {
     var longestTime: Duration { totalTime + (watch ?? .seconds(60)) }
 }
 
-/// Why nothing could be measured: what happened, and what to do.
+/// The reason for which nothing could be measured, and its remedy.
 struct Unreachable: Error, CustomStringConvertible {
     let description: String
 

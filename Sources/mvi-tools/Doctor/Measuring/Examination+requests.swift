@@ -1,4 +1,4 @@
-/// What becomes of intents, their fields and their bodies, of states' tags and of cookies.
+/// The measurements of intents, headers, bodies, entity tags and cookies.
 extension Examination {
     /// The first is what the server takes by default.
     private static let bodySizes = [Measurements.usualBodyLimit, 262_144, 65_536, 16_384, 1_024]

@@ -1,6 +1,6 @@
 /// Streams: when their events come, and how long they stay.
 extension Examination {
-    /// What browsers offer to decode.
+    /// The encodings that browsers offer.
     private static let encodings = (name: "Accept-Encoding", value: "gzip, deflate, br, zstd")
     private static let decodable = (name: "Accept-Encoding", value: "gzip, deflate")
     private static let none = (name: "Accept-Encoding", value: "identity")

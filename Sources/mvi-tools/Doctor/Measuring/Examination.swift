@@ -40,7 +40,7 @@ final class Examination: Sendable {
         return measured.withLock { $0 }
     }
 
-    /// How many sessions could not be ended.
+    /// The number of sessions that could not be ended.
     var openSessions: Int { sessions.count }
 
     func note(_ change: @Sendable (inout Measurements) -> Void) { measured.withLock { change(&$0) } }
@@ -163,7 +163,7 @@ final class Examination: Sendable {
         return nil
     }
 
-    /// Whether a name that another machine wrote may stand in a path.
+    /// Returns true if a name that another machine wrote may stand in a path.
     private static func isName(_ text: String) -> Bool {
         1...48 ~= text.utf8.count
             && text.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") }

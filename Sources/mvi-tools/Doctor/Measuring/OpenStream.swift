@@ -20,7 +20,7 @@ final class OpenStream: Sendable {
         var head: Answer?
         var events: [Event] = []
         var hasEnded = false
-        /// Why it failed; nil for a stream that goes on or ended cleanly.
+        /// The reason for which it failed; nil for a stream that continues or ended cleanly.
         var failure: String?
         var lastByte = Duration.zero
         var longestSilence = Duration.zero
@@ -111,7 +111,7 @@ final class OpenStream: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// What is read from the answer's bytes.
+    /// The parsed bytes of the answer.
     private struct Reading {
         var parser = EventParser(maximumLineLength: 4 << 20, maximumEventLength: 4 << 20)
         var count = 0

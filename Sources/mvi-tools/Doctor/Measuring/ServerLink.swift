@@ -2,12 +2,12 @@ import LibCurl
 
 /// Sends requests to one server, over HTTP/2 if it is offered.
 struct ServerLink: Sendable {
-    /// How much of an answer is read.
+    /// The maximum number of bytes read of an answer.
     private static let bodyLimit = 4 << 20
 
     let client = CurlClient()
     let options: DoctorOptions
-    /// Whether answers in gzip and deflate are decoded.
+    /// True if answers in gzip and deflate are decoded.
     let decodes: Bool
 
     init(_ options: DoctorOptions, decodes: Bool) { (self.options, self.decodes) = (options, decodes) }
@@ -64,7 +64,7 @@ struct ServerLink: Sendable {
         }
     }
 
-    /// Why a request failed, in few words.
+    /// Returns the reason of a failed request in few words.
     static func words(_ failure: CurlFailure) -> String {
         switch failure.reason {
         case .noConnection: "nothing listens there"

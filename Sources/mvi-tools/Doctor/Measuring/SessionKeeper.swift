@@ -17,7 +17,7 @@ final class SessionKeeper: Sendable {
 
     init(_ link: ServerLink) { self.link = link }
 
-    /// How many sessions are to be ended.
+    /// The number of sessions to end.
     var count: Int { open.withLock { $0.count } }
 
     /// A new session by bearer token, or the answer of its refusal.

@@ -1,6 +1,6 @@
 import WireJSON
 
-/// What doctor found, as text and as JSON.
+/// The findings of doctor, as text and as JSON.
 struct DoctorReport: Sendable {
     let address: ServerAddress
     let findings: [Finding]
@@ -16,7 +16,7 @@ struct DoctorReport: Sendable {
         self.openSessions = openSessions
     }
 
-    /// Whether anything is wrong.
+    /// True if anything is wrong.
     var isWrong: Bool { findings.contains { $0.verdict == .wrong } }
 
     /// For a terminal: a few lines for each check, at most 100 characters wide where words allow it.

@@ -1,9 +1,9 @@
 import MVI
 
-/// What somebody wants to buy in one shop.
+/// The cart of one shop.
 struct Cart: Feature {
     struct State: Codable, Equatable, Sendable {
-        /// How many of each product.
+        /// The number of each product.
         var counts: [String: Int] = [:]
     }
     enum Intent: Codable, Equatable, Sendable { case add(product: String, count: Int), empty }

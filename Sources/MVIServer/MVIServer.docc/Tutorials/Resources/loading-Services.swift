@@ -1,4 +1,4 @@
-/// What the features ask of other programs. Here it is in memory.
+/// The services of the features. Here they are in memory.
 struct Services: Sendable {
     /// The products whose name has a text in it.
     var search: @Sendable (_ text: String) async throws -> [Product]

@@ -6,7 +6,7 @@ struct Checkout: Feature {
         enum Status: String, Codable, Sendable { case reserved, cancelled, expired }
 
         let id: String
-        /// How many of each product.
+        /// The number of each product.
         let goods: [String: Int]
         /// In cents.
         let total: Int
