@@ -117,7 +117,7 @@ public struct Fixture: Sendable {
 public struct FixtureError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The sequence number of the turn that it is about; nil if it is about none.
     public let sequence: UInt64?
-    /// What is wrong, with the difference where states differ.
+    /// The fault, with a diff if states differ.
     public let description: String
 
     init(_ description: String, sequence: UInt64? = nil) {

@@ -1,14 +1,13 @@
 import Locking
 import MVI
 
-/// What a store under test did and the test has not asserted yet. It has each turn, in order, as soon as that is
-/// committed.
+/// The turns of a store under test that the test has not asserted, in order, as soon as each is committed.
 final class Inbox<F: Feature>: Sendable {
     struct Reduced: Sendable {
         let message: F.Message
         let before: F.State
         let after: F.State
-        /// Which of the store's turns it is of.
+        /// The number of the store's turn.
         let turn: Int
     }
 
@@ -20,7 +19,7 @@ final class Inbox<F: Feature>: Sendable {
         var text: String { "\(describe(value)) to \(instance)" }
     }
 
-    /// What a test has not asserted, in order.
+    /// The items that a test has not asserted, in order.
     struct Open: Sendable {
         var messages: [Reduced] = []
         var labels: [F.Label] = []
@@ -34,7 +33,7 @@ final class Inbox<F: Feature>: Sendable {
         /// The turns that intents of the test began with.
         var intents: [IntentID: Int] = [:]
         var actions: [F.Action] = []
-        /// What no test can mean: kept states that could not be read.
+        /// The faults that no test intends: kept states that could not be read.
         var faults: [String] = []
     }
 

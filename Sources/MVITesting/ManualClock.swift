@@ -8,7 +8,7 @@ import MVI
 public final class ManualClock: Clock, Sendable {
     /// A time of this clock, as the distance from its start.
     public struct Instant: InstantProtocol {
-        /// How long after the clock's start.
+        /// The time since the clock's start.
         public let offset: Duration
 
         /// The instant that long after the clock's start.
@@ -17,7 +17,7 @@ public final class ManualClock: Clock, Sendable {
         /// The instant that much later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
 
-        /// How much later `other` is.
+        /// Returns the time from this instant to `other`.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
         /// Returns true if `left` is earlier.
@@ -60,10 +60,10 @@ public final class ManualClock: Clock, Sendable {
     /// Zero: every step can be told apart.
     public var minimumResolution: Duration { .zero }
 
-    /// How many sleep now.
+    /// The number of sleeping tasks.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// How many sleep now and do nothing else.
+    /// The number of sleeping tasks, without time limits.
     var waiterCount: Int { state.withLock { state in state.sleepers.count { !$0.isPatience } } }
 
     /// Returns when the test has moved the clock to `deadline`.

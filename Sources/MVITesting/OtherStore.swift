@@ -96,7 +96,7 @@ struct Served<F: Feature>: TestedFeature {
     }
 }
 
-/// Why the stores of a test's session do not fit together.
+/// The reason for which the stores of a test's session do not fit together.
 enum OtherStoreError: Error, CustomStringConvertible {
     case twice(String)
     case id(String)

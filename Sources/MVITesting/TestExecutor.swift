@@ -9,7 +9,7 @@ public final class TestExecutor: TaskExecutor, Sendable {
         /// Steps that were handed to the queue and have not returned.
         var unfinished = 0
         var isPaused = false
-        /// What came while paused.
+        /// The jobs that arrived while paused.
         var held: [UnownedJob] = []
     }
 

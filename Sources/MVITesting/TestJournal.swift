@@ -70,7 +70,7 @@ package final class TestJournal: InterposedJournal {
 }
 
 extension Journal {
-    /// What a journal in memory is asked for: it is there when the call returns.
+    /// Returns the result of an operation of a journal in memory, which answers before the call returns.
     package func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
         let box = Lock<Result<Value, StoreError>?>(nil)
         body { result in box.withLock { $0 = result } }

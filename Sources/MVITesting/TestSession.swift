@@ -178,7 +178,7 @@ final class TestSession: Sendable {
     /// The names of the work that runs, in all stores of the session.
     var work: [String] { session.storesInMemory.flatMap { $0.workInProgress } }
 
-    /// How much work waits for a state, in all stores of the session.
+    /// The number of pieces of work that wait for a state, in all stores of the session.
     var stateWaiterCount: Int { session.storesInMemory.reduce(0) { $0 + $1.runner.waiterCount } }
 
     /// Lets everything run that does not wait for time or for others: work, turns, observers. False if that does not end.
@@ -209,7 +209,7 @@ final class TestSession: Sendable {
         }
     }
 
-    /// How long in real time the test waits for what only the test can bring about by moving the clock.
+    /// The real time for which the test waits for something that only advancing the clock can cause.
     private static let moment: Duration = .milliseconds(25)
 
     /// Moves the time on from deadline to deadline, those of reminders as well. False if something does not come to rest.

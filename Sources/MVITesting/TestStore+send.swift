@@ -108,8 +108,8 @@ extension TestStore {
         await settle(sourceLocation)
     }
 
-    /// What came of an intent, and the state that it was sent in; nil if it could not be sent, or was not answered, which has
-    /// failed the test.
+    /// Returns the outcome of an intent and the state before it; nil if it could not be sent or was not answered,
+    /// which has failed the test.
     private func outcome(
         of intent: F.Intent, as principal: Principal?, _ sourceLocation: SourceLocation
     ) async -> (Result<IntentOutcome, StoreError>, before: F.State)? {
@@ -142,7 +142,7 @@ extension TestStore {
         fail("\(what) was not answered within \(timeout).\(whatMayBeMissing)\(advice)", sourceLocation)
     }
 
-    /// Why something was rejected: a sentence's part, without a full stop.
+    /// Returns the reason of a rejection as a part of a sentence, without a full stop.
     func text(of error: StoreError) -> String {
         if let failure = error.failure { return describe(failure.error) }
         let detail = error.detail.hasSuffix(".") ? String(error.detail.dropLast()) : error.detail
@@ -154,7 +154,7 @@ extension TestStore {
         return "\(error.code), \(detail)\(issues)\(advice)"
     }
 
-    /// What is expected of a rejection and what it is, as far as the test says something.
+    /// Returns the expected and the actual rejection, as far as the test states it.
     private func rejections(
         _ error: StoreError, _ kind: Refusal.Kind?, _ code: String?, _ pointers: [String]?
     ) -> (expected: String, actual: String) {
@@ -200,7 +200,7 @@ extension TestStore {
 }
 
 extension StoreError {
-    /// Which kind of refusal it is; nil if it is none.
+    /// The kind of the refusal; nil if it is none.
     fileprivate var refusalKind: Refusal.Kind? {
         switch code {
         case .forbidden: .forbidden

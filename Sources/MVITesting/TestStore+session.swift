@@ -15,7 +15,7 @@ extension TestStore {
         return try? WireJSON.decode(Other.State.self, from: stored.state)
     }
 
-    /// What clients see of another store of the session; nil if it is not there.
+    /// Returns the view state of another store of the session; nil if it does not exist.
     public func view<Other: Feature>(of feature: Other.Type, key: String? = nil) -> Other.ViewState? {
         guard let world, let id = try? FeatureID(of: Other.self, key: key) else { return nil }
         if let runner = world.session.store(inMemory: id)?.runner as? TurnRunner<Other> { return runner.view }
@@ -116,9 +116,9 @@ extension TestStore {
 public struct SetReminder<Action: Sendable>: Sendable {
     /// The feature's name for it.
     public var id: String
-    /// When it fires.
+    /// The time at which it fires.
     public var due: Timestamp
-    /// What the store performs then.
+    /// The action that the store then performs.
     public var action: Action
 
     /// A reminder, to compare one with.
@@ -127,7 +127,7 @@ public struct SetReminder<Action: Sendable>: Sendable {
 
 extension SetReminder: Equatable where Action: Equatable {}
 
-/// What a journal and other servers do to a store.
+/// Failures of the journal, and changes by other servers.
 extension TestStore {
     /// Has every commit fail from now on, until ``allowCommits()``: intents are rejected with the error, and nothing of
     /// their turns is received. Steps of launched work are tried again every 250 ms, and reminders every 2 s, of the test's

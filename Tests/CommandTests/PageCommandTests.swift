@@ -7,7 +7,7 @@ import Testing
 /// Every command that a page shows is typed by a test, or is named here with what runs it instead.
 @Suite("The commands of all pages", .timeLimit(.minutes(10)))
 struct PageCommandTests {
-    /// How it is known that a command works.
+    /// The proof that a command works.
     private enum Proof {
         /// A test types the page's whole session: see `expectPage`.
         case session

@@ -23,7 +23,7 @@ struct SecretTests {
         "postgres://mvi:\(password)@127.0.0.1:1/mvi", "postgres://mvi:\(listen)@127.0.0.1:1/mvi?connect_timeout=1"
     )
 
-    /// What a server writes that starts, and ends since its port is taken: its services have begun by then.
+    /// Returns the output of a server that ends because its port is taken; its services have started by then.
     private func output(_ variables: [String: String], _ arguments: [String]) async throws -> String {
         let (port, folder) = (try TakenPort(), try TemporaryFolder())
         let env = try #require(Tool("env"))

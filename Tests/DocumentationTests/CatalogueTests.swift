@@ -1,6 +1,6 @@
 import Testing
 
-/// What DocC makes of the docstrings, the articles and the tutorial.
+/// DocC's result for docstrings, articles and the tutorial.
 @Suite("The catalogues of DocC", .timeLimit(.minutes(10)))
 struct CatalogueTests {
     @Test(.enabled(if: Compiler.shared != nil))

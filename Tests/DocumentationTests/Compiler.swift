@@ -4,9 +4,9 @@ import TestSupport
 /// The compiler of the toolchain, with the modules of the build that runs the tests.
 struct Compiler: Sendable {
     private let tool: Tool
-    /// Where modules of Swift and C are.
+    /// The folders of Swift and C modules.
     private let modules: [String]
-    /// Which system the modules are for, as a triple.
+    /// The target triple of the modules.
     private let target: String
 
     /// Nil where the build did not write down how it compiles, or there is no compiler.

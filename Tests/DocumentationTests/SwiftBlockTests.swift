@@ -1,6 +1,6 @@
 import Testing
 
-/// What Swift code a page shows, the package compiles.
+/// The Swift code on pages, which the package compiles.
 @Suite("The Swift code of the pages", .timeLimit(.minutes(10)))
 struct SwiftBlockTests {
     /// Blocks of these pages may be compiled nowhere.

@@ -8,7 +8,7 @@ struct TutorialTests {
 
     /// A file as a step shows it.
     private struct Step {
-        /// What it is called in the reader's package.
+        /// The name in the reader's package.
         let name: String
         /// Its file in the catalogue.
         let file: String

@@ -8,7 +8,7 @@ import Testing
     "JWTs of another program",
     .enabled(if: Python.hasJWT, "python3-jwt and python3-cryptography are missing; script/bootstrap installs them"))
 struct PythonTests {
-    /// What PyJWT made.
+    /// A token made by PyJWT.
     private struct Made: Decodable {
         /// By algorithm.
         let tokens: [String: String]

@@ -94,7 +94,7 @@ struct RotationTests {
         #expect(world.fetches == 2)
     }
 
-    /// What an address may answer instead of keys.
+    /// The answers of an address without keys.
     private static let failures: [(name: String, content: [UInt8]?)] = [
         ("an error", nil), ("no bytes", []), ("an empty set", keySet()), ("no JSON", Array("<html>".utf8)),
         ("keys for nothing here", keySet(#"{"kty":"RSA","use":"enc","kid":"key-1","n":"AQAB","e":"AQAB"}"#)),

@@ -79,7 +79,7 @@ extension Report {
         }
     }
 
-    /// What became of an intent.
+    /// Reports the outcome of an intent.
     init(_ result: Result<IntentReceipt, any Error>, of tag: String) {
         switch result {
         case .success(let receipt): self = Report("sent").with("tag", tag).with("version", receipt.version)

@@ -15,7 +15,7 @@ struct OwnerTests {
         return play
     }
 
-    /// Why an intent failed.
+    /// Returns the error of an intent.
     private static func code(_ play: Play, _ intent: UInt64) -> RemoteError.Code? {
         guard case .failure(let error)? = play.outcomes[intent] else { return nil }
         return error.code

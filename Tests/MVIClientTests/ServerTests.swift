@@ -226,6 +226,6 @@ struct ServerTests {
 }
 
 extension String {
-    /// How often a text occurs.
+    /// Returns the number of occurrences of a text.
     fileprivate func components(of part: String) -> Int { ranges(of: part).count }
 }

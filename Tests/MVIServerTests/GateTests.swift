@@ -8,13 +8,13 @@ import Testing
 
 @Suite("Requests whose client loses its access before they act", .timeLimit(.minutes(10)))
 struct GateTests {
-    /// How a client loses its access while a request of it is under way.
+    /// The loss of a client's access while its request is in progress.
     enum Loss: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case replaced, signedOut, expired, excluded
 
         var testDescription: String { rawValue }
 
-        /// What the request is refused with.
+        /// The problem of the request.
         var problem: String {
             switch self {
             case .replaced, .signedOut: "session-ended"

@@ -7,7 +7,7 @@ import Testing
 struct LimitCase: Sendable, CustomTestStringConvertible {
     let name: String
     let settings: @Sendable (inout ServerSettings) -> Void
-    /// What is expected at the bound, and the status and the problem one past it.
+    /// The expected status at the bound, and the status and problem beyond it.
     let atLimit: Int
     let past: (status: Int, problem: String)
     let ask: @Sendable (TestServer) async throws -> (atLimit: TestResponse, past: TestResponse)

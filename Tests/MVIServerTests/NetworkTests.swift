@@ -8,7 +8,7 @@ import Testing
 
 @testable import MVIServer
 
-/// What clients of one network can take from those of others. A trusted proxy says where each client is.
+/// Clients of one network against those of others. A trusted proxy names each client.
 @Suite("Clients of several networks")
 struct NetworkTests {
     private static let proxied: @Sendable (inout ServerSettings) -> Void = { settings in

@@ -10,7 +10,7 @@ struct BoundTests {
     let executor = TestExecutor()
     var environment: StoreEnvironment { StoreEnvironment(clock: clock, executor: executor, workLimit: 4) }
 
-    /// What an intent asks for: `launch`, `launch queued`, `replace`, `watch x`, `cancel x`, several with commas.
+    /// Runs the requests of an intent: `launch`, `launch queued`, `replace`, `watch x`, `cancel x`, comma-separated.
     private static func ask(_ intent: String, _ turn: inout Turn<Script>) {
         turn.dispatch(intent)
         for part in intent.split(separator: ",") {

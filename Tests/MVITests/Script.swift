@@ -75,7 +75,7 @@ extension HostedStore where F == Script {
 }
 
 extension AppendLog.Turn where F == Script {
-    /// What was to be seen of it: its state if it changed that, such as `a,b`, then its labels, such as `!a`.
+    /// The visible results: the state if it changed, such as `a,b`, then labels, such as `!a`.
     var texts: [String] {
         (messages > 0 ? [state.messages.joined(separator: ",")] : []) + labels.map { "!" + $0 }
     }

@@ -15,7 +15,7 @@ struct FarewellTests {
         try fixture.send(#"{"type":"shoutMany","texts":["\#(text)"]}"#)
     }
 
-    /// What a stream writes until its end, while something happens before each step.
+    /// Returns the output of a stream until its end, with an event before each step.
     private func end(
         _ stream: TestStream, within steps: Int = 20, beforeEachStep body: (Int) throws -> Void
     ) throws -> [ParsedEvent] {

@@ -14,7 +14,7 @@ import WireJSON
 // MARK: The journal
 
 extension HeldJournal {
-    /// How an append ends that a test holds.
+    /// The result of a held append.
     enum End {
         /// It is kept, and its writer is told so.
         case committed
@@ -34,7 +34,7 @@ extension HeldJournal {
         }
     }
 
-    /// How many labels the journal keeps of a session.
+    /// Returns the number of a session's labels in the journal.
     func keptLabels(of session: Session) throws -> Int {
         let export = Box<Result<SessionExport?, StoreError>>()
         self.export(session.id) { export.set($0) }
@@ -51,7 +51,7 @@ extension SimulatedJournal {
 // MARK: Refusals
 
 extension Result<IntentOutcome, StoreError> {
-    /// What the client is told, in the words of the contract: `ran`, `replayed`, or the kind of refusal.
+    /// The answer in the words of the contract: `ran`, `replayed`, or the kind of refusal.
     var told: String {
         switch self {
         case .success(let outcome): outcome.isReplayed ? "replayed" : "ran"
@@ -114,7 +114,7 @@ extension Session {
 }
 
 extension Answer {
-    /// What the client was told; `nothing` as long as there is no answer.
+    /// The client's answer; `nothing` without one.
     var told: String { value?.told ?? "nothing" }
 }
 
@@ -162,14 +162,14 @@ struct Probe: Feature {
     enum Label: Codable, Equatable, Sendable { case said(text: String) }
     struct Broken: Error {}
 
-    /// What a test wants to see or do. Handlers are called on whatever thread runs them.
+    /// The hooks of a test, called on the thread that runs them.
     struct Hooks: Sendable {
         var intercept: (@Sendable (Intent) throws -> Intent)?
         var observe: (@Sendable (StoreObservation<Probe>) -> Void)?
         var execute: @Sendable (Intent) -> Void = { _ in }
         var view: @Sendable (State) -> Void = { _ in }
         var work: @Sendable (Work<Probe>) async throws -> Void = { _ in }
-        /// What a launch does to work that runs already.
+        /// The policy of a launch.
         var policy = WorkPolicy.parallel
         /// True if a new store's bootstrap makes an entry.
         var bootstraps = false

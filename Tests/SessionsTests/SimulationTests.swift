@@ -39,7 +39,7 @@ struct SimulationTests {
         if let fault = found.orderFault { Issue.record("\(fault)") }
     }
 
-    /// What the runs of all seeds found, in words; nil where they found nothing.
+    /// The findings of all seeds in words; nil without any.
     private struct Found {
         var fault: String?
         var orderFault: String?

@@ -164,7 +164,7 @@ struct Fixture {
     }
 }
 
-/// What comes at once from a journal in memory.
+/// The operations that a journal in memory answers at once.
 extension SessionTable {
     func made(_ credential: SessionCredential) throws -> (session: Session, token: SessionToken) {
         let token = try new(credential).token

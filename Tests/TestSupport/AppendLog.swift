@@ -6,7 +6,7 @@ import WireJSON
 
 /// The journal of a hosted store: it records each turn, and a test decides how appends end.
 package final class AppendLog<F: Feature>: Sendable {
-    /// How an append ends.
+    /// The result of an append.
     package enum End: Sendable {
         case committed
         /// Another writer was first, and led the store to that state.
@@ -31,7 +31,7 @@ package final class AppendLog<F: Feature>: Sendable {
     package let isRecording: Bool
     private let state: Held
 
-    /// What came, how the next ones end, and whose store it is: nil until the session is kept.
+    /// The appends, the results of the next ones, and the store; nil until the session is kept.
     private final class Held: Sendable {
         typealias Place = (session: String, feature: FeatureID, view: @Sendable (F.State) -> F.ViewState)
 
@@ -84,7 +84,7 @@ package final class AppendLog<F: Feature>: Sendable {
     /// One that holds each append until the test ends it.
     package static var held: AppendLog { AppendLog(isHolding: true) }
 
-    /// What comes next, at once.
+    /// Sets the results of the next appends.
     package func next(_ ends: End...) { state.ends.withLock { $0 = ends } }
 
     // MARK: What came

@@ -15,7 +15,7 @@ public struct ConsoleSession: Sendable {
     public struct Step: Equatable, Sendable {
         /// As somebody types it, on one line.
         public fileprivate(set) var command: String
-        /// What the page shows; what a run gave, where that is asked for.
+        /// The lines of the page, or the output of a run.
         public fileprivate(set) var lines: [String] = []
 
         /// True if its output goes on while others run.
@@ -25,7 +25,7 @@ public struct ConsoleSession: Sendable {
         }
     }
 
-    /// What is done, in the page's order.
+    /// An action, in the page's order.
     private enum Action {
         /// Its block shows so many lines.
         case type(step: Int, lines: Int)
@@ -120,7 +120,7 @@ public struct ConsoleSession: Sendable {
     private struct Script {
         var text: String
         private let port: UInt16
-        /// How many of a stream's lines the page has shown, and how many were read.
+        /// The numbers of a stream's lines that the page has shown and that were read.
         private var streams: [Int: (descriptor: Int, shown: Int, read: Int)] = [:]
 
         init(port: UInt16, variables: [String: String]) {
@@ -182,7 +182,7 @@ public struct ConsoleSession: Sendable {
         return String(text[..<(text.lastIndex(of: "/") ?? text.endIndex)])
     }
 
-    /// What a script of Bash writes.
+    /// Returns the output of a Bash script.
     private static func lines(of script: String) throws -> [String] {
         let quoted = script.replacing("'", with: "'\\''")
         guard let file = popen("exec bash -c '\(quoted)'", "r") else { throw Fault(description: "no shell runs") }

@@ -50,11 +50,11 @@ package final class HeldJournal: InterposedJournal {
         (self.kept, self.answer, self.arrived) = (kept, answer, arrived)
     }
 
-    /// How many appends are held.
+    /// The number of held appends.
     package var waiting: Int { state.withLock { $0.held.count } }
-    /// How many loads are held.
+    /// The number of held loads.
     package var waitingLoads: Int { state.withLock { $0.heldLoads.count } }
-    /// How many appends came, held and failed ones too.
+    /// The number of appends, including held and failed ones.
     package var appended: Int { state.withLock { $0.appended } }
 
     /// Holds every append from now on.
@@ -101,7 +101,7 @@ package final class HeldJournal: InterposedJournal {
     /// Holds every change of credentials from now on.
     package func holdChanges() { state.withLock { $0.isHoldingChanges = true } }
 
-    /// How many changes of credentials are held.
+    /// The number of held changes of credentials.
     package var waitingChanges: Int { state.withLock { $0.heldChanges.count } }
 
     /// Returns when the first change of credentials is held.

@@ -77,7 +77,7 @@ package final class HostedStore<F: Feature>: Sendable {
 
     /// The committed state.
     package var state: F.State { runner?.state ?? initial.state }
-    /// What clients see of it.
+    /// The view state.
     package var view: F.ViewState { runner?.view ?? initial.view }
 
     /// Of a store that is in memory.

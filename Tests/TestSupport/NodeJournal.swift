@@ -5,7 +5,7 @@ import SessionJournal
 
 /// One node's way to a journal that other nodes use as well: all of them in one process.
 package final class NodeJournal: SharedJournal, InterposedJournal {
-    /// What passes news from each node to the others, and keeps what only nodes need.
+    /// The medium of news between nodes, and the storage of nodes' data.
     package final class Cluster: Sendable {
         fileprivate struct State {
             var nodes: [NodeID: NodeRecord] = [:]
@@ -62,7 +62,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
     private let holdsCommits = Lock(false)
     /// Keys that name other sessions by now, as after a restore.
     private let given = Lock<[SessionKey: SessionKey]>([:])
-    /// What was loaded and is not told yet; nil if what is loaded is told at once.
+    /// The loads that are held; nil if none is.
     private let heldLoads = Lock<[@Sendable () -> Void]?>(nil)
     private let storeLoad = Lock<(hold: StoreLoadHold, held: (@Sendable () -> Void)?)?>(nil)
     /// Of one session it is not said where it is, as long as that is set: what is asked waits.
@@ -111,7 +111,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
         return load != nil
     }
 
-    /// When the next load of stores waits for `goOn`.
+    /// The point at which the next load of stores waits for `goOn`.
     package enum StoreLoadHold { case beforeReading, beforeTelling }
 
     package func holdStoreLoad(_ hold: StoreLoadHold) { storeLoad.withLock { $0 = (hold, nil) } }

@@ -68,7 +68,7 @@ package final class RawServer: Sendable {
     /// The targets of all requests.
     package var targets: [String] { requests.map(Self.target) }
 
-    /// How many connections were taken.
+    /// The number of accepted connections.
     package var connections: Int { taken.withLock { $0 } }
 
     /// Takes no more connections; the thread ends. Nobody listens on the port from then on.

@@ -2,7 +2,7 @@ import Foundation
 
 /// A program that a test runs: one of the system's, or one of the package's own.
 package struct Tool: Sendable {
-    /// Where it is.
+    /// The path of the tool.
     package let path: String
 
     /// `tsc`, of the Debian package node-typescript (script/bootstrap installs it).
@@ -20,7 +20,7 @@ package struct Tool: Sendable {
     /// An executable of the package, which is built beside the tests.
     package static func built(_ name: String) -> Tool { Tool(path: "\(folder)/\(name)") }
 
-    /// Where those are.
+    /// The folder of the tools.
     package static var folder: String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: tests).deletingLastPathComponent().path

@@ -4,7 +4,7 @@ import WireJSON
 
 @testable import DemoFeatures
 
-/// What the features say on the wire.
+/// The JSON of the features.
 @Suite struct WireTests {
     private func json(_ value: some Encodable) throws -> String {
         String(decoding: try WireJSON.encode(value), as: UTF8.self)

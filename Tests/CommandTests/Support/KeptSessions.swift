@@ -39,7 +39,7 @@ enum KeptSessions {
         }
     }
 
-    /// What the counter of a session counted to, in the journal of a folder.
+    /// Returns the count of a session's counter in the journal of a folder.
     static func count(ofSession number: Int, inFolder folder: String) throws -> String? {
         let state = try SQLiteJournalFile(directory: folder).export("session-\(number)")?.stores.first?.state
         return state.map { String(decoding: $0, as: UTF8.self) }

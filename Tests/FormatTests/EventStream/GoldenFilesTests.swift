@@ -52,7 +52,7 @@ struct GoldenFilesTests {
     }
 }
 
-/// What a file of `golden/encoder` says: what is written, and which part is refused.
+/// A file of `golden/encoder`: the writes, and the refused part.
 private struct EncoderCase: Decodable {
     struct Write: Decodable {
         var comment: String?
@@ -76,7 +76,7 @@ private struct EncoderCase: Decodable {
     let refused: String?
 }
 
-/// What a file of `golden/parser` says.
+/// A file of `golden/parser`.
 private struct ParserCase: Decodable {
     struct Event: Decodable, Equatable {
         let type: String

@@ -96,7 +96,7 @@ indirect enum AnyValue: Codable, Equatable {
         }
     }
 
-    /// What Foundation's decoder makes of a text; nil when it refuses it.
+    /// Returns the result of Foundation's decoder; nil if it refuses the text.
     static func oracle(_ bytes: [UInt8]) -> AnyValue? {
         try? JSONDecoder().decode(AnyValue.self, from: Data(bytes))
     }

@@ -7,7 +7,7 @@ struct LostMemberTests {
         try WireJSON.decodeStored(type, from: Array(text.utf8), filling: Array("{}".utf8), lostLimit: limit).lost
     }
 
-    /// What the value itself is stored as has nothing to lose.
+    /// Expects that the stored form of a value has no lost members.
     private func expectNothingLost<T: Codable & Equatable>(_ value: T) throws {
         let stored = try WireJSON.encodeStored(value).bytes
         let read = try WireJSON.decodeStored(T.self, from: stored, filling: stored)

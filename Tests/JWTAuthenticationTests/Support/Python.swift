@@ -13,7 +13,7 @@ enum Python {
 
     private static let path = "/usr/bin/python3"
 
-    /// What a script prints. Blocks until it ends.
+    /// Returns the output of a script. Blocks until it ends.
     static func output(_ script: String) throws -> Data {
         let (process, output) = try start(script)
         let data = output.readDataToEndOfFile()

@@ -40,7 +40,7 @@ struct TestIssuer: Sendable {
     }
 }
 
-/// What an authenticator sees of the world in a test.
+/// The surroundings of an authenticator under test.
 final class TestWorld: Sendable {
     private struct State {
         var time: Duration = .zero
@@ -57,7 +57,7 @@ final class TestWorld: Sendable {
         state = Lock(State(reply: { () throws(KeyReadError) in content }))
     }
 
-    /// How often the address was asked.
+    /// The number of requests to the address.
     var fetches: Int { state.withLock { $0.fetches } }
 
     /// The address's last answer that is a key set; nil if there was none.
@@ -66,7 +66,7 @@ final class TestWorld: Sendable {
     /// Moves both clocks on.
     func advance(by time: Duration) { state.withLock { $0.time += time } }
 
-    /// What the address answers from now on.
+    /// Sets the answer of the address.
     func answer(_ content: [UInt8]) { answer { () throws(KeyReadError) in content } }
 
     func answer(_ reply: @escaping @Sendable () async throws(KeyReadError) -> [UInt8]) {

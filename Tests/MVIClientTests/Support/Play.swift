@@ -6,7 +6,7 @@ import Testing
 struct Play {
     var connection: ClientConnection
     var now = Duration.zero
-    /// What the last input led to.
+    /// The commands of the last input.
     var commands: [Command] = []
     /// The stream that was opened last.
     private(set) var stream: ExchangeID?
@@ -162,7 +162,7 @@ struct Play {
                     completion: completion)))
     }
 
-    /// What the server answers to an intent that ran.
+    /// Answers an intent as having run.
     @discardableResult
     mutating func accepted(_ id: ExchangeID, version: Int) -> [Command] {
         answer(id, 202, #"{"intent":"i","session":"s1","feature":"counter","version":\#(version)}"#)

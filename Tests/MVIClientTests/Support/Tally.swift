@@ -30,7 +30,7 @@ struct Tally: Feature {
     }
 }
 
-/// What only those who are signed in may see.
+/// A feature for signed-in callers only.
 struct Secrets: Feature {
     struct State: Codable, Equatable, Sendable { var secret = "42" }
     enum Intent: Codable, Sendable { case look }

@@ -19,7 +19,7 @@ struct NodeSealTests {
     private static let fields: [(name: String, value: String)] =
         ForwardedFields.all.map { ($0, "value of \($0)") } + [("user-agent", "curl")]
 
-    /// What arrives at a node.
+    /// A request that arrived at a node.
     private struct Arrived {
         var method = "POST"
         var target = "/features/probe/intents?a=b"

@@ -3,8 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-/// Why a session is not in memory any more when its client comes back. A client can tell neither from the other, nor
-/// from a session that stayed.
+/// The reason for which a session is not in memory when its client returns. Clients cannot tell the difference.
 enum Absence: String, CaseIterable, Sendable, CustomTestStringConvertible {
     /// The server was started again on the same journal.
     case restart

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MVIServer
 
-/// How deep a test goes: the same request, in memory or over a socket.
+/// The depth of a test: the same request in memory or over a socket.
 enum Depth: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case memory
     case socket

@@ -122,7 +122,7 @@ final class Connection: @unchecked Sendable {
         throw Failure(description: "the stream ended without \(name)")
     }
 
-    /// What comes, unframed, up to the end of `wanted`.
+    /// Returns the unframed input up to the end of `wanted`.
     func text(through wanted: String) throws -> String {
         while true {
             if let start = position(of: Array(wanted.utf8)) {

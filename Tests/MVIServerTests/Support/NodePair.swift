@@ -13,7 +13,7 @@ import Testing
 struct NodePair: Sendable {
     let near: TestServer
     let far: TestServer
-    /// What `near` sent, as it went out.
+    /// The recorder of requests sent by `near`.
     let recorder: RecordingPeers
 
     /// Runs a test on two servers of its own.
@@ -92,7 +92,7 @@ final class RecordingPeers: PeerTransport {
         (self.transport, self.change) = (transport, change)
     }
 
-    /// What was sent, before it was changed.
+    /// The sent requests, before changes.
     var sent: [PeerRequest] { kept.withLock { $0 } }
 
     func send(_ request: PeerRequest, to address: String) async throws(PeerError) -> PeerResponse {

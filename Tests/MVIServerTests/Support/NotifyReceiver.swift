@@ -6,7 +6,7 @@ import Testing
 final class NotifyReceiver: Sendable {
     enum Kind: CaseIterable { case path, name }
 
-    /// What `NOTIFY_SOCKET` says.
+    /// The value of `NOTIFY_SOCKET`.
     let address: String
     private let descriptor: Int32
     private let path: String?

@@ -35,14 +35,14 @@ struct OpenAPIDescription: Sendable {
         }
     }
 
-    /// What holds for several operations.
+    /// The properties that several operations share.
     struct Common: Sendable {
         var problems: Set<String> = []
         var requestFields: Set<String> = []
         var responseFields: Set<String> = []
     }
 
-    /// Where an answer leads to.
+    /// A link of an answer.
     struct Link: Equatable, Sendable {
         /// The `operationId` of what comes next.
         var operation: String
@@ -57,9 +57,9 @@ struct OpenAPIDescription: Sendable {
     /// Every operation, in the order of paths and methods.
     static let all = known.operations.sorted { $0.key < $1.key }.map(\.value)
 
-    /// What holds for every operation.
+    /// The properties of every operation.
     let everywhere: Common
-    /// What holds for the endpoints of a server's author, beside `everywhere`.
+    /// The additional properties of custom endpoints.
     let customEndpoints: Common
     /// By method and path, as in `GET /features`.
     var operations: [String: Operation] = [:]

@@ -6,7 +6,7 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// What can be wrong with who is signed in.
+    /// The refusals that concern the identity.
     static let identity: [RefusalCase] = notSignedIn + ending + making + signingIn
 
     /// Every operation of a session but those that renew an identity or end the session.

@@ -6,7 +6,7 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// What can be wrong with an intent, in the order of checks.
+    /// The refusals of an intent, in the order of checks.
     static let intents: [RefusalCase] =
         request + receipts + [
             intent(.invalidIntent, when: "the type is unknown", #"{"type":"explode"}"#),

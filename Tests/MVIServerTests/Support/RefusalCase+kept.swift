@@ -22,7 +22,7 @@ extension RefusalCase {
         ("streamSession", "GET", "/events", [("Prefer", "problem")], ""),
     ]
 
-    /// What can be wrong with what sessions are kept in.
+    /// The refusals that concern the journal.
     static let kept: [RefusalCase] = noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + elsewhere + unwritten
 
     /// Nothing has happened in the session, and there is no place for it.

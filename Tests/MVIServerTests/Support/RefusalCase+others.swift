@@ -6,7 +6,7 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// What can be wrong with any request of a session: its credential.
+    /// The refusals of every session request: its credential.
     static let credentials: [RefusalCase] = [
         ("describeSession", "GET", "/sessions/current"), ("endSession", "DELETE", "/sessions/current"),
         ("signIn", "PUT", "/sessions/current/identity"), ("signOut", "DELETE", "/sessions/current/identity"),

@@ -6,7 +6,7 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// What the rules of features refuse: those of access, and those of intents.
+    /// The refusals by access rules and rules of features.
     static let rules: [RefusalCase] = access + intentRules
 
     @FeatureBuilder

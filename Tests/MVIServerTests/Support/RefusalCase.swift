@@ -7,7 +7,7 @@ import Testing
 struct RefusalCase: Sendable, CustomTestStringConvertible {
     let operation: String
     let type: ProblemType
-    /// What is wrong, as the end of "… is refused when".
+    /// The cause, as the end of "… is refused when".
     let when: String
     var settings: @Sendable (inout ServerSettings) -> Void = { _ in }
     var authenticator: (any Authenticator)?

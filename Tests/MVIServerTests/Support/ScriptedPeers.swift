@@ -4,7 +4,7 @@ import Locking
 
 /// Other nodes as a test wants them: what they answer, one after the other.
 final class ScriptedPeers: PeerTransport {
-    /// What a node does with a request.
+    /// A node's answer to a request.
     typealias Step = @Sendable (PeerRequest) async -> Result<PeerResponse, PeerError>
 
     private struct State {
@@ -22,7 +22,7 @@ final class ScriptedPeers: PeerTransport {
         state.withLock { $0.steps = steps }
     }
 
-    /// What was asked, and where.
+    /// The requests with their addresses.
     var asked: [(request: PeerRequest, address: String)] { state.withLock { $0.asked } }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }

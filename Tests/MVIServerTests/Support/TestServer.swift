@@ -128,7 +128,7 @@ struct TestServer: Sendable {
         NodeRecord(id: try #require(assembly.link).node, address: "127.0.0.1:\(port)")
     }
 
-    /// What the journal's nodes know of each other by.
+    /// Returns the secret by which the journal's nodes recognize each other.
     func secret() throws -> JournalSecret {
         let found = Lock<JournalSecret?>(nil)
         // The journal in memory answers at once.
@@ -169,7 +169,7 @@ struct TestServer: Sendable {
     }
 }
 
-/// What a session's requests carry.
+/// The credential of a session's requests.
 struct Credential: Sendable {
     let id: String
     let field: (name: String, value: String)
@@ -189,7 +189,7 @@ struct Credential: Sendable {
     }
 }
 
-/// What outlives a server: the disk, and the time.
+/// The disk and the time, which outlive a server.
 struct World: Sendable {
     let kept: MemoryJournal
     let time = ManualTime()
@@ -209,9 +209,9 @@ struct World: Sendable {
 
 /// A time that a test moves.
 final class ManualTime: Sendable {
-    /// What a clock says at first that counts from the computer's start.
+    /// The start of a monotonic clock.
     private static let start: Duration = .seconds(1_000)
-    /// When every test begins: time since 1970.
+    /// The start of every test: time since 1970.
     static let beginning: Duration = .seconds(1_767_313_000)
     private let now = Lock(start)
 

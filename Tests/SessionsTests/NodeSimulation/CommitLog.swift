@@ -13,21 +13,21 @@ final class CommitLog: Sendable {
         var build: Int?
     }
 
-    /// What is known of one session.
+    /// The history of one session.
     struct History {
         var head: UInt64 = 0
         /// By feature instance, as they are kept.
         var stores: [FeatureID: (log: ErrandLog, schemaVersion: Int, version: UInt64)] = [:]
-        /// How often the intent with a number ran.
+        /// The number of runs of each numbered intent.
         var ran: [Int: Int] = [:]
-        /// Which node's life took the steps of a piece of work, as the session's owner with which fence.
+        /// The node's life that took the steps of a piece of work, with its fence.
         var runs: [Int: (life: Int, owner: SessionOwner)] = [:]
-        /// What versions named, wherever that was shown, by the epoch.
+        /// The views by version, wherever shown, by epoch.
         var views: [String: [UInt64: View]] = [:]
         var epoch = ""
         var receipts: Set<ReceiptKey> = []
         var lastNumbers: [String: UInt64] = [:]
-        /// What the kept labels say, by their turn's number and place.
+        /// The contents of kept labels by id.
         var labels: [LabelID: Int] = [:]
         var isEnded = false
     }
@@ -37,7 +37,7 @@ final class CommitLog: Sendable {
         var tokens: [SessionKey: TokenHash] = [:]
         /// Sessions that are not held against anything.
         var ignored: Set<SessionKey> = []
-        /// Which node's life has an id.
+        /// The life of each node's id.
         var lives: [NodeID: Int] = [:]
         /// The nodes that the journal has.
         var nodes: Set<NodeID> = []
@@ -56,7 +56,7 @@ final class CommitLog: Sendable {
 
     var faults: [String] { state.withLock { $0.faults } }
 
-    /// How many sessions came from a node that was gone to another one, and how many steps of work were taken.
+    /// The number of takeovers, and of steps of work.
     var counts: (takeovers: Int, steps: Int) { state.withLock { ($0.takeovers, $0.steps) } }
 
     func history(_ token: TokenHash) -> History { state.withLock { $0.histories[token] ?? History() } }

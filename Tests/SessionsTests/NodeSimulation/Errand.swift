@@ -6,7 +6,7 @@ struct ErrandLog: Codable, Equatable, Sendable {
     /// A step of launched work.
     struct Step: Codable, Equatable, Sendable {
         var job: Int
-        /// Which of the job's steps it is.
+        /// The index of the job's step.
         var index: Int
         /// The life of the work that took it: new each time that the work is launched.
         var run: Int
@@ -31,7 +31,7 @@ struct ErrandLog: Codable, Equatable, Sendable {
 final class WorkRuns: Sendable {
     private let last = Lock(0)
 
-    /// How many there were.
+    /// The number of jobs.
     var count: Int { last.withLock { $0 } }
 
     func next() -> Int {
@@ -82,7 +82,7 @@ extension ErrandFeature {
     static var examples: [ErrandIntent] { [.enter(1), .say(1), .work(1), .remind(1), .match(number: 1, seen: 0)] }
     static var labelExamples: [ErrandLabel] { [.said(1)] }
 
-    /// How many steps a job has before its end.
+    /// The number of steps of a job.
     private var length: Int { 3 }
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {

@@ -12,18 +12,18 @@ extension NodeClient {
         let feature: FeatureID
         let body: String
         let name: IntentRequest.Name?
-        /// What it asks for of the state.
+        /// The condition on the state.
         var ifMatch: (epoch: String, version: UInt64)?
         /// Counts how often it was sent; an answer to an earlier try is not heard.
         var tries = 0
-        /// When it was last sent; nil if it is not under way.
+        /// The time of the last try; nil if none is in progress.
         var sent: Duration?
-        /// What the session was known to be when it was last sent.
+        /// The session's known version at the last try.
         var floor: UInt64 = 0
         var trust: Trust?
     }
 
-    /// Whether all that a node asked of the journal was answered since then.
+    /// True if all that a node asked of the journal was answered since then.
     struct Trust: Sendable {
         let way: NodeWay
         let troubles: Int
@@ -39,7 +39,7 @@ extension NodeClient {
         case stream(TestStream?, opening: Int)
     }
 
-    /// What comes back, until the client looks.
+    /// The answers that the client has not read.
     final class Inbox: Sendable {
         private let items = Lock<[Item]>([])
 

@@ -10,7 +10,7 @@ import WireJSON
 /// A client that sends its intents to any node and repeats them until they are answered, reads states, and holds what it is
 /// shown against what it was promised.
 final class NodeClient {
-    /// How its intents are named.
+    /// The naming of its intents.
     enum Naming { case keys, numbers, nothing }
 
     let token: SessionToken

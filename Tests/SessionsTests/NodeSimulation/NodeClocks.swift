@@ -8,11 +8,11 @@ final class NodeClocks: Sendable {
     private struct State {
         var monotonic: Duration
         var wall: Duration
-        /// What the clocks did not show yet, since the node was stopped.
+        /// The time that the clocks have not shown since the node was stopped.
         var missed: Duration = .zero
     }
 
-    /// What the node's tasks sleep on.
+    /// The clock on which the node's tasks sleep.
     let sleeping = ManualClock()
     /// In millionths more than the true speed.
     private let drift: Int

@@ -1,7 +1,7 @@
 @testable import Sessions
 
 extension NodeProcess {
-    /// Where the node and its sessions stand, for whom a seed is printed.
+    /// The condition of the node and its sessions, for a printed seed.
     var condition: [String] {
         let lease = table.environment.lease
         let calls = way.calls.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key.prefix { $0 != "(" })" }

@@ -24,14 +24,14 @@ struct NodeCall: Sendable {
     var hops = 0
 }
 
-/// What a request led to.
+/// The answer to a request.
 struct NodeAnswer: Sendable {
     let result: Result<IntentOutcome?, StoreError>
 
     static func failed(_ error: StoreError) -> NodeAnswer { NodeAnswer(result: .failure(error)) }
 }
 
-/// What nodes send to each other, until it arrives.
+/// The messages between nodes, until they arrive.
 final class NodeNetwork: Sendable {
     private let calls = Lock<[(address: String, call: NodeCall)]>([])
 
@@ -78,7 +78,7 @@ final class NodeProcess {
         reminders = Task(executorPreference: executor) { [table] in await table.runReminders() }
     }
 
-    /// What a process does every second and every few.
+    /// Runs the periodic tasks of a process.
     func beat(_ nodes: [NodeProcess]) {
         seconds += 1
         table.beat(at: address)

@@ -24,7 +24,7 @@ struct Crate<Content: Codable & Equatable & Sendable>: Feature {
 }
 
 extension NodeSimulation {
-    /// What one node packed is asked of all: those of the other build cannot read it, and answer all the same.
+    /// Asks all nodes for what one node packed: those of the other build cannot read it, and answer all the same.
     func checkCrates() {
         guard setting.hasDeploys, !CoreFault.known.contains(.unreadableElsewhere), let crate = FeatureID("crate") else {
             return

@@ -5,7 +5,7 @@ import TestSupport
 @testable import Sessions
 
 extension NodeSimulation {
-    /// What is simulated.
+    /// The setting of a simulation.
     struct Setting: Sendable {
         /// True if nodes come with a newer build, one after the other.
         var hasDeploys = false
@@ -13,14 +13,14 @@ extension NodeSimulation {
         var goesBack = false
     }
 
-    /// What a run led to.
+    /// The findings of a run.
     struct Findings {
         var faults: [String] = []
         var steps = 0
         var takeovers = 0
     }
 
-    /// What the nodes serve, the older build first.
+    /// Returns the features of both builds, the older one first.
     static func builds() throws -> [FeatureRegistry] {
         let runs = WorkRuns()
         let gauge = try FeatureDefinition(Gauge(runs: runs))

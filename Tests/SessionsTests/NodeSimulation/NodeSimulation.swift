@@ -21,7 +21,7 @@ final class NodeSimulation {
     private var lastLife = 0
     private var clients: [NodeClient] = []
     private var sessions: [SessionOfClients] = []
-    /// How many of a thousand requests to the journal are lost.
+    /// The number of lost requests to the journal per thousand.
     private let loss: UInt64
     private let isSlow: Bool
     private let isForgetful: Bool
@@ -64,7 +64,7 @@ final class NodeSimulation {
     }
 
     private let day: Duration = .seconds(24 * 3_600)
-    /// What the journal may go back to, and how often it did.
+    /// The states to which the journal may go back, and the number of times it did.
     private var snapshots: [(session: SessionOfClients, key: SessionKey, kept: MemorySnapshot, CommitLog.History)] = []
     private var setbacks = 0
 

@@ -7,7 +7,7 @@ import TestSupport
 /// One node's way to the journal of all: what is asked for arrives in order but when the simulation wants it, answers come
 /// in any order, and either may be lost.
 final class NodeWay: SharedJournal, InterposedJournal {
-    /// What does not get through.
+    /// The direction that is cut.
     enum Cut: Sendable {
         case nothing, requests, answers
     }
@@ -15,17 +15,17 @@ final class NodeWay: SharedJournal, InterposedJournal {
     private struct State {
         var random: SplitMix
         var cut = Cut.nothing
-        /// How many of a thousand requests are lost, half of them after they were done.
+        /// The number of lost requests per thousand, half of them after they were done.
         var loss: UInt64
         /// True if what seemed lost may arrive later all the same.
         var isSlow: Bool
-        /// What was asked for and has not arrived, and of which session it needs the row.
+        /// The requests that have not arrived, with the session whose row they need.
         var asked: [(session: SessionKey?, operation: @Sendable (Fate) -> Answer)] = []
         /// The session whose row another transaction holds.
         var locked: SessionKey?
-        /// What seemed lost and is under way.
+        /// The operations that seemed lost and may arrive.
         var late: [@Sendable () -> Void] = []
-        /// What is done, and the node has not heard of.
+        /// The answers that the node has not received.
         var answers: [@Sendable () -> Void] = []
         var news: [JournalNews] = []
         var heard: (@Sendable (JournalNews) -> Void)?
@@ -46,7 +46,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
     private let kept: NodeJournal
     private let log: CommitLog
     private let state: Lock<State>
-    /// Which life of which node it is.
+    /// The number of the node's life.
     let life: Int
     /// The newest schema version that the node reads.
     private let build: Int
@@ -61,10 +61,10 @@ final class NodeWay: SharedJournal, InterposedJournal {
 
     // MARK: What the simulation does
 
-    /// How often each thing was asked for.
+    /// The number of requests by operation.
     var calls: [String: Int] { state.withLock { $0.calls } }
 
-    /// How often something was lost.
+    /// The number of losses.
     var troubles: Int { state.withLock { $0.troubles } }
 
     /// Another transaction holds a session's row, or none does. What needs it waits, and the others pass it.

@@ -1,7 +1,7 @@
 import SessionJournal
 import Sessions
 
-/// What the clients of one session know together.
+/// The common knowledge of one session's clients.
 final class SessionOfClients {
     let token: SessionToken
     let features: [FeatureID]
@@ -15,7 +15,7 @@ final class SessionOfClients {
     /// True if the session was ended, or may have been.
     var isEnding = false
 
-    /// What the clients know is of a log that is lost.
+    /// Drops the knowledge of a lost log.
     func goBack() { (floors, known) = ([:], [:]) }
 
     init(_ token: SessionToken, _ features: [FeatureID], disposable: Set<FeatureID>, limit: Int) {

@@ -75,7 +75,7 @@ final class ErrandNodes {
         return try #require(answer.value, "the answer was to come at once")
     }
 
-    /// Which node owns the session; nil if none of them does.
+    /// Returns the index of the session's owner; nil without one.
     func owner() throws -> Int? {
         let owned = kept.ownedSessions.first
         return nodes.firstIndex { $0.id != nil && $0.id == owned?.owner.node }

@@ -21,7 +21,7 @@ struct Trolley: Feature {
     static var name: String { "basket" }
     let initialState = State()
     var failures = Collected<String>()
-    /// What `pack` waits for.
+    /// The gate of `pack`.
     var packing = Gate()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
@@ -85,12 +85,12 @@ struct Till: Feature {
     static let labelExamples: [Label] = [.caller(name: "a")]
     static var name: String { "till" }
     let initialState = State()
-    /// What a price is asked of: it hands over the price, or throws.
+    /// The source of prices, which may throw.
     var prices: @Sendable (String) async throws -> Int = { _ in 3 }
     var failures = Collected<String>()
     /// The actions that were performed.
     var performed = Collected<String>()
-    /// What `later` waits for.
+    /// The gate of `later`.
     var pause = Gate()
     /// Told of each intent that is judged.
     var judged: (@Sendable (Intent) -> Void)?

@@ -23,7 +23,7 @@ struct ChoreState: Codable, Equatable, Sendable {
     var ratio = 0.0
 }
 
-/// What becomes of a turn, or of what it leads to.
+/// The fate of a turn or of its consequences.
 enum ChoreFate: String, Codable, Sendable {
     case well, says, whispers, works, stays
     /// The handler throws, or refuses.
@@ -50,7 +50,7 @@ enum ChoreIntent: Codable, Equatable, Sendable {
     case act(number: Int, fate: ChoreFate)
     /// Sends an intent to another store.
     case pass(number: Int, fate: ChoreFate)
-    /// What `pass` sends.
+    /// A message sent by `pass`.
     case sent(number: Int, fate: ChoreFate)
     /// Launches work of which a step sends an intent to another store, which launches work.
     case relay(number: Int)
@@ -70,7 +70,7 @@ enum ChoreIntent: Codable, Equatable, Sendable {
     }
 }
 
-/// What a reminder does.
+/// The action of a reminder.
 struct ChoreDeed: Codable, Hashable, Sendable {
     var number: Int
     var id: String
@@ -110,7 +110,7 @@ where
     var hooks: ChoreHooks { get }
 }
 
-/// What a turn throws.
+/// The error of a turn.
 struct ChoreBroken: Error {}
 
 extension ChoreFeature {

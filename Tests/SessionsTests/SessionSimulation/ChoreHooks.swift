@@ -2,7 +2,7 @@ import Locking
 import MVI
 import MVITesting
 
-/// What chores do beside their states, of one process at a time.
+/// The side effects of chores, of one process at a time.
 final class ChoreHooks: Sendable {
     /// Launched work that has begun and not ended.
     struct Run {
@@ -14,7 +14,7 @@ final class ChoreHooks: Sendable {
         var isCancelled = false
     }
 
-    /// Where the work of an intent runs.
+    /// The store in which an intent's work runs.
     struct Place: Hashable {
         let number: Int?
         let place: String
@@ -25,9 +25,9 @@ final class ChoreHooks: Sendable {
         var lastRun = 0
         var runs: [Int: Run] = [:]
         var ended: Set<Place> = []
-        /// How often interceptors judged an intent.
+        /// The number of judgments by interceptors, per intent.
         var judged: [Int: Int] = [:]
-        /// How often a reminder's action was performed.
+        /// The number of performed actions, per reminder.
         var tries: [Int: Int] = [:]
         var clock: (any Clock<Duration>)?
     }

@@ -59,13 +59,13 @@ final class ChoreProcess {
     }
 }
 
-/// What the journal's changes are held against, by session.
+/// The logs with which the journal's changes are compared, by session.
 final class SessionLogs: Sendable {
     private let logs = Lock<[SessionKey: SessionLog]>([:])
     private let hooks: ChoreHooks
     private let limits: SessionLimits
     private let time: ManualTime
-    /// What happened; nil where it is not told.
+    /// The story of the run; nil if it is not told.
     let story: Lock<[String]>?
 
     init(_ hooks: ChoreHooks, _ limits: SessionLimits, _ time: ManualTime, _ story: Lock<[String]>?) {
@@ -87,7 +87,7 @@ final class SessionLogs: Sendable {
         logs.withLock { logs in logs.sorted { $0.key.number < $1.key.number }.map(\.value) }
     }
 
-    /// What went wrong first, known faults apart.
+    /// The first finding, without known faults.
     var finding: ChoreFinding? { all.lazy.compactMap(\.finding).first }
 
     /// The known faults that were found.
@@ -101,7 +101,7 @@ final class SimulatedSession {
     let log: SessionLog
     var devices: [Device]
     let subject: Subject
-    /// How often access to it was begun to be changed, and was changed.
+    /// The number of begun and completed changes of access.
     var changes = 0
     /// The same; -1 while it is being changed.
     var settledChanges: Int { devices.contains(where: \.isChangingAccess) ? -1 : changes }

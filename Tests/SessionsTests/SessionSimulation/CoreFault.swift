@@ -19,7 +19,7 @@ enum CoreFault: Int, CaseIterable, Sendable {
     case damagedForEver = 15
     case noBackoff = 16
     case starved = 17
-    /// What a node read before a renewal takes its place when it hears of it after that.
+    /// A state that a node read before a renewal replaces the renewed one.
     case staleRenewal = 18
     /// A sign-in whose disposal lost against other writers is answered as one of another subject.
     case otherIdentity = 19

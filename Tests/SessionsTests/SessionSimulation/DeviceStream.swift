@@ -10,7 +10,7 @@ final class DeviceStream {
     private final class Waker: StreamWaker { func wake() {} }
 
     let stream: SessionStream
-    /// Which of the device's cursors goes on with it.
+    /// The filter that selects the device's cursor.
     let filter: String
     private let delta: DeltaForm?
     private let log: SessionLog

@@ -24,12 +24,12 @@ final class SessionLog: Sendable {
     struct Intent {
         let intent: ChoreIntent
         let feature: FeatureID
-        /// How often it was sent, and how often it ran.
+        /// The number of tries, and of runs.
         var attempts = 0
         var runs = 0
         /// True if a client was told that it did not run and never will.
         var isRefused = false
-        /// How often access had been changed when it was sent first; -1 if that was under way.
+        /// The number of changes of access at the first try; -1 during a change.
         let changes: Int
     }
 
@@ -54,10 +54,10 @@ final class SessionLog: Sendable {
         var isAnonymous = false
         var endsWork = false
         var isRemoved = false
-        /// How often it was begun and ended to dispose of a store, and how many disposals are under way.
+        /// The number of begun and ended disposals, and of those in progress.
         var removals: [FeatureID: (count: Int, pending: Int)] = [:]
         var crashes = 0
-        /// What went wrong first, known faults apart, and the known faults that were found.
+        /// The first finding without known faults, and the known faults found.
         var finding: ChoreFinding?
         var knownFindings: [ChoreFinding] = []
     }
@@ -119,7 +119,7 @@ final class SessionLog: Sendable {
         }
     }
 
-    /// How often it was begun and ended to dispose of a store; -1 while it is disposed of.
+    /// Returns the number of begun and ended disposals; -1 during a disposal.
     func disposals(of feature: FeatureID) -> Int {
         state.withLock { state in
             let (count, pending) = state.removals[feature] ?? (0, 0)
@@ -144,7 +144,7 @@ final class SessionLog: Sendable {
         if !open.isEmpty { note("the intent \(number) is settled, and its work in \(open) is not", .settledTooEarly) }
     }
 
-    /// What is published is owed no more: a client that signs in wants nothing of what was there before.
+    /// Drops published labels: a client that signs in wants none from before.
     func dropLabels() {
         state.withLock { state in for place in state.labels.indices { state.labels[place].isDropped = true } }
     }
@@ -277,7 +277,7 @@ extension SessionLog.State {
         if !new.filler.isEmpty || new.ratio != 0 { note("\(feature) has what cannot be kept") }
     }
 
-    /// What a turn sent is kept with it.
+    /// Checks that everything a turn sent is kept with it.
     fileprivate mutating func checkChain(
         _ intent: ChoreIntent, _ feature: FeatureID, _ batch: JournalBatch, _ before: [FeatureID: SessionLog.Store]
     ) {

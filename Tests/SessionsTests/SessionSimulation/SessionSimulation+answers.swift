@@ -4,7 +4,7 @@ import WireJSON
 
 @testable import Sessions
 
-/// What requests were answered.
+/// The answers to requests.
 extension SessionSimulation {
     private func device(_ number: Int) -> Device? { session.devices.first { $0.number == number } }
 

@@ -4,7 +4,7 @@ import WireJSON
 
 @testable import Sessions
 
-/// Where all that is under way has come to its end, and how a run ends.
+/// The end of a run.
 extension SessionSimulation {
     // MARK: At rest
 
@@ -29,7 +29,7 @@ extension SessionSimulation {
         }
     }
 
-    /// What belongs to a store, or to a session, goes with it.
+    /// Checks that everything of a store or session ended with it.
     private func checkRooms(of session: Session) {
         let (stores, waits, isLive) = session.core.withLock { core in
             (core.stores.map(\.feature), core.waits.count, core.isLive)

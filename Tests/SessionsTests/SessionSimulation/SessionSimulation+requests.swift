@@ -10,7 +10,7 @@ extension ChoreBuild {
     static let all = [desk, drawers[0], drawers[1], vault]
 }
 
-/// What clients, and code outside the features, ask for.
+/// The requests of clients and of code outside the features.
 extension SessionSimulation {
     /// A request begins: what it leads to is put into the inbox.
     func begin(_ what: String) -> Question {

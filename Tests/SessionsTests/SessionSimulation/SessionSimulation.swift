@@ -8,13 +8,13 @@ import SessionJournal
 /// One process with a session after another, whose clients do all that clients do, on one thread: what happens next is
 /// decided by a number that the seed gives, so that a seed that fails fails again.
 final class SessionSimulation {
-    /// What is simulated.
+    /// The setting of a simulation.
     struct Setting: Sendable {
         /// True if the process comes back with a newer build, which cannot read every reminder of the older one.
         var hasDeploys = false
     }
 
-    /// What comes back to a client, until it looks.
+    /// An answer that a client has not read.
     enum Item: Sendable {
         case answer(device: Int, number: Int, IntentResult)
         case stream(device: Int, filter: String, DeltaForm?, Result<SessionStream, StoreError>)
@@ -62,7 +62,7 @@ final class SessionSimulation {
     let inbox = Inbox()
     /// Grows with each crash.
     var life = 0
-    /// How often the journal's answers to earlier processes were others than they wanted.
+    /// The number of unwanted answers of the journal to earlier processes.
     var troubles = 0
     var lastNumber = 0
     var lastQuestion = 0
@@ -94,7 +94,7 @@ final class SessionSimulation {
 
     func tell(_ text: @autoclosure () -> String) { log.tell(text()) }
 
-    /// What happened; empty unless it is told.
+    /// The story of the run; empty unless it is told.
     var story: [String] { logs.story?.withLock { $0 } ?? [] }
 
     func any<Element>(_ elements: [Element]) -> Element { elements[Int(random.next() % UInt64(elements.count))] }

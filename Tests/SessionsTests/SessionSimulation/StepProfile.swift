@@ -1,11 +1,11 @@
 import MVI
 
-/// What a step of a simulated session does.
+/// A step of a simulated session.
 enum ChoreStep: CaseIterable {
     case intend, send, burst, work, tell, task, wait, waitLong, sweep, read, open, close, rotate, view, dispose, renew
     case signOut, end, deliver, crash, hold, rest, outage, damage
 
-    /// How often it is done, of about 1,000.
+    /// The frequency per about 1,000 steps.
     fileprivate var weight: Int {
         switch self {
         case .intend: 180
@@ -25,7 +25,7 @@ enum ChoreStep: CaseIterable {
     }
 }
 
-/// How often a run does what: each seed does something more often than others, or never.
+/// The frequencies of a run's steps: each seed takes some steps more often than others, or never.
 struct StepProfile {
     private let steps: [(step: ChoreStep, until: Int)]
 

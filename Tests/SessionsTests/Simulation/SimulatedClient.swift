@@ -4,7 +4,7 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// What comes back to a client, until it looks.
+/// The answers that a client has not read.
 final class ClientInbox: Sendable {
     enum Item: Sendable {
         case answer(SimulatedClient.Request, IntentResult)
@@ -34,7 +34,7 @@ final class SimulatedClient {
         let name: IntentRequest.Name
         let feature: FeatureID
         var isUnderWay = false
-        /// Which connection it was sent on.
+        /// The number of the connection.
         var life = 0
     }
 
@@ -47,7 +47,7 @@ final class SimulatedClient {
     /// Nil for a client that numbers its intents.
     let usesKeys: Bool
     private(set) var open: [Request] = []
-    /// What was answered with success.
+    /// The intents that were answered with success.
     private(set) var acknowledged: [FeatureID: [Int]] = [:]
     private(set) var failed: Set<Int> = []
     /// The numbers of the intents that publish a label.
@@ -80,7 +80,7 @@ final class SimulatedClient {
 
     private func fault(_ text: String) { faults.append(text) }
 
-    /// What was wrong with the order of what the streams showed.
+    /// The faults in the order of the streams' events.
     var orderFaults: [String] { witness.faults }
 
     /// Looks at what has come. What comes on a connection that broke is not heard.
@@ -162,7 +162,7 @@ final class SimulatedClient {
     // MARK: The stream
 
     private var isOpening = false
-    /// Where to start a stream from; nil if there is one, or one is on its way.
+    /// Returns the start of a wanted stream; nil if there is one or one is being opened.
     func wantsStream() -> StreamStart? {
         guard stream == nil, !isOpening else { return nil }
         isOpening = true

@@ -6,7 +6,7 @@ import SessionJournal
 /// One process's way to a journal that others may use as well: what is asked for is done in order but when the
 /// simulation wants it, results come in any order, and anything may fail, or be done and not be heard of.
 final class SimulatedJournal: InterposedJournal {
-    /// What may go wrong, each with so many chances in a thousand.
+    /// The probabilities of faults, per thousand.
     struct Trouble {
         var failure: UInt64 = 0
         var unknown: UInt64 = 0
@@ -15,14 +15,14 @@ final class SimulatedJournal: InterposedJournal {
         static let none = Trouble()
     }
 
-    /// What is told of each change at the moment at which it is kept.
+    /// The callbacks for each change at the moment at which it is kept.
     struct Witness: Sendable {
         var committed: @Sendable (JournalBatch) -> Void
         var changed: @Sendable (CredentialChange) -> Void
         var removed: @Sendable (SessionKey) -> Void
     }
 
-    /// What was asked for.
+    /// A request.
     private struct Question {
         /// Does it, and returns what tells its result.
         let work: @Sendable (_ isHeard: Bool) -> @Sendable () -> Void
@@ -34,9 +34,9 @@ final class SimulatedJournal: InterposedJournal {
     private struct State {
         var random: SplitMix
         var trouble: Trouble
-        /// What was asked for and is not done.
+        /// The requests that are not done.
         var asked: [Question] = []
-        /// What is done, and its asker has not heard of.
+        /// The results that were not delivered.
         var done: [@Sendable () -> Void] = []
         var isCrashed = false
         /// True if what a process asks for after its crash is answered: it is to end all that it began.
@@ -77,7 +77,7 @@ final class SimulatedJournal: InterposedJournal {
         if isClosedLater { state.withLock { $0.done += asked.map(\.refuse) } }
     }
 
-    /// What the crashed process asked for, and will ask for, is answered, so that all that it began ends.
+    /// Answers everything that the crashed process asked for and will ask for, so that everything it began ends.
     func close() {
         let answers = state.withLock { state in
             state.isClosed = true
@@ -94,10 +94,10 @@ final class SimulatedJournal: InterposedJournal {
     /// Changes wait from now on, or no more. What is asked for later is not done before them.
     func hold(_ isHolding: Bool) { state.withLock { $0.isHolding = isHolding } }
 
-    /// What is newer than a head is damaged from now on, or no more.
+    /// Damages everything newer than a head from now on, or stops doing so.
     func damage(_ isDamaged: Bool) { state.withLock { $0.isDamaged = isDamaged } }
 
-    /// How often something was asked for, and how often that went wrong.
+    /// The number of requests, and of faults.
     var calls: Int { state.withLock { $0.calls } }
     var troubles: Int { state.withLock { $0.troubles } }
 

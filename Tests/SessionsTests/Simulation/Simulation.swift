@@ -7,7 +7,7 @@ import WireJSON
 /// Some processes over one journal, and clients that use them, on one thread: what happens next is decided by a number
 /// that the seed gives, so that a seed that fails fails again.
 final class Simulation {
-    /// What is simulated.
+    /// The setting of a simulation.
     struct Setting: Sendable {
         var nodes = 1
         /// With one process always.
@@ -16,7 +16,7 @@ final class Simulation {
         var hasDeploys = false
     }
 
-    /// What went wrong.
+    /// The findings of a run.
     struct Findings {
         /// Something was lost or doubled.
         var faults: [String] = []
@@ -26,7 +26,7 @@ final class Simulation {
 
     /// One process's life.
     final class Node {
-        /// Which of the builds it runs.
+        /// The index of its build.
         let build: Int
         let journal: SimulatedJournal
         let executor = SteppedExecutor()
@@ -60,7 +60,7 @@ final class Simulation {
     /// True if something was tried again and again to no end.
     private var isRestless = false
 
-    /// What the processes serve, the older build first.
+    /// Returns the features of both builds, the older one first.
     static func builds() throws -> [FeatureRegistry] {
         let keyed = try FeatureDefinition(keyed: { _, _ in KeyedLedger() })
         return [

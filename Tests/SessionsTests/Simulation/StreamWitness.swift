@@ -27,7 +27,7 @@ struct StreamWitness {
         var id: String
     }
 
-    /// What was wrong.
+    /// The faults.
     private(set) var faults: [String] = []
     /// The view that each version of a feature named, over all streams and answers.
     private var views: [String: [UInt64: View]] = [:]

@@ -11,7 +11,7 @@ struct ExaminationTests {
         return found.mapValues(\.verdict).filter { $0.value != .ok && !others.contains($0.key) }
     }
 
-    /// What does not come is not waited for.
+    /// Options with short waits.
     private static let impatient: @Sendable (inout DoctorOptions) -> Void = { $0.patience = .milliseconds(300) }
 
     @Test("nothing is wrong with a relay that passes everything on, and no session stays")

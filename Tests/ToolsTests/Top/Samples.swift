@@ -2,7 +2,7 @@
 
 /// Two answers of one server, ten seconds apart.
 enum Answers {
-    /// When the first one was read.
+    /// The time of the first reading.
     static let start = 1_790_000_100.0
 
     static func metrics(_ text: String, after seconds: Double = 0) -> Metrics {

@@ -30,7 +30,7 @@ struct Vectors: Decodable {
         let flags: [String]
     }
 
-    /// Where the checkout of swift-crypto is not, or of another form.
+    /// The error of a missing or different checkout of swift-crypto.
     struct Missing: Error, CustomStringConvertible {
         let description: String
     }

@@ -8,7 +8,7 @@ import Locking
 
 /// A proxy in this process that does one thing wrong.
 struct Relay: Sendable {
-    /// What becomes of a stream's bytes on their way to the client.
+    /// The treatment of a stream's bytes on their way to the client.
     enum Streams: Sendable {
         case pass
         /// All come when the stream has ended.
