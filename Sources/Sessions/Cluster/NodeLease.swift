@@ -2,43 +2,43 @@ import Locking
 import MVI
 import SessionJournal
 
-/// This process among the nodes that use one journal: whether it may run sessions' work, and which other nodes live.
+/// The lease of this process among the nodes that share a journal.
 ///
-/// A node renews its row in the journal every few seconds. Others take its sessions over when they saw the row unchanged for
-/// `patience`, each by its own clock; the node itself stops its work earlier, `life` after it *sent* its last renewal that was
-/// answered. No clock of one machine is compared with that of another (C. Gray, D. Cheriton, "Leases", 1989).
+/// A node renews its row in the journal every few seconds. Other nodes take over its sessions if they saw the row
+/// unchanged for `patience`, each by its own clock. The node itself stops its work earlier: `life` after it *sent* its
+/// last answered renewal. The clocks of two machines are never compared (C. Gray, D. Cheriton, "Leases", 1989).
 package final class NodeLease: Sendable {
-    /// How often a node renews.
+    /// The time between two renewals.
     static let interval: Duration = .seconds(3)
-    /// How long after a renewal was sent the node may run work.
+    /// The time for which the node may run work after it sent a renewal.
     static let life: Duration = .seconds(10)
-    /// For how long another node's row has to be seen unchanged before it counts as gone: longer than `life` by what clocks
-    /// drift meanwhile, and by the second in which a node notices that its lease has ended.
+    /// The time for which another node's row must be unchanged before the node counts as gone. Longer than `life` by
+    /// the drift of clocks and by the second in which a node notices that its lease has ended.
     static let patience: Duration = .seconds(13)
 
     private struct State {
-        /// Nil as long as it is not among the nodes.
+        /// Nil until the node has joined.
         var id: NodeID?
-        /// On the monotonic clock.
+        /// The end of the lease, on the monotonic clock.
         var end: Duration = .zero
-        /// When it first asked to be among the nodes; nil before that.
+        /// The time of the first request to join; nil before that.
         var lastJoin: Duration?
-        /// Nodes as the last renewal found them.
+        /// The nodes that the last renewal found.
         var nodes: [NodeID: NodeRecord] = [:]
-        /// Of each other node the number of renewals that was seen last, and since when it is the same.
+        /// For each other node, the number of renewals that was seen last and the time since when it is unchanged.
         var seen: [NodeID: (renewals: UInt64, since: Duration)] = [:]
-        /// Ids that the last renewal did not find, and when the first session with each was met.
+        /// Ids that the last renewal did not find, and the time when a session with each was first loaded.
         var unknown: [NodeID: Duration] = [:]
-        /// Ids that no living node has: none is used again.
+        /// Ids that no living node has. Ids are not reused.
         var gone: Set<NodeID> = []
-        /// The number of times that the lease ended, and that others said that the node is gone.
+        /// The number of times that the lease expired, and that other nodes declared this node gone.
         var (expiries, evictions) = (0, 0)
         var isDraining = false
         var isRenewing = false
         var nextRenewal: Duration = .zero
-        /// Nodes came or went: the next renewal is due at once.
+        /// True if nodes came or went: the next renewal is due at once.
         var hasNews = false
-        /// How often sessions of nodes that are gone were looked for; nil if there are none.
+        /// The number of searches for sessions of nodes that are gone; nil if there are none.
         var orphanRound: Int?
 
         mutating func leave() -> NodeID? {
@@ -54,37 +54,36 @@ package final class NodeLease: Sendable {
 
     init(time: TimeSource) { (self.time, clock) = (time, JournalClock(time)) }
 
-    /// The node's id if it may run work now: not before it knows the time.
+    /// The node's id if it may run work now. Nil until the node knows the time.
     var holder: NodeID? {
         let now = time.monotonic()
         guard clock.difference != nil else { return nil }
         return state.withLock { $0.isDraining || now >= $0.end ? nil : $0.id }
     }
 
-    /// The node's id in the journal, whether or not it may run work.
+    /// The node's id in the journal, even if it may not run work.
     package var id: NodeID? { state.withLock { $0.id } }
 
-    /// Whether reads of the journal show what holds now. They do not where this node's commits have had no answer for as long
-    /// as a lease lasts: a database that another one has replaced goes on answering reads, and commits nothing.
+    /// True if reads of the journal return current data. False if this node's commits have had no answer for as long as
+    /// a lease lasts: a database that was replaced by another goes on answering reads but commits nothing.
     var confirmsReads: Bool {
         let now = time.monotonic()
         return state.withLock { $0.lastJoin == nil || now < $0.end }
     }
 
-    /// The number of times that the node's work ended: without the journal for too long, and taken for gone by others.
+    /// The number of times that the node's work ended: without the journal for too long, or declared gone by others.
     var losses: (expiries: Int, evictions: Int) { state.withLock { ($0.expiries, $0.evictions) } }
 
-    /// The difference of this node's clock to the journal's, positive if it is ahead; nil as long as it is not known.
+    /// The difference of this node's clock to the journal's, positive if it is ahead. Nil until it is known.
     package var clockDifference: Duration? { clock.difference }
 
-    /// Whether the node asked to be among the others, and has had no answer yet: it does not know the time.
+    /// True if the node asked to join and does not know the time yet, since no answer has come.
     var isComing: Bool { clock.difference == nil && state.withLock { $0.lastJoin != nil } }
 
-    /// Whether the node gives its sessions away.
+    /// True if the node gives its sessions away.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// Whether another node that lives has the id, as far as is known: one that is not known counts as living until a later
-    /// renewal has not found it.
+    /// True if another living node has the id. An unknown id counts as living until a later renewal has not found it.
     func isAnother(_ id: NodeID) -> Bool {
         let now = time.monotonic()
         return state.withLock { state in
@@ -96,7 +95,7 @@ package final class NodeLease: Sendable {
 
     func node(_ id: NodeID) -> NodeRecord? { state.withLock { id == $0.id ? nil : $0.nodes[id] } }
 
-    /// The place of this node among all, and how many they are.
+    /// The rank of this node among all nodes, and their number.
     var place: (rank: Int, count: Int) {
         state.withLock { state in
             let smaller = state.nodes.keys.count { $0.number < (state.id?.number ?? 0) }
@@ -106,7 +105,7 @@ package final class NodeLease: Sendable {
 
     // MARK: Renewals
 
-    /// Whether it is time for a renewal. One at a time: a journal that does not answer is not asked again and again.
+    /// Returns true if a renewal is due. Only one runs at a time, so as not to flood a journal that does not answer.
     func beginRenewal(now: Duration) -> Bool {
         state.withLock { state in
             let isDue = now >= state.nextRenewal || state.hasNews || !state.unknown.isEmpty
@@ -119,13 +118,13 @@ package final class NodeLease: Sendable {
 
     func endRenewal() { state.withLock { $0.isRenewing = false } }
 
-    /// Nodes came, went or began to drain.
+    /// Makes the next renewal due at once, since nodes came, went or began to drain.
     func heardOfNodes() { state.withLock { $0.hasNews = true } }
 
-    /// There may be sessions whose owners are gone.
+    /// Notes that sessions may exist whose owners are gone.
     func noteOrphans(round: Int = 0) { state.withLock { $0.orphanRound = $0.orphanRound ?? round } }
 
-    /// How often they were looked for already; nil if there are none.
+    /// Returns the number of searches for orphaned sessions so far; nil if none is due.
     func takeOrphanRound() -> Int? {
         state.withLock { state in
             defer { state.orphanRound = nil }
@@ -133,25 +132,25 @@ package final class NodeLease: Sendable {
         }
     }
 
-    /// What the next renewal says; nil if the node has to join first.
+    /// The row of the next renewal; nil if the node has to join first.
     func record(_ address: String) -> NodeRecord? {
         state.withLock { state in
             state.id.map { NodeRecord(id: $0, address: address, isDraining: state.isDraining) }
         }
     }
 
-    /// The node is among the others.
+    /// Notes that the node has joined.
     func joined(_ id: NodeID, sent: Duration) {
         state.withLock { state in
             state.id = id
             state.end = sent + Self.life
-            // What was there before this node came.
+            // Sessions may have been orphaned before this node joined.
             state.orphanRound = 0
         }
     }
 
-    /// A renewal that was sent at a time was answered. Returns the nodes that were seen unchanged for too long, and whether
-    /// some are gone that were there.
+    /// Applies the answer to a renewal that was sent at a time. Returns the nodes that were unchanged for too long, and
+    /// whether known nodes are gone.
     func renewed(_ renewal: NodeRenewal, sent: Duration) -> (silent: [NodeRecord], hasLost: Bool) {
         let (now, nodes) = (time.monotonic(), renewal.nodes)
         clock.note(renewal.time ?? time.sinceEpoch(), sent: sent, received: now)
@@ -171,7 +170,7 @@ package final class NodeLease: Sendable {
                 seen[node.id] = before?.renewals == node.renewals ? before : (node.renewals, now)
             }
             state.seen = seen
-            // No later than the next one can be told to be gone.
+            // Not later than the first time at which the next node can count as gone.
             let last = seen.values.map(\.since).min() ?? now
             state.nextRenewal = min(state.nextRenewal, max(now, last + Self.patience))
             let silent = nodes.filter { node in seen[node.id].map { now - $0.since >= Self.patience } == true }
@@ -179,10 +178,10 @@ package final class NodeLease: Sendable {
         }
     }
 
-    /// The journal was not reached: what was seen of others begins anew.
+    /// Notes that the journal was not reached: the observation of other nodes begins anew.
     func missed() { state.withLock { $0.seen = [:] } }
 
-    /// Whether the lease has ended: the node is not among the others any more, and has to join again under another id.
+    /// Returns the former id if the lease has ended: the node has left and has to join again with another id.
     func end() -> NodeID? {
         let now = time.monotonic()
         return state.withLock { state in
@@ -192,7 +191,7 @@ package final class NodeLease: Sendable {
         }
     }
 
-    /// The others say that the node is gone.
+    /// Notes that other nodes declared this node gone.
     func forgotten() -> NodeID? {
         state.withLock { state in
             guard let id = state.leave() else { return nil }
@@ -201,11 +200,11 @@ package final class NodeLease: Sendable {
         }
     }
 
-    /// The node takes no more work, and joins no more.
+    /// Stops taking work and joining.
     func drain() { state.withLock { $0.isDraining = true } }
 }
 
 extension NodeID {
-    /// That of the owner of a session that was given away: any node takes it over.
+    /// The owner id of a session that was given away: any node may take it over.
     static let nobody = NodeID(0)
 }

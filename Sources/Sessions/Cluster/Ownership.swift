@@ -1,30 +1,30 @@
 import MVI
 import SessionJournal
 
-/// Who runs a session's turns, as far as that is known here.
+/// The owner of a session's turns, as far as this node knows.
 struct Ownership: Sendable {
-    /// As the journal has it.
+    /// The owner in the journal.
     var owner: SessionOwner?
-    /// Whether this object became the owner with it: the session's work runs here.
+    /// True if this object became the owner with it: the session's work runs here.
     var isHere = false
-    /// The stores whose work runs, as the journal was told.
+    /// The stores with running work, as recorded in the journal.
     var working: [FeatureID] = []
-    /// Until when it stays the owner without work, on the monotonic clock: another node would be in the way.
+    /// The time until which this node stays the owner without work, on the monotonic clock, to avoid conflicts.
     var heldUntil: Duration = .zero
-    /// How often others were first in a short time, and when that began.
+    /// The number of recent conflicts with other nodes, and the time of the first.
     var collisions = 0
     var collidedSince: Duration = .zero
-    /// Whether stores in memory are not told yet that work of another process begins anew here, if it does.
+    /// True if the stores in memory must still be told that work of another process begins anew here.
     var isUnrestored = false
-    /// Stores that streams of other nodes show, and until when that is known.
+    /// The stores that streams of other nodes show, and the time until which that is known.
     var watchers: [NodeID: (until: Duration, stores: [FeatureID: SessionStore])] = [:]
 
-    /// Others are first so often that one node had better have the session for itself.
+    /// The number of conflicts after which one node should own the session.
     private static let collisionLimit = 4
     private static let collisionTime: Duration = .seconds(1)
     static let holdTime: Duration = .seconds(5)
 
-    /// Another node was first. Returns whether the others are to be told: one of them had better become the owner.
+    /// Counts a conflict with another node. Returns true if the others should be told, so that one becomes the owner.
     mutating func collide(now: Duration) -> Bool {
         if now - collidedSince > Self.collisionTime { (collisions, collidedSince) = (0, now) }
         collisions += 1
@@ -33,12 +33,12 @@ struct Ownership: Sendable {
         return collisions == Self.collisionLimit
     }
 
-    /// The node's next append makes it the owner for a while.
+    /// Makes the node the owner for a while with its next append.
     mutating func hold(now: Duration) { if owner == nil { heldUntil = now + Self.holdTime } }
 }
 
 extension SessionBatch {
-    /// The stores whose work begins with it.
+    /// The stores whose work begins with the batch.
     var beginning: [FeatureID] {
         var features = claims
         for entry in entries where !entry.isDisposed {
@@ -52,8 +52,8 @@ extension SessionBatch {
 
 extension SessionCore {
 
-    /// What becomes of the owner with a batch that ends at a head. `needsNode` where this node may run no work and the batch
-    /// asks for some.
+    /// Returns the owner change of a batch that ends at a head. `needsNode` is true if this node may not run work and
+    /// the batch starts some.
     ///
     /// - Parameter features: the stores whose work begins with it.
     func ownerChange(
@@ -70,7 +70,7 @@ extension SessionCore {
             return (new.isEmpty ? nil : .owned(owner, working: known.working + new), false)
         }
         if features.isEmpty {
-            // An owner that is gone stays until its work has begun elsewhere: the session would not be found any more.
+            // A lost owner stays recorded until its work has begun elsewhere: otherwise the session would not be found.
             if known.owner != nil { return (working.releasesOwner ? .released : nil, false) }
             guard now < known.heldUntil, node != nil else { return (nil, false) }
         }
@@ -80,7 +80,7 @@ extension SessionCore {
         return (.owned(SessionOwner(node: node, fence: head), working: features + others), false)
     }
 
-    /// The journal has the batch's owner: this node, unless its lease has ended meanwhile.
+    /// Applies the batch's owner as committed: this node, unless its lease has ended meanwhile.
     mutating func take(_ change: OwnerChange, _ node: NodeID?) {
         var new = ownership
         switch change {
@@ -93,7 +93,7 @@ extension SessionCore {
         ownership = new
     }
 
-    /// The journal has an owner, as another node left it. Returns the stores whose work ends here.
+    /// Adopts the owner that another node committed. Returns the stores whose work ends here.
     mutating func adopt(_ owner: SessionOwner?) -> [SessionStore] {
         guard keptOwnership != nil || owner != nil else { return [] }
         var new = ownership
@@ -101,12 +101,12 @@ extension SessionCore {
         new.owner = owner
         ownership = new
         if isLost { return loseWork() }
-        // Should that one go, its work begins anew here. One that let go had ended its work.
+        // If that owner is lost, its work begins anew here. An owner that released the session had ended its work.
         if isOther { ownership.isUnrestored = owner != nil }
         return []
     }
 
-    /// Another node runs the session's work, or none does: the stores in memory are as if they had just been loaded.
+    /// Resets the stores in memory as if they had just been loaded: another node runs the session's work, or none does.
     mutating func loseWork() -> [SessionStore] {
         var new = ownership
         (new.isHere, new.working, new.heldUntil) = (false, [], .zero)
@@ -117,8 +117,7 @@ extension SessionCore {
         return ended
     }
 
-    /// Work of another process begins: the stores in memory have to be told, before their next turn here, that they are
-    /// restored.
+    /// Has the stores in memory restored before their next turn, since work of another process begins here.
     mutating func restoreStores() {
         if keptOwnership != nil { ownership.isUnrestored = false }
         for index in stores.indices where stores[index].store != nil {
@@ -126,6 +125,5 @@ extension SessionCore {
         }
     }
 
-    /// The stores in memory.
     var storesInMemory: [SessionStore] { stores.compactMap(\.store) }
 }

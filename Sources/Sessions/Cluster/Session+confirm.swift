@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 
 extension Session {
-    /// Finds out whether another node appended something that is not known here.
+    /// Asks the journal whether another node appended turns that are not known here.
     func hasMoved(_ done: @escaping Done<Bool>) {
         guard let journal = shared.sharedJournal else { return done(.success(false)) }
         let asked = shared.time.monotonic()
@@ -18,7 +18,7 @@ extension Session {
         }
     }
 
-    /// That nothing was changed counts only where this node's commits are answered: see `NodeLease.confirmsReads`.
+    /// Accepts "nothing has changed" only if this node's commits are answered: see `NodeLease.confirmsReads`.
     private func judge(_ hasMoved: Result<Bool, StoreError>, asked: Duration) -> Result<Bool, StoreError> {
         noteAnswer(hasMoved)
         guard case .success(false) = hasMoved else { return hasMoved }
@@ -27,15 +27,15 @@ extension Session {
         return hasMoved
     }
 
-    /// The journal is there, even if it is slow.
+    /// Notes that the journal is reachable, even if it is slow.
     private func noteAnswer<Value>(_ result: Result<Value, StoreError>) {
         if case .failure(let error) = result, error.code != .inDoubt { return }
         let now = shared.time.monotonic()
         shared.lastAnswer.withLock { $0 = now }
     }
 
-    /// The same for a request that only reads: a journal that has been silent to all for two seconds counts as one that cannot
-    /// be reached. One that answers others is waited for: what is known here may be old.
+    /// The same for a request that only reads. A journal counts as unreachable after two seconds without any answer.
+    /// The request waits for one that answers others, since the data in memory may be old.
     func hasMovedSoon(_ done: @escaping Done<Bool>) {
         guard shared.sharedJournal != nil else { return done(.success(false)) }
         let answer = Lock<Result<Bool, StoreError>>(.failure(.silentJournal))
@@ -48,7 +48,7 @@ extension Session {
             Task(executorPreference: shared.executor) { [shared] in
                 var waited = Duration.zero
                 repeat {
-                    // Cancelled if the answer comes first.
+                    // Canceled if the answer comes first.
                     guard (try? await shared.clock.sleep(for: Self.patience)) != nil else { return }
                     waited += Self.patience
                 } while waited < Self.longestPatience
@@ -57,20 +57,20 @@ extension Session {
             })
     }
 
-    /// How long readers wait for a journal that is silent, and for one that is slow.
+    /// The time for which readers wait for a silent or slow journal.
     private static var patience: Duration { .seconds(2) }
     private static var longestPatience: Duration { .seconds(10) }
 
-    /// No other node had changed it when that was asked.
+    /// Notes that no other node had changed the session at that time.
     func confirmed(at asked: Duration) { core.withLock { $0.confirmed = max($0.confirmed, asked) } }
 
-    /// For how long it was not asked whether other nodes changed the session.
+    /// The time since the journal last confirmed that other nodes have not changed the session.
     func timeUnconfirmed(now: Duration) -> Duration { core.withLock { now - $0.confirmed } }
 
-    /// Calls `then` when what other nodes appended before this call is known here: before this returns where no other process
-    /// appends, else after a query, on another thread. A client that was answered by one node finds no less on another.
+    /// Calls `then` when all earlier appends of other nodes are applied here: before this returns if no other process
+    /// appends, otherwise after a query, on another thread. So a client sees the same on every node.
     ///
-    /// Where the journal cannot be asked, what is known here has to do.
+    /// Without an answer of the journal, the data in memory is used.
     func confirm(then: @escaping @Sendable () -> Void) {
         hasMovedSoon { [self] result in
             if case .success(true) = result { catchUp(then) } else { then() }
@@ -79,18 +79,18 @@ extension Session {
 }
 
 extension SessionTable {
-    /// After how long it is asked again whether another node ended a session, or revoked a credential of it, and for how long
-    /// what is known has to do where the journal does not answer.
+    /// The time after which the journal is asked again whether another node ended a session or revoked a credential.
+    /// Without an answer, the data in memory is used for that long.
     static var confirmation: Duration { .seconds(5) }
     private static var longestTrust: Duration { .seconds(60) }
 
-    /// Whether the journal answers and takes no commits: others may go on with one that has replaced it.
+    /// True if the journal answers but commits nothing: other nodes may use a database that has replaced it.
     private var isReplaced: Bool {
         let silence = environment.time.monotonic() - environment.lastAnswer.withLock { $0 }
         return environment.lease?.confirmsReads == false && silence < Self.confirmation
     }
 
-    /// What a token names, if that is still so for all nodes.
+    /// Returns the session of a token if the lookup still holds on all nodes.
     func confirm(
         _ found: SessionLookup, _ token: SessionToken, _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
@@ -110,19 +110,19 @@ extension SessionTable {
 
 extension StoreError {
     fileprivate static let silentJournal = StoreError(
-        .unavailable, "What sessions are kept in does not answer.", retryAfter: .seconds(2))
+        .unavailable, "The journal does not answer.", retryAfter: .seconds(2))
     fileprivate static let unconfirmedJournal = StoreError(
         .unavailable,
-        "What sessions are kept in answers, but has kept nothing for some seconds: it may be out of date.",
+        "The journal answers but has committed nothing for some seconds: it may be out of date.",
         retryAfter: .seconds(2))
 }
 
-/// Stores of a session that streams of other nodes show: work for watchers runs on the owner's node.
+/// Stores that streams of other nodes show. Work for watchers runs on the owner's node.
 extension Session {
-    /// How long another node's word is good; it is given again every few seconds.
+    /// The time for which another node's report is valid. It is repeated every few seconds.
     static let watcherLife: Duration = .seconds(15)
 
-    /// A node has streams open that show these stores, and no others of the session.
+    /// Records the stores of the session that streams of another node show.
     func watched(_ features: [FeatureID], by node: NodeID) {
         let until = shared.time.monotonic() + Self.watcherLife
         let missing = core.withLock { core in
@@ -136,7 +136,7 @@ extension Session {
 
     private func note(_ features: [FeatureID], by node: NodeID, until: Duration) {
         let (began, ended) = core.withLock { core -> ([SessionStore], [SessionStore]) in
-            // Another node hears of it, or will.
+            // Another node is told, now or later.
             guard core.isLive, core.ownsWork else { return ([], []) }
             let before = core.ownership.watchers[node]?.stores ?? [:]
             var stores: [FeatureID: SessionStore] = [:]
@@ -152,10 +152,10 @@ extension Session {
         if !began.isEmpty { lookAfterWork() }
     }
 
-    /// Forgets what other nodes said: the session's work runs here no more.
+    /// Discards the reports of other nodes, since the session's work no longer runs here.
     func forgetWatchers() { forgetWatchers(now: nil) }
 
-    /// Forgets nodes that say nothing any more, or all.
+    /// Discards the reports of nodes that have stopped reporting, or of all nodes.
     func forgetWatchers(now: Duration?) {
         let ended = core.withLock { core -> [SessionStore] in
             guard core.keptOwnership != nil else { return [] }
@@ -166,7 +166,7 @@ extension Session {
         for store in ended { store.endWatching() }
     }
 
-    /// The stores that streams of this node show, if another node owns the session.
+    /// The stores that streams of this node show if another node owns the session.
     var watchedElsewhere: (owner: NodeID, features: [FeatureID])? {
         core.withLock { core in
             guard core.isLive, core.isElsewhere, let owner = core.ownership.owner, !core.streams.isEmpty else {
@@ -177,22 +177,21 @@ extension Session {
     }
 }
 
-/// How many streams a session has on all nodes together. The journal judges.
+/// The number of a session's streams on all nodes together. The journal enforces the limit.
 extension Session {
-    /// Notes that a stream was opened; `done` is told whether there may be so many. Where the journal does not answer, there
-    /// may.
+    /// Notes that a stream was opened. `done` receives whether the limit allows it; true if the journal does not
+    /// answer.
     func noteStreamOpened(_ done: @escaping @Sendable (Bool) -> Void) {
         let limit = Self.streamsAtOnce * shared.limits.streamsPerSession
         noteStreams(limit: limit) { done((try? $0.get()) ?? true) }
     }
 
-    /// Notes that a stream was closed.
     func noteStreamClosed() { noteStreams(limit: nil) { _ in } }
 
     private func noteStreams(limit: Int?, _ done: @escaping Done<Bool>) {
         guard let journal = shared.sharedJournal, let node = shared.lease?.id else { return done(.success(true)) }
         let (key, count) = core.withLock { ($0.key, $0.streams.all.count) }
-        // One that is not kept has no state, and streams on each node by itself.
+        // A session that is not in the journal has no state; each node counts its streams alone.
         guard let key else { return done(.success(true)) }
         journal.noteStreams(count, of: key, on: node, limit: limit, done: done)
     }

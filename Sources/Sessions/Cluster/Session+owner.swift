@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 
 extension StoreError.Code {
-    /// Another node runs the session's turns: the request has to be made there. See `Session.owningNode`.
+    /// Another node runs the session's turns and must get the request. See `Session.owningNode`.
     package static let elsewhere = Self("elsewhere")
 }
 
@@ -14,16 +14,16 @@ extension StoreError {
         retryAfter: .seconds(2))
 }
 
-/// Which node runs a session's turns.
+/// The ownership of a session's turns.
 extension Session {
-    /// The other node that owns the session, as far as is known here; nil if none does that lives.
+    /// The other living node that owns the session, as far as this node knows; nil if there is none.
     package var owningNode: NodeRecord? {
         guard let lease = shared.lease else { return nil }
         let owner = core.withLock { $0.isElsewhere ? $0.ownership.owner : nil }
         return owner.flatMap { lease.node($0.node) }
     }
 
-    /// A batch with a change of the owner was committed: work starts here, or ends.
+    /// Starts or ends work here after a commit that changed the owner.
     func ownerChanged() {
         let (ownsWork, isReleased, stores, waiting) = core.withLock { core in
             (
@@ -42,7 +42,7 @@ extension Session {
         }
     }
 
-    /// Work of the session that ran here ends.
+    /// Ends the session's work in these stores.
     func end(work stores: [SessionStore]) {
         guard !stores.isEmpty else { return }
         shared.note(self, isOwned: false)
@@ -50,13 +50,14 @@ extension Session {
         for store in stores { store.pause() }
     }
 
-    /// This node may run work no more. Others find the session among those of a node that is gone.
+    /// Ends the session's work, since this node may no longer run it. Others find the session among those of lost
+    /// nodes.
     func stopWork() { end(work: core.withLock { $0.ownsWork ? $0.loseWork() : [] }) }
 
     // MARK: Looking after it
 
-    /// Sees to it that work runs which watchers ask for, and that stores that streams show have begun, where no other node
-    /// does. Called when the owner changes, when a stream opens, and now and then.
+    /// Starts the work that watchers ask for, and the stores that streams show, unless another node does. Called when
+    /// the owner changes, when a stream opens, and periodically.
     func lookAfterWork() {
         guard let lease = shared.lease, !lease.isDraining else { return }
         guard mayRun else { return shared.tellOfWatchers(self) }
@@ -73,7 +74,7 @@ extension Session {
         }
     }
 
-    /// Becomes the owner where watchers ask for work.
+    /// Becomes the owner if watchers ask for work.
     func claimHeldBack() {
         enqueue(.steps, unless: { [self] in mayRun ? nil : .dropped }) { core in
             let features = core.ownsWork ? [] : core.stores.filter { $0.store?.isHeldBack == true }.map(\.feature)
@@ -83,8 +84,8 @@ extension Session {
         }
     }
 
-    /// Takes a session over whose owner is gone, with the stores whose work ran there: as if they had been loaded after the end
-    /// of a process.
+    /// Takes over a session whose owner is lost, with the stores whose work ran there, as if they were loaded after a
+    /// restart.
     func takeOver(_ working: [FeatureID], done: @escaping @Sendable () -> Void) {
         catchUp { [self] in
             guard mayRun, core.withLock({ $0.isLive && $0.isElsewhere }) else { return done() }
@@ -92,8 +93,7 @@ extension Session {
         }
     }
 
-    /// A batch was committed that expected an owner. If that one is gone, the work that ran there begins here, whichever stores
-    /// it is of.
+    /// Restores the work of a lost owner after a batch that expected that owner, in all its stores.
     func restoreWork(after batch: JournalBatch) {
         if case .owned(let owner, _)? = batch.ownerChange, owner.node == .nobody { return }
         guard shared.lease?.holder != nil else { return }
@@ -110,16 +110,16 @@ extension Session {
             return working.filter { core.stores.index(of: $0) != nil }
         }
         open(.features(features)) { [self] _ in
-            // Also where nothing is left to do: it has a dead owner no more.
+            // Also if nothing is left to do: the session no longer has a lost owner.
             enqueue(.steps) { [self] in
                 mayRun ? nil : .dropped
             } done: { [self] _ in
                 core.withLock { $0.isRestoringWork = false }
                 done()
-                // What is shown here and did not run there begins here.
+                // Starts stores that are shown here and did not run there.
                 lookAfterWork()
             } _: { core in
-                // What has not begun is left to a node that can do that, or to the next try.
+                // Stores that have not begun are left to a capable node or to the next attempt.
                 guard core.isElsewhere, features.allSatisfy({ core.hasBegun($0) }) else { return false }
                 core.batch.count += 1
                 core.batch.releasesOwner = true
@@ -128,7 +128,7 @@ extension Session {
         }
     }
 
-    /// Owns the session no more if no work runs here: any node may run its turns then.
+    /// Releases the session if no work runs here: any node may run its turns then.
     func releaseIfIdle(now: Duration) {
         guard core.withLock({ $0.isIdleOwner(now: now) }) else { return }
         enqueue(.steps) { core in
@@ -139,8 +139,8 @@ extension Session {
         }
     }
 
-    /// Gives the session away with its work: the next node that uses it takes it over. `done` is told whether it was this
-    /// node's.
+    /// Gives the session away with its work: the next node that uses it takes it over. `done` receives false if this
+    /// node did not own it.
     package func giveAway(_ done: @escaping @Sendable (Bool) -> Void) {
         enqueue(.steps, done: { done((try? $0.get()) ?? false) }) { core in
             guard core.ownsWork else { return false }
@@ -152,7 +152,7 @@ extension Session {
 }
 
 extension SessionCore {
-    /// Whether a store has done what it does first, or never will.
+    /// True if a store's bootstrap is done or cannot run.
     fileprivate func hasBegun(_ feature: FeatureID) -> Bool {
         guard let slot = stores[feature], batch.index(of: feature) == nil else { return true }
         if let error = loads.failure(of: feature) { return error.isLasting && error.code != .newerState }

@@ -2,9 +2,9 @@ import Locking
 import MVI
 import SessionJournal
 
-/// What other nodes append to sessions that are in memory here.
+/// Appends of other nodes to sessions that are in memory here.
 extension SessionTable {
-    /// Listens to the journal, if other processes append to it. Called once, before the first request.
+    /// Listens to the journal if other processes append to it. Called once, before the first request.
     package func listen() {
         environment.sharedJournal?.listen { [weak self] news in self?.hear(news) }
     }
@@ -23,8 +23,8 @@ extension SessionTable {
         }
     }
 
-    /// Asks the journal where all sessions are that a stream or a waiting request shows, and catches up with those that are
-    /// elsewhere. Called every few seconds, since news may be lost.
+    /// Asks the journal for the heads of all sessions that a stream or a waiting request shows, and catches up where
+    /// they differ. Called every few seconds, since notifications may be lost.
     package func compareMarks() {
         guard let journal = environment.sharedJournal else { return }
         var kept: [(session: Session, key: SessionKey, mark: SessionMark)] = []
@@ -39,7 +39,7 @@ extension SessionTable {
         for part in kept.parts(of: Self.sessionsAtOnce) {
             let asked = environment.time.monotonic()
             journal.marks(of: part.map(\.key)) { [environment] result in
-                // What this comparison does not find the next one does.
+                // If this comparison fails, the next one finds the difference.
                 guard let marks = try? result.get() else { return }
                 let isConfirmed = environment.lease?.confirmsReads == true
                 for (session, key, mark) in part {
@@ -55,7 +55,7 @@ extension SessionTable {
         }
     }
 
-    /// How many sessions one query is about.
+    /// The number of sessions in one query.
     private static var sessionsAtOnce: Int { 1_000 }
 
     private func session(_ key: SessionKey) -> Session? {
@@ -66,20 +66,20 @@ extension SessionTable {
 }
 
 extension Session {
-    /// Another node says that the session has a head.
+    /// Handles another node's report that the session has a head.
     fileprivate func heard(_ head: SessionHead) {
-        // Another branch with a lower number is found by comparing.
+        // Comparing marks finds another branch with a lower number.
         if core.withLock({ $0.head.number < head.number }) { catchUp() }
     }
 
-    /// Another node says that the journal has the session, or had it.
+    /// Handles another node's report that the journal has, or had, the session.
     fileprivate func heardOfIt() {
         if core.withLock({ $0.key == nil && $0.keepers == nil }) { catchUp() }
     }
 
     fileprivate enum Watched {
         case kept(SessionKey, SessionMark)
-        /// The journal does not have it, as far as is known here.
+        /// The journal does not have the session, as far as this node knows.
         case unkept
     }
 
@@ -93,7 +93,7 @@ extension Session {
 }
 
 extension SessionCore {
-    /// Whether a stream or a waiting request shows it.
+    /// True if a stream or a waiting request shows it.
     fileprivate var isWatched: Bool { !streams.isEmpty || stores.contains { !$0.waiters.isEmpty } }
 }
 

@@ -2,11 +2,11 @@ import Locking
 import MVI
 import SessionJournal
 
-/// This node among the others: its lease, the sessions that it owns, and those of nodes that are gone.
+/// This node among the others: its lease, the sessions that it owns, and those of lost nodes.
 extension SessionTable {
-    /// Looks after the node: called every second, by one caller. What takes time goes on after it returned.
+    /// Renews the node's lease and runs the periodic work. Called every second by one caller. Slow work goes on later.
     ///
-    /// - Parameter address: where other nodes reach this one: a host and a port.
+    /// - Parameter address: the host and port at which other nodes reach this one.
     package func beat(at address: String) {
         guard let lease = environment.lease else { return }
         endWorkIfLeaseIsOver()
@@ -19,11 +19,11 @@ extension SessionTable {
         renew(lease, address)
     }
 
-    /// Whether launched work may run here: where several servers share a journal, not before this one is among them, and not
-    /// when it has not reached the journal for too long.
+    /// True if launched work may run here. If several servers share a journal: only after this one has joined, and not
+    /// if it has not reached the journal for too long.
     package var mayRunWork: Bool { environment.lease.map { $0.holder != nil } ?? true }
 
-    /// Work that ran on this node ends, and the others are told: they take it over.
+    /// Ends this node's work if its lease is over, and tells the others, which take it over.
     private func endWorkIfLeaseIsOver() {
         guard let lease = environment.lease, let id = lease.end() else { return }
         stopWork()
@@ -48,14 +48,14 @@ extension SessionTable {
             switch result {
             case .failure: lease.missed()
             case .success(nil):
-                // The others took this node for gone. What it owned is theirs.
+                // Other nodes declared this node gone and own its sessions now.
                 if lease.forgotten() != nil { stopWork() }
             case .success(let renewal?):
                 let (silent, hasLost) = lease.renewed(renewal, sent: sent)
                 for node in silent {
                     journal.forget(node.id, renewals: node.renewals) { _ in
                         lease.noteOrphans()
-                        // Its sessions are free for a node that knows that it is gone.
+                        // A node that knows of its loss may take its sessions over.
                         lease.heardOfNodes()
                     }
                 }
@@ -66,10 +66,10 @@ extension SessionTable {
         }
     }
 
-    /// Takes sessions over whose owners are gone, look after look until there are no more: a share of this node's first, later
-    /// also what others leave. What cannot be taken over now is tried again with the next renewal.
+    /// Takes over the sessions of lost nodes, in rounds until there are none: first this node's share, later also those
+    /// that others leave. Failed ones are retried with the next renewal.
     ///
-    /// - Parameter tried: the sessions of the look before.
+    /// - Parameter tried: the sessions of the previous round.
     private func lookForOrphans(_ lease: NodeLease, _ round: Int, tried: Set<SessionKey> = []) {
         environment.sharedJournal?.orphans(limit: Self.orphansAtOnce) { [self] result in
             guard case .success(let orphans) = result else { return lease.noteOrphans() }
@@ -88,10 +88,10 @@ extension SessionTable {
     }
 
     private static var orphansAtOnce: Int { 512 }
-    /// How many are brought to life at the same time: intents are served meanwhile.
+    /// The number of sessions that are taken over at the same time, so that intents are served meanwhile.
     private static var takenOverAtOnce: Int { 128 }
 
-    /// Takes sessions over, some at a time; `done` is called when all were tried.
+    /// Takes over sessions, some at a time. Calls `done` when all were tried.
     private func takeOver(_ orphans: [OrphanedSession], done: @escaping @Sendable () -> Void) {
         guard !orphans.isEmpty else { return done() }
         let left = Lock((waiting: orphans[...], open: orphans.count))
@@ -115,7 +115,7 @@ extension SessionTable {
         }
     }
 
-    /// Gives the node's sessions away and leaves the others; `done` is called when they know.
+    /// Gives the node's sessions away and leaves the cluster. Calls `done` when the other nodes know.
     package func leaveNodes(_ done: @escaping @Sendable () -> Void) {
         guard let lease = environment.lease else { return done() }
         lease.drain()
@@ -126,7 +126,7 @@ extension SessionTable {
 
     // MARK: Watchers
 
-    /// What streams of this node show of sessions that other nodes own: to be told to these every few seconds.
+    /// The stores of other nodes' sessions that streams of this node show. Reported to those nodes every few seconds.
     package var watchedElsewhere: [(node: NodeRecord, sessions: [(token: TokenHash, features: [FeatureID])])] {
         guard let lease = environment.lease else { return [] }
         var found: [NodeID: [(token: TokenHash, features: [FeatureID])]] = [:]
@@ -137,18 +137,18 @@ extension SessionTable {
         return found.compactMap { id, sessions in lease.node(id).map { ($0, sessions) } }
     }
 
-    /// What streams of another node show of sessions that this one owns.
+    /// Records the stores of this node's sessions that streams of another node show.
     package func watched(_ sessions: [(token: TokenHash, features: [FeatureID])], by node: NodeID) {
         for (token, features) in sessions {
             shard(token).withLock { $0.sessions[token] }?.watched(features, by: node)
         }
     }
 
-    /// Gives a session away that another node asks for; false if it is not this node's.
+    /// Gives a session away at another node's request. Returns false if this node does not own it.
     package func giveAway(_ token: TokenHash, _ done: @escaping @Sendable (Bool) -> Void) {
         guard let session = shard(token).withLock({ $0.sessions[token] }) else { return done(false) }
         session.giveAway { [environment] isGiven in
-            // Should the other node not take it, one that lives does.
+            // If the other node does not take it, another living node does.
             if isGiven { environment.lease?.noteOrphans() }
             done(isGiven)
         }
@@ -156,10 +156,10 @@ extension SessionTable {
 }
 
 extension SessionTable {
-    /// A session's time is over as far as is known here: it ends. But where other nodes use it too it only leaves memory,
-    /// and the journal says whether it lives on.
+    /// Ends a session whose lifetime is over as far as this node knows. If other nodes use it too, it only leaves
+    /// memory, and the journal decides.
     ///
-    /// - Returns: what its token, or a credential of it, names; nil if the journal is to be asked.
+    /// - Returns: the lookup of its token or credential; nil if the journal has to be asked.
     func over(_ session: Session, _ credential: Credential? = nil) -> SessionLookup? {
         if session.hasLeft {
             drop(session)
@@ -170,7 +170,7 @@ extension SessionTable {
             expire(session)
             return .ended
         }
-        // Its key may name another session by now: nothing is removed by it.
+        // Its key may name another session by now, so nothing is removed by key.
         if session.isEnded {
             drop(session)
             return nil
@@ -180,29 +180,29 @@ extension SessionTable {
             note([(session, known)])
             return nil
         }
-        // Something of it is in use, or it has left already.
+        // It is in use, or it has left already.
         let isThere = shard.withLock { $0.sessions[session.tokenHash] === session }
         return isThere ? session.lookup(credential) : nil
     }
 
-    /// How much later than it was the journal may know that a session was used on another node.
+    /// The delay with which the journal may learn that another node used a session.
     var lag: Duration { environment.sharedJournal == nil ? .zero : Self.delay(environment.limits) }
 
-    /// How long it takes at most until the journal knows that a session was used.
+    /// The maximum delay until the journal knows that a session was used.
     static func delay(_ limits: SessionLimits) -> Duration { limits.touchDelay + .seconds(120) }
 }
 
-/// The figures of a node among the others, for a server's metrics.
+/// A node's figures for the server's metrics.
 package struct NodeFigures: Sendable {
-    /// Whether it may run sessions' work now.
+    /// True if it may run sessions' work now.
     package var holdsLease = false
-    /// Sessions that it owns.
+    /// The number of sessions that it owns.
     package var sessionsOwned = 0
-    /// The number of times that its work ended since it had not reached the journal.
+    /// The number of times that its work ended because it had not reached the journal.
     package var leaseExpiries = 0
-    /// The number of times that its work ended since others took it for gone.
+    /// The number of times that its work ended because others declared it gone.
     package var evictions = 0
-    /// The difference of its clock to the journal's, positive if it is ahead; nil as long as it is not known.
+    /// The difference of its clock to the journal's, positive if it is ahead. Nil until it is known.
     package var clockDifference: Duration?
     package var journal = JournalFigures()
 
@@ -210,7 +210,7 @@ package struct NodeFigures: Sendable {
 }
 
 extension SessionTable {
-    /// Nil where the journal is not shared.
+    /// Nil if the journal is not shared.
     package var nodeFigures: NodeFigures? {
         guard let lease = environment.lease, let journal = environment.sharedJournal else { return nil }
         var figures = NodeFigures()

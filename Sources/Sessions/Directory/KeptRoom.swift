@@ -2,18 +2,18 @@ import Locking
 import Networks
 import SessionJournal
 
-/// Room for one session more where as many are kept as may be. First the network that has kept most sessions lately gives
-/// some up, its newest; a client of that network itself is refused. Then anonymous sessions that were used once, and not
-/// lately, are reclaimed.
+/// Makes room for a new session if the journal has the maximum number of sessions. First the network that stored most
+/// sessions lately loses its newest ones; a client of that network is refused instead. Then anonymous sessions that
+/// were used only once, and not lately, are reclaimed.
 final class KeptRoom: Sendable {
     private struct State {
-        /// Who waits for the journal to reclaim sessions; nil if it does not.
+        /// The callbacks that wait for the journal to reclaim sessions; nil if it does not.
         var waiting: [@Sendable (Bool) -> Void]?
-        /// When it is worth trying again, on the monotonic clock: the journal found none.
+        /// The time before which the journal is not asked again, on the monotonic clock, since it found no session.
         var pausedUntil: Duration = .zero
     }
 
-    /// The anonymous sessions that this process has kept and that are in memory, by the networks of their clients.
+    /// The anonymous sessions in memory that this process stored, by the networks of their clients.
     private let latest = NetworkPlaces(.max)
     private let state = Lock(State())
     private let journal: any Journal
@@ -24,24 +24,24 @@ final class KeptRoom: Sendable {
         (self.journal, self.time, self.limits) = (journal, time, limits)
     }
 
-    /// A network with fewer is not the one that fills the journal.
+    /// The number of sessions below which a network does not count as filling the journal.
     private static let many = 64
-    /// Sessions that a network gives up at once.
+    /// The number of sessions that a network loses at once.
     private static let handful = 4
-    /// Sessions that the journal reclaims at once.
+    /// The number of sessions that the journal reclaims at once.
     private static let batch = 1_000
     private static let pause: Duration = .seconds(10)
 
-    /// Counts an anonymous session that was kept, as long as the place is held.
+    /// Counts a stored anonymous session as long as the place is held.
     func take(for address: PeerAddress?) -> NetworkPlaces.Place? {
         address.flatMap { try? latest.take(for: $0) }
     }
 
-    /// Keeps a new session, and makes room for it where there is none.
+    /// Stores a new session and makes room for it if there is none.
     ///
     /// - Parameters:
-    ///   - generation: that of the journal's secret from which its epoch follows; nil if it follows from nothing.
-    ///   - address: that of the client; nil for one that is signed in.
+    ///   - generation: the generation of the journal's secret from which the epoch follows; nil if it follows from none.
+    ///   - address: the client's address; nil for a client that is signed in.
     func create(
         _ session: SessionRecord, credential: StoredCredential? = nil, of generation: [UInt8]? = nil,
         from address: PeerAddress?, attempts: Int = 4, _ done: @escaping Done<SessionKey>
@@ -76,12 +76,12 @@ final class KeptRoom: Sendable {
             defer { state.waiting = (state.waiting ?? []) + [done] }
             return state.waiting == nil
         }
-        // Others than those that the journal can reclaim may give way still.
+        // Sessions that the journal cannot reclaim may still make room.
         guard let begins else { return done(true) }
         guard begins else { return }
         let sinceEpoch = time.sinceEpoch()
         journal.reclaim(
-            // The journal may be behind by the delay with when a session was last used.
+            // The journal may learn with a delay when a session was last used.
             lastSeenBefore: sinceEpoch - limits.touchDelay * 2, usedFor: limits.touchDelay,
             tombstoneUntil: sinceEpoch + limits.sessionLife, limit: Self.batch
         ) { [self] result in
@@ -97,20 +97,20 @@ final class KeptRoom: Sendable {
 }
 
 extension Session {
-    /// Notes where the client is that brought a session into memory which is not kept yet.
+    /// Records the client's address for a session that was brought into memory and is not stored yet.
     package func noteOrigin(_ address: PeerAddress) {
         core.withLock { core in
             if core.key == nil { core.origin = address }
         }
     }
 
-    /// Ends an anonymous session for the sake of one of another network.
+    /// Ends an anonymous session to make room for one of another network.
     func giveWay() {
         guard !isSignedIn, let key = core.withLock({ $0.key }) else { return }
         closeAll()
         let until = max(shared.time.sinceEpoch() + shared.limits.tombstoneLife, created + shared.limits.sessionLife)
         shared.journal.remove(key, tombstoneUntil: until) { [self] result in
-            // Else it stays closed, and the sweep tries again.
+            // On failure it stays closed, and the sweep tries again.
             if case .success = result { end(.ended) }
         }
     }

@@ -3,48 +3,48 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// All that is known of a session: what is kept of it, and what of it is in this process's memory.
+/// A description of a session: its stored data and its data in this process's memory.
 package struct SessionInspection: Sendable {
-    /// What is kept, without states; nil for a session in which nothing has happened yet.
+    /// The stored session, without states; nil for a session without a turn.
     package let kept: StoredSession?
-    /// When it ends if nothing comes any more, as far as is kept: time since 1970. Nil as long as a reminder keeps it alive.
+    /// The time since 1970 at which the unused session expires. Nil while a reminder keeps it alive.
     package let expiresAt: Duration?
-    /// How the stores are kept, without their values, in the order of their names.
+    /// The stored stores, without their values, in the order of their names.
     package let stores: [Store]
     /// Nil if it is not in this process's memory.
     package let memory: SessionInMemory?
-    /// What is wrong with what is kept; such a session can only be ended.
+    /// The reason why the stored data is invalid; such a session can only be ended.
     package let damage: String?
-    /// The node that runs its turns; nil if any may.
+    /// The node that runs its turns; nil if any node may.
     package let owner: Owner?
 
     package struct Store: Sendable {
         package let summary: StoreSummary
         package let schemaVersion: Int
-        /// Bytes of the state, and of what clients see of it.
+        /// The bytes of the state and of its view state.
         package let bytes: Int
         package let viewBytes: Int
     }
 
     package struct Owner: Sendable {
         package let node: NodeID
-        /// Whether it is this process.
+        /// True if it is this process.
         package let isHere: Bool
-        /// Where other nodes reach it; nil if it is not among those that live.
+        /// The address for other nodes; nil if the node is not among the living ones.
         package let address: String?
     }
 }
 
-/// Sessions by their ids, for an administrator. Nothing here counts as use, but for `deliver` and `end`.
+/// Sessions by their ids, for an administrator. Only `deliver` and `end` count as use.
 extension SessionTable {
-    /// The session's own token's hash; nil if there is no such session. One in which nothing has happened yet is found where
-    /// it is in memory.
+    /// Returns the hash of the session's own token; nil if there is no such session. A session without a turn is found
+    /// only in memory.
     package func token(ofID id: String) async throws(StoreError) -> TokenHash? {
-        // A damaged one is found in memory only.
+        // A damaged session is found only in memory.
         try await records(.id(id)).first?.tokenHash ?? sessions.first { $0.id == id }?.tokenHash
     }
 
-    /// All that is known of a session; nil if there is none.
+    /// Returns the description of a session; nil if there is none.
     package func inspect(_ id: String) async throws(StoreError) -> SessionInspection? {
         guard let token = try await token(ofID: id) else { return nil }
         let memory = shard(token).withLock { $0.sessions[token] }
@@ -72,7 +72,7 @@ extension SessionTable {
         }
     }
 
-    /// A store as it is kept, with its values.
+    /// Returns a stored store with its values.
     package func keptStore(_ feature: FeatureID, of id: String) async throws(StoreError) -> KeptStore {
         guard let token = try await token(ofID: id) else { return .noSession }
         switch try await load(token) {
@@ -89,7 +89,7 @@ extension SessionTable {
         case noStore, noSession
     }
 
-    /// Those sessions in memory that have one of the ids, with how many streams and loaded stores they have.
+    /// Returns the sessions in memory with one of the ids, and their numbers of streams and loaded stores.
     package func inMemory(_ ids: Set<String>) -> [String: (streams: Int, stores: Int)] {
         guard !ids.isEmpty else { return [:] }
         var found: [String: (streams: Int, stores: Int)] = [:]
@@ -102,8 +102,8 @@ extension SessionTable {
     /// Runs an intent in a session.
     ///
     /// - Parameters:
-    ///   - body: the intent as JSON. One that is none fails with `malformed`, `mismatch` or `unknownIntent`.
-    ///   - once: a name for this sending: the same name again does not run again.
+    ///   - body: the intent as JSON. An invalid one fails with `malformed`, `mismatch` or `unknownIntent`.
+    ///   - once: a name for this delivery. A second delivery with the same name does not run.
     package func deliver(
         _ body: [UInt8], to feature: FeatureID, of token: TokenHash, once: String?, makesStore: Bool
     ) async -> IntentResult {
@@ -115,7 +115,7 @@ extension SessionTable {
         return await deliver(delivery, to: feature, of: token, once: once, makesStore: makesStore)
     }
 
-    /// Sessions that are kept, newest first.
+    /// Returns stored sessions, newest first.
     package func list(
         of subject: Subject?, before: SessionKey?, limit: Int
     ) async throws(StoreError) -> [SessionOverview] {

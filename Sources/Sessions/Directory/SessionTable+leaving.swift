@@ -3,18 +3,18 @@ import Locking
 import MVI
 import SessionJournal
 
-/// How sessions end.
+/// The end of sessions.
 extension SessionTable {
-    /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
+    /// Ends a session when the journal has deleted it, and records its end for a while.
     package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         session.closeAll()
         let (key, isBeingKept) = session.core.withLock { ($0.key, $0.keepers != nil) }
         let until = tombstoneUntil(session)
         if key == nil, !isBeingKept {
-            // One that is not kept would come back with its token.
+            // A session that is not stored would come back with its token.
             return environment.journal.bury(session.tokenHash, until: until) { [self] result in
                 guard case .success = result else { return completion(result) }
-                // A turn that was under way may have had it kept meanwhile. From now on none can.
+                // A running turn may have stored it meanwhile. From now on no turn can.
                 let isKept = session.core.withLock { $0.key != nil || $0.keepers != nil }
                 if isKept { forgetKept(session, until, completion) } else { ended(session, result, completion) }
             }
@@ -45,7 +45,7 @@ extension SessionTable {
         completion(result)
     }
 
-    /// Ends a session whose time is over. If the journal cannot forget it now it will later, by itself.
+    /// Ends a session whose lifetime is over. If the journal cannot delete it now, it does so later by itself.
     func expire(_ session: Session) {
         remove(session, .expired)
         forget(session)
@@ -56,14 +56,14 @@ extension SessionTable {
         environment.journal.remove(key, tombstoneUntil: tombstoneUntil(session)) { _ in }
     }
 
-    /// Until its token would not prove anything any more.
+    /// The time until which its token proves itself.
     func tombstoneUntil(_ session: Session) -> Duration {
         max(
             lifeTime(Moment(environment.time)) + environment.limits.tombstoneLife,
             session.created + environment.limits.sessionLife)
     }
 
-    /// Forgets an object that has ended or left: the journal says what its token names now.
+    /// Removes an object that has ended or left memory. The journal decides what its token names now.
     func drop(_ session: Session) {
         let isThere = shard(session.tokenHash).withLock { shard in
             guard shard.sessions[session.tokenHash] === session else { return false }
@@ -83,7 +83,7 @@ extension SessionTable {
         let there = shard(hash).withLock { shard in
             let there = shard.sessions.removeValue(forKey: hash)
             if let there { forgetKey(of: there) }
-            // At once: what a token names may just be being loaded.
+            // At once, since the token's session may be loading.
             shard.bury(hash, until: until, limit: tombstoneLimit)
             return there
         }
@@ -106,22 +106,22 @@ extension SessionTable {
     }
 }
 
-/// Room for one session more where memory has as many as it may: those that are not used leave it, empty ones first, so
-/// that making sessions keeps no one out who uses one. What leaves is kept, and comes back when it is asked for.
+/// Room for one more session if memory holds the maximum: unused sessions leave it, empty ones first, so that new
+/// sessions do not displace sessions in use. An evicted session stays stored and is loaded on demand.
 extension SessionTable {
-    /// Takes a place for a session in which nothing has happened yet; false if all sessions are in use.
+    /// Takes a place for a session without a turn. Returns false if all sessions are in use.
     func enter() -> Bool { places.enter() || makeRoom() && places.enter() }
 
-    /// Whether such a session would find a place.
+    /// True if such a session would find a place.
     var hasRoom: Bool { places.hasRoom || makeRoom() }
 
-    /// Takes a place for a session that is brought back. It finds one always: only sessions in use go beyond the limit, and
-    /// streams and connections have bounds of their own.
+    /// Takes a place for a session that is loaded. It always finds one: only sessions in use exceed the limit, and
+    /// streams and connections have limits of their own.
     func enterAgain() {
         if !enter() { places.enterBeyondLimit() }
     }
 
-    /// How long it is not tried again when all were in use: looking at all of them takes milliseconds.
+    /// The pause after a search in which all sessions were in use. A search takes milliseconds.
     private static let pause: Duration = .milliseconds(100)
 
     private func makeRoom() -> Bool {
@@ -139,8 +139,8 @@ extension SessionTable {
         return false
     }
 
-    /// An eighth of a shard's unused sessions leave memory, those that were used least recently: so that looking at all
-    /// of them is not done for each new one.
+    /// Evicts an eighth of a shard's unused sessions, least recently used first, so that not each new session needs a
+    /// search.
     private func makeRoom(in shard: Lock<Shard>, onlyEmpty: Bool, now: Moment) -> Bool {
         let sessions = shard.withLock { Array($0.sessions.values) }
         let unused = sessions.compactMap { session in
@@ -157,11 +157,11 @@ extension SessionTable {
 }
 
 extension SessionTable {
-    /// Goes through a part of the sessions in memory: ends those whose time is over, gives back what is not used, tells
-    /// the journal what it should note, and has it forget sessions whose time is over that are not in memory. Called
-    /// every few seconds, it keeps up without holding anything up for long.
+    /// Sweeps a part of the sessions in memory: ends expired ones, evicts unused ones and writes their notes to the
+    /// journal. Also deletes expired sessions from the journal. Called every few seconds, it keeps up without long
+    /// pauses.
     ///
-    /// - Parameter part: which share of the sessions one call looks at: one of so many.
+    /// - Parameter part: the number of calls that sweep all sessions once.
     package func sweep(part: Int = 12) {
         let now = Moment(environment.time)
         let count = (Self.shardCount + part - 1) / part
@@ -198,8 +198,7 @@ extension SessionTable {
         }
     }
 
-    /// Has a session leave memory if nothing of it was in use for so long: nil if something was, else what the journal is
-    /// to note.
+    /// Evicts a session that was unused for so long. Returns nil if it is in use, otherwise the note for the journal.
     func evict(
         _ session: Session, from shard: Lock<Shard>, now: Moment, after patience: Duration
     ) -> SessionNote? {
@@ -219,9 +218,9 @@ extension SessionTable {
         return note
     }
 
-    /// Tells the journal; `done` is called when it has all of it.
+    /// Writes notes to the journal. Calls `done` when all are written.
     ///
-    /// What is lost here is lost in a crash as well: labels come twice, and a session may expire a little early.
+    /// A failure loses as much as a crash: labels are sent twice, and a session may expire a little early.
     func note(_ notes: [(Session, SessionNote)], done: @escaping @Sendable () -> Void = {}) {
         var touches: [SessionTouch] = []
         var unkept: [Session] = []
@@ -238,19 +237,19 @@ extension SessionTable {
         environment.journal.touch(touches) { _ in oneIsDone() }
     }
 
-    /// The time since 1970 by which the lives of sessions are judged that are not in memory.
+    /// The time since 1970 by which sessions that are not in memory expire.
     func lifeTime(_ now: Moment) -> Duration {
         totals.withLock { $0.lifeClock.time(now, sessionLife: environment.limits.sessionLife) }
     }
 
-    /// Deletes only by a clock that the journal agrees with: one that is set wrong would end every session of all nodes.
+    /// Deletes expired sessions from the journal, unless the clocks differ: a wrong clock would end all sessions.
     ///
-    /// The journal may be behind with when a session was last used, so it is given time beyond the session's life; whether
-    /// a session is over is decided exactly when a request asks for it.
+    /// The journal may learn with a delay when a session was last used, so it deletes a session later than it expires.
+    /// A request for an expired session is always judged exactly.
     private func expireKept(now: Moment) {
         if let lease = environment.lease {
             guard lease.holder != nil, lease.clock.isTrusted else { return }
-            // One node after the other: all go by one clock.
+            // The nodes take turns: all use one clock.
             let (rank, count) = lease.place
             guard Int(now.sinceEpoch.components.seconds / 5) % count == rank else { return }
         }
@@ -269,11 +268,11 @@ extension SessionTable {
         }
     }
 
-    /// How many sessions the journal forgets in a sweep: 34 million a day. Each changes pages all over its file, and
-    /// appends wait while a checkpoint copies these: see `script/trial million`.
+    /// The number of sessions that the journal deletes in a sweep: 34 million a day. Each deletion changes pages all
+    /// over its file, and appends wait while a checkpoint copies them: see `script/trial million`.
     private static var expiredAtOnce: Int { 2_000 }
 
-    /// Tells the journal everything that it should know before the process ends.
+    /// Writes all pending notes to the journal before the process ends.
     package func flush() async {
         let now = Moment(environment.time)
         let notes = sessions.map { ($0, $0.finalNote(now: now)) }

@@ -2,30 +2,29 @@ import Locking
 import MVI
 import SessionJournal
 
-/// Sessions by other names than their tokens, for code outside the features.
+/// Access to sessions without their tokens, for code outside the features.
 extension SessionTable {
-    /// How many sessions of one subject are found.
+    /// The maximum number of sessions of one subject that a query returns.
     private static let recordLimit = 10_000
 
-    /// The sessions that a query means. One in which nothing has happened yet is found by its id where it is in memory; else
-    /// it is nowhere but in its token.
+    /// Returns the sessions that match a query. A session without a turn is found by its id only in memory; elsewhere
+    /// it exists only in its token.
     package func records(_ query: SessionQuery) async throws(StoreError) -> [SessionRecord] {
         let kept = try await awaitResult { environment.journal.find(query, limit: Self.recordLimit, done: $0) }.get()
         guard kept.isEmpty, case .id(let id) = query else { return kept }
         return sessions.first { $0.id == id }?.unkeptRecord.map { [$0] } ?? []
     }
 
-    /// Runs an intent or an action in a session.
     package func deliver(
         _ delivery: Delivery, to feature: FeatureID, of record: SessionRecord, once: String?, makesStore: Bool
     ) async -> IntentResult {
         await deliver(delivery, to: feature, of: record.tokenHash, once: once, makesStore: makesStore)
     }
 
-    /// How many sessions that something is sent to run it at once: one that does not get on does not hold up the others.
+    /// The number of sessions to which one delivery goes at once, so that a slow session does not delay the others.
     private static let deliveries = 16
 
-    /// The same in several sessions; the results are in their order.
+    /// Runs an intent or an action in several sessions. The results are in their order.
     package func deliver(
         _ delivery: Delivery, to feature: FeatureID, of records: [SessionRecord], once: String?, makesStore: Bool
     ) async -> [IntentResult] {
@@ -42,7 +41,7 @@ extension SessionTable {
         }
     }
 
-    /// The same in the session that began with a token.
+    /// Runs it in the session that began with a token.
     func deliver(
         _ delivery: Delivery, to feature: FeatureID, of token: TokenHash, once: String?, makesStore: Bool
     ) async -> IntentResult {
@@ -54,7 +53,7 @@ extension SessionTable {
         }
     }
 
-    /// How often a session is asked for that other nodes own.
+    /// The number of requests for a session that another node owns.
     private static var tries: Int { 6 }
 
     private func deliver(
@@ -65,7 +64,7 @@ extension SessionTable {
             let result = await awaitResult {
                 session.deliver(delivery, to: feature, once: once, makesStore: makesStore, completion: $0)
             }
-            // It cannot be sent on: the node that owns the session gives it away.
+            // It cannot be forwarded: the node that owns the session gives the session away.
             guard environment.lease != nil, case .failure(let error) = result, error.code == .elsewhere,
                 count < Self.tries
             else { return result }
@@ -78,19 +77,18 @@ extension SessionTable {
         }
     }
 
-    /// Ends a session.
     package func end(_ record: SessionRecord) async throws(StoreError) { try await end(record.tokenHash) }
 
     /// Ends the session that began with a token.
     package func end(_ token: TokenHash) async throws(StoreError) {
         let lookup = await found(token)
-        // It may be there.
+        // The session may exist.
         if case .failed(let error) = lookup { throw error }
         guard let session = lookup.session else { return }
         try await awaitResult { end(session, completion: $0) }.get()
     }
 
-    /// Tests the streams of a subject anew.
+    /// Tests the access of a subject's streams again.
     package func recheck(_ subject: Subject) {
         for session in sessions where session.info.subject == subject { session.recheck { _ in true } }
     }
@@ -99,13 +97,13 @@ extension SessionTable {
 extension Session {
     /// Runs an intent or an action from outside the features.
     ///
-    /// - Parameter once: names it among what comes from outside: the same name does not run again.
+    /// - Parameter once: a name for this delivery. A second delivery with the same name does not run.
     package func deliver(
         _ delivery: Delivery, to feature: FeatureID, once: String?, makesStore: Bool,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
         let id = once.map { IntentID("‹outside› \($0)") } ?? .random()
-        // No client can write the character.
+        // No client can write this character.
         let request = IntentRequest(
             body: Array(feature.text.utf8), name: once.map { .key("\u{1E}\($0)") }, wantsState: false)
         startLoads([feature])
@@ -123,12 +121,12 @@ extension StoreError {
     }
 }
 
-/// An intent or an action for a store, from code outside the features, without the feature's type.
+/// An intent or an action from code outside the features, for a store, without the feature's type.
 package struct Delivery: Sendable {
-    /// Its turn on a store of the feature.
+    /// The turn on a store of the feature.
     let turn: RunTurn
 
-    /// Interceptors judge it as they do a client's; its asynchronous check is not asked.
+    /// An intent. Interceptors judge it like a client's; its asynchronous check is skipped.
     package static func intent<F: Feature>(_ intent: F.Intent, of feature: F.Type) -> Delivery {
         Delivery(turn: TurnRunner<F>.execute(intent))
     }

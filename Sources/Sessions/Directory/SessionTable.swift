@@ -4,50 +4,50 @@ import Locking
 import MVI
 import SessionJournal
 
-/// A server's sessions, by the hash of their token: those in use in memory, those in which something has happened in the
-/// journal, and the others nowhere but in their tokens.
+/// The sessions of a server, by the hash of their token. Sessions in use are in memory, sessions with a turn are in the
+/// journal, and the others exist only in their tokens.
 ///
 /// All methods may be called from any thread.
 package final class SessionTable: Sendable {
-    /// What all the sessions share.
+    /// The environment that all sessions share.
     package let environment: SessionEnvironment
 
-    /// What a session is looked up for.
+    /// The reason for a look-up.
     enum Purpose {
-        /// A client's request: its token has to be good for it.
+        /// A client's request. The token must be valid for the session.
         case client
-        /// Something that uses the session from outside. Its token is only a name.
+        /// Use of the session from outside. The token is only a name.
         case use
-        /// Something that may turn out to be no use of the session.
+        /// A look-up that does not count as use.
         case look
     }
 
     struct Shard {
         var sessions: [TokenHash: Session] = [:]
-        /// Those of the sessions in memory in which somebody is signed in.
+        /// The credentials of sessions in memory whose clients are signed in.
         var credentials: [TokenHash: Credential] = [:]
         /// Requests that wait for a session that is being loaded.
         var loading: [TokenHash: [(purpose: Purpose, done: @Sendable (SessionLookup) -> Void)]] = [:]
-        /// Ended sessions and when to forget them.
+        /// Ended sessions and the time until which their end is recorded.
         var tombstones: [TokenHash: Duration] = [:]
         var tombstoneOrder: Deque<(hash: TokenHash, until: Duration)> = []
 
         func remembersEnd(of hash: TokenHash, now: Duration) -> Bool { (tombstones[hash] ?? .zero) > now }
 
-        /// Whether a session that is being loaded lives on from now.
+        /// True if a request that counts as use waits for the session to load.
         func isUse(_ hash: TokenHash) -> Bool { loading[hash]?.contains { $0.purpose != .look } ?? false }
 
-        /// Remembers an end.
+        /// Records the end of a session.
         mutating func bury(_ hash: TokenHash, until: Duration, limit: Int) {
             tombstones[hash] = until
             tombstoneOrder.append((hash, until))
             if tombstoneOrder.count > limit { forgetOldestTombstone() }
         }
 
-        /// Forgets the oldest end. The journal remembers it for as long as it should be.
+        /// Removes the oldest recorded end. The journal keeps its own record for as long as needed.
         mutating func forgetOldestTombstone() {
             let oldest = tombstoneOrder.removeFirst()
-            // Not if it ended again since.
+            // Not if it ended again since then.
             if tombstones[oldest.hash] == oldest.until { tombstones[oldest.hash] = nil }
         }
     }
@@ -56,13 +56,13 @@ package final class SessionTable: Sendable {
         var isDraining = false
         /// The shard that the next sweep begins with.
         var nextShard = 0
-        /// The shard in which the next session that needs room looks for it first, and when that is worth it again.
+        /// The shard in which the next search for room begins, and the time before which none begins.
         var nextRoom = 0
         var isFullUntil: Duration = .zero
         var lifeClock = LifeClock()
-        /// The journal's, once it was asked.
+        /// The seal with the journal's secret, after the first query.
         var seal: SessionSeal?
-        /// Whether the journal is forgetting sessions whose time is over.
+        /// True while the journal deletes expired sessions.
         var isExpiring = false
     }
 
@@ -71,43 +71,43 @@ package final class SessionTable: Sendable {
     let totals = Lock(Totals())
     let places: Places
 
-    /// An empty table.
+    /// Creates an empty table.
     package init(environment: SessionEnvironment) {
         self.environment = environment
         places = Places(limit: environment.limits.sessions)
         shards = (0..<Self.shardCount).map { _ in Lock(Shard()) }
     }
 
-    /// How many sessions are in memory.
+    /// The number of sessions in memory.
     package var count: Int { places.taken }
 
-    /// How many notes it holds about sessions that are gone: bounded, whatever clients do.
+    /// The number of records about sessions that have left memory. It is bounded.
     package var traceCount: Int {
         shards.reduce(0) { count, lock in
             count + lock.withLock { $0.tombstones.count + $0.tombstoneOrder.count }
         }
     }
 
-    /// How many stores are in memory, in all sessions.
+    /// The number of stores in memory, in all sessions.
     package var liveStoreCount: Int { sessions.reduce(0) { $0 + $1.liveStoreCount } }
 
-    /// How many labels are in memory, in all sessions.
+    /// The number of labels in memory, in all sessions.
     package var labelCount: Int { sessions.reduce(0) { $0 + $1.labelCount } }
 
-    /// What the stores in memory tell of their condition, together.
+    /// The combined diagnostics of the stores in memory.
     package var diagnostics: StoreDiagnostics {
         sessions.reduce(into: StoreDiagnostics()) { $0.add($1.diagnostics) }
     }
 
-    /// The sessions in memory, a shard's at a time.
+    /// The sessions in memory, one shard at a time.
     var sessions: some Sequence<Session> {
         shards.lazy.flatMap { lock in lock.withLock { Array($0.sessions.values) } }
     }
 
-    /// Whether `drain` was called: no new stream should begin.
+    /// True after `drain`: no new stream should begin.
     package var isDraining: Bool { totals.withLock { $0.isDraining } }
 
-    /// Makes a session's token. Nothing is kept of it until it is used: see `SessionSeal`.
+    /// Creates a session's token. Nothing is stored until the session is used: see `SessionSeal`.
     package func create(
         _ credential: SessionCredential, completion: @escaping @Sendable (Result<NewSession, StoreError>) -> Void
     ) {
@@ -131,7 +131,7 @@ package final class SessionTable: Sendable {
         readSeal(body)
     }
 
-    /// Asks the journal for its secret again, which tools may change beside servers that share it. If it cannot be read the
+    /// Reads the journal's secret again, since tools may change it beside servers that share it. If that fails, the
     /// last one stays. Called every few seconds.
     package func refreshSeal() { readSeal { _ in } }
 
@@ -146,7 +146,7 @@ package final class SessionTable: Sendable {
         }
     }
 
-    /// What a token names, if that is known without asking the journal. A live session is touched: it lives on from now.
+    /// Returns the session of a token if the journal need not be asked. Touches a live session, which extends its life.
     package func lookup(_ token: SessionToken) -> SessionLookup? {
         let now = environment.time.monotonic()
         let found = lookup(token.hash, .client, now: now)
@@ -154,22 +154,22 @@ package final class SessionTable: Sendable {
         return session.timeUnconfirmed(now: now) < Self.confirmation ? found : nil
     }
 
-    /// Hands over what a token names: before this returns if it is in memory, else perhaps later, on another thread.
+    /// Looks up a token: before this returns if its session is in memory, otherwise perhaps later, on another thread.
     package func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
         if environment.lease?.isComing == true { return completion(.failed(.noLease)) }
         find(token.hash, token, for: .client) { [self] in confirm($0, token, completion) }
     }
 
-    /// The same by the hash of a token.
+    /// Looks up the hash of a token.
     ///
-    /// - Parameter token: what may prove itself; nil if the journal has to have the session.
+    /// - Parameter token: a token that may prove itself; nil if the session must be in the journal.
     func find(
         _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use,
         _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
         if let found = lookup(hash, purpose, now: environment.time.monotonic()) { return completion(found) }
         let (found, isFirst) = shard(hash).withLock { shard -> (Session?, Bool) in
-            // Another may have brought it since the look above.
+            // Another request may have loaded it meanwhile.
             if let session = shard.sessions[hash] { return (session, false) }
             shard.loading[hash, default: []].append((purpose, completion))
             return (nil, shard.loading[hash]?.count == 1)
@@ -185,7 +185,7 @@ package final class SessionTable: Sendable {
                 if let credential = shard.credentials[hash] { return (nil, .credential(credential)) }
                 return (shard.remembersEnd(of: hash, now: now) ? .ended : nil, nil)
             }
-            // Under the table's lock, so that it cannot leave memory between this and its use.
+            // Under the table's lock, so that it cannot leave memory before its use.
             return (session.lookup(nil), session.use(now: now, isUse: purpose != .look))
         }
         switch use {
@@ -197,7 +197,7 @@ package final class SessionTable: Sendable {
         }
     }
 
-    /// By a credential of a session in which somebody is signed in; nil if that has left memory.
+    /// Looks up a credential of a session whose client is signed in; nil if the session has left memory.
     private func lookup(_ credential: Credential, now: Duration) -> SessionLookup? {
         let root = credential.root
         let (session, use) = shard(root).withLock { shard in
@@ -225,14 +225,14 @@ package final class SessionTable: Sendable {
         }
     }
 
-    /// Puts a session that was loaded in which somebody is signed in into its place, unless it is there by now; returns
-    /// what the token that was asked for names.
+    /// Registers a loaded session with credentials unless it is already registered. Returns the lookup of the requested
+    /// token.
     private func insert(_ session: Session, _ hash: TokenHash) -> SessionLookup {
         let root = session.tokenHash
         let now = environment.time.monotonic()
         let there = shard(root).withLock { shard -> Session? in
             if let there = shard.sessions[root] { return there }
-            // It was ended while it was being loaded.
+            // It ended while it was loading.
             if shard.remembersEnd(of: root, now: now) { return nil }
             shard.sessions[root] = session
             noteKey(of: session)
@@ -243,13 +243,13 @@ package final class SessionTable: Sendable {
         let credentials = there.credentials
         for credential in credentials { register(credential) }
         guard let credential = credentials.first(where: { $0.hash == hash }) else {
-            // The session's own token: nobody has it who is signed in, but reminders find the session by it.
+            // The session's own token: no client that is signed in has it, but reminders find the session by it.
             return there.lookup(nil)
         }
         return there.lookup(credential)
     }
 
-    /// News of a session come by its key.
+    /// Registers the session's key, by which other nodes' reports name it.
     private func noteKey(of session: Session) {
         guard environment.sharedJournal != nil, let key = session.core.withLock({ $0.key }) else { return }
         environment.index.withLock { $0[key] = session.tokenHash }
@@ -264,7 +264,7 @@ package final class SessionTable: Sendable {
         shard(credential.hash).withLock { $0.credentials[credential.hash] = credential }
     }
 
-    /// A session leaves memory, and its credentials with it.
+    /// Removes the credentials of a session that leaves memory.
     func unregister(_ credentials: [Credential]) {
         for credential in credentials {
             shard(credential.hash).withLock { shard in
@@ -273,7 +273,7 @@ package final class SessionTable: Sendable {
         }
     }
 
-    /// - Parameter isUse: whether the session lives on from now.
+    /// - Parameter isUse: true if the look-up extends the session's life.
     private func enter(_ stored: StoredSession, isUse: Bool) -> SessionLookup {
         let now = environment.time.monotonic()
         let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
@@ -288,7 +288,7 @@ package final class SessionTable: Sendable {
         return session.lookup(nil)
     }
 
-    /// The journal does not know the token. It may prove itself.
+    /// Looks up a token that the journal does not know: it may prove itself.
     private func proven(_ token: SessionToken) {
         guard token.proof != nil else { return found(token.hash, .unknown) }
         withSeal { [self] result in
@@ -312,13 +312,13 @@ package final class SessionTable: Sendable {
     }
 
     private func found(_ hash: TokenHash, _ outcome: SessionLookup) {
-        // Those that came since the session was loaded count as well.
+        // Requests that came since the session was loaded count as well.
         if let session = outcome.session, shard(hash).withLock({ $0.isUse(hash) }) { session.touch() }
         let now = environment.time.monotonic()
         let (waiters, wasEnded) = shard(hash).withLock { shard in
             var wasEnded = false
             if let session = outcome.session, session.tokenHash == hash, !session.isSignedIn {
-                // While it was being loaded, or its token proved itself.
+                // While it was loading, or its token proved itself.
                 wasEnded = shard.remembersEnd(of: hash, now: now)
                 if !wasEnded {
                     shard.sessions[hash] = session
@@ -332,7 +332,7 @@ package final class SessionTable: Sendable {
         for (purpose, done) in waiters { done(purpose == .client ? outcome.forClient : outcome) }
     }
 
-    /// Tells every stream that the server goes away, and answers every request that waits.
+    /// Tells every stream that the server shuts down, and answers every request that waits.
     package func drain() {
         totals.withLock { $0.isDraining = true }
         for session in sessions { session.drain() }
@@ -341,22 +341,22 @@ package final class SessionTable: Sendable {
     func shard(_ hash: TokenHash) -> Lock<Shard> { shards[hash.shard % Self.shardCount] }
 }
 
-/// What a token names.
+/// The result of a look-up of a token.
 package enum SessionLookup: Sendable {
-    /// A session, and the credential that the token is; nil if nobody has signed in.
+    /// A session and the credential of the token; nil if no client has signed in.
     case live(Session, Credential?)
-    /// A session that was deleted or has expired not long ago.
+    /// A session that was deleted or expired recently.
     case ended
-    /// Nothing.
+    /// No session.
     case unknown
-    /// A session of which the journal has rows that no server wrote, and what is wrong with them: it can be ended.
+    /// A session with invalid rows in the journal, and the reason. It can only be ended.
     case damaged(Session, StoreError)
-    /// It is not known: what sessions are kept in cannot be read.
+    /// A failed look-up: the journal cannot be read.
     case failed(StoreError)
 }
 
 extension SessionLookup {
-    /// The session that is there, in whatever condition.
+    /// The session that was found, in any condition.
     package var session: Session? {
         switch self {
         case .live(let session, _), .damaged(let session, _): session
@@ -366,7 +366,7 @@ extension SessionLookup {
 }
 
 extension SessionLookup {
-    /// A session's own token is not good for a client any more when somebody has signed in.
+    /// The lookup for a client: a session's own token is invalid after a sign-in.
     var forClient: SessionLookup {
         if case .live(let session, nil) = self, session.isSignedIn { .ended } else { self }
     }

@@ -5,12 +5,11 @@ import SessionJournal
 import Synchronization
 import Tracing
 
-/// What all sessions of a server count and measure, in the words of swift-metrics. `docs/observation.md` has their
-/// meaning.
+/// The metrics of all sessions of a server, for swift-metrics. `docs/observation.md` documents them.
 ///
-/// Each is made once, so that to count takes no look-up: a few atomic additions an intent.
+/// Each handler is created once, so that counting needs no look-up: a few atomic additions for each intent.
 package final class SessionMetrics: Sendable {
-    /// Of each feature, by its name.
+    /// The metrics of each feature, by its name.
     let features: [String: FeatureMetrics]
     let streamsOpened: any CounterHandler
     private let streamsEnded: [StreamEnding: any CounterHandler]
@@ -20,17 +19,17 @@ package final class SessionMetrics: Sendable {
     let conflations: any CounterHandler
     let labelsReplayed: any CounterHandler
     private let resets: [ResetReason: any CounterHandler]
-    /// How many jobs of a session were run and committed together.
+    /// The number of jobs of a session that were run and committed together.
     let queueLength: any RecorderHandler
     private let appendTime: any TimerHandler
     private let appends: [any CounterHandler]
-    /// Sessions that left memory before their time since there was no room.
+    /// Sessions that left memory early to make room.
     let evictions: any CounterHandler
     private let sessionsExpired: any CounterHandler
-    /// How many stores are in memory.
+    /// The number of stores in memory.
     let stores = Atomic<Int>(0)
 
-    /// Counters of a factory's; the default's do nothing.
+    /// Creates handlers with a factory. The default handlers do nothing.
     package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance, features: [String] = []) {
         func counter(_ name: String, _ dimensions: (String, String)...) -> any CounterHandler {
             factory.makeCounter(label: name, dimensions: dimensions)
@@ -59,7 +58,7 @@ package final class SessionMetrics: Sendable {
 
     package func of(_ feature: String) -> FeatureMetrics? { features[feature] }
 
-    /// How many stores are in memory.
+    /// The number of stores in memory.
     package var storesInMemory: Int { stores.load(ordering: .relaxed) }
 
     func count(_ tally: EventTally) {
@@ -82,17 +81,17 @@ package final class SessionMetrics: Sendable {
     }
 }
 
-/// What became of an append.
+/// The result of an append.
 enum AppendEnding: Int, CaseIterable {
     case committed, conflict, duplicate, failed, unknown
 }
 
-/// Why a stream is over: the server's reason if it gave one, else what became of its connection.
+/// The reason for the end of a stream: the server's reason, or the state of its connection.
 package enum StreamEnding: Hashable, Sendable {
     case told(GoAwayReason)
-    /// The client left.
+    /// The client disconnected.
     case left
-    /// The client took nothing for too long.
+    /// The client read nothing for too long.
     case slow
     /// The socket failed, or the server stopped before the stream had ended.
     case cut
@@ -109,21 +108,21 @@ package enum StreamEnding: Hashable, Sendable {
     }
 }
 
-/// What the stores of one feature count and measure.
+/// The metrics of one feature's stores.
 package final class FeatureMetrics: StoreMeter {
-    /// What became of an intent that was sent to a session.
+    /// The result of an intent that was sent to a session.
     package enum IntentEnding: Int, CaseIterable, Sendable {
-        /// It ran, and what it did is kept.
+        /// The intent ran and was committed.
         case committed
-        /// It had run before: the answer is that of then.
+        /// The intent had run before. Its stored answer was returned.
         case repeated
-        /// The feature said no.
+        /// The feature refused the intent.
         case refused
-        /// Its body is no intent of the feature.
+        /// The body is not an intent of the feature.
         case invalid
-        /// Its condition, its number or its key does not fit.
+        /// The condition, number or key does not match.
         case conflict
-        /// The server could not run or keep it, or had no room.
+        /// The server could not run or commit the intent, or had no room.
         case failed
     }
 
@@ -143,7 +142,7 @@ package final class FeatureMetrics: StoreMeter {
         turnTime = factory.makeTimer(label: "mvi_turn_duration_seconds", dimensions: [("feature", feature)])
     }
 
-    /// Pieces of launched work that run now.
+    /// The number of pieces of launched work that run now.
     package var runningWork: Int { running.load(ordering: .relaxed) }
 
     package func turnTook(_ nanoseconds: UInt64) { turnTime.recordNanoseconds(Int64(clamping: nanoseconds)) }
@@ -178,26 +177,26 @@ extension FeatureMetrics.IntentEnding {
 }
 
 extension CounterHandler {
-    /// One more. Handlers are used as they are: what swift-metrics has around them converts each number generically.
+    /// Increments by one. Uses the handlers directly: swift-metrics's wrappers convert each number generically.
     func increment() { increment(by: 1) }
 }
 
-/// What one step of a stream told its client, counted under the session's lock and added to the metrics after it.
+/// The events that one step of a stream sent, counted under the session's lock and added to the metrics after it.
 struct EventTally {
     var states: UInt32 = 0
     var patches: UInt32 = 0
     var labels: UInt32 = 0
-    /// Labels among them that were told before.
+    /// The labels among them that were sent before.
     var replayed: UInt32 = 0
     var others: UInt32 = 0
-    /// States that a stream was not told, since newer ones took their place.
+    /// The states that were not sent because newer ones replaced them.
     var conflated: UInt32 = 0
     var reset: ResetReason?
 
-    /// All events.
+    /// The number of all events.
     var events: UInt64 { UInt64(states) + UInt64(patches) + UInt64(labels) + UInt64(others) }
 
-    /// The states and labels that were told since.
+    /// The states and labels that were sent since.
     func told(since before: EventTally) -> EventTally {
         var tally = EventTally()
         tally.states = states - before.states
@@ -215,18 +214,18 @@ struct EventTally {
     }
 }
 
-/// How a session's intents and appends are counted: where their results are known, each once. Turns are counted by the
-/// store's meter, and with that of an intent the intent.
+/// Counters of a session's intents and appends, each counted once, when its result is known. The store's meter counts
+/// turns, and an intent together with its turn.
 extension Session {
-    /// An intent that was answered without a turn, or whose store is not at hand.
+    /// Counts an intent that was answered without a turn, or whose store is not in memory.
     func count(_ result: IntentResult, _ feature: FeatureID) {
         guard let ending = FeatureMetrics.IntentEnding(result) else { return }
         shared.metrics.of(feature.name)?.count(ending)
     }
 }
 
-/// The span of an append: a child of the first intent's in it; the others' are linked. A class, so that a batch that is
-/// not traced has one empty reference.
+/// The span of an append: a child of its first intent's span, linked to the others. A class, so that a batch without
+/// tracing holds one empty reference.
 final class AppendSpan: Sendable {
     private let span: any Span
 
@@ -242,7 +241,7 @@ final class AppendSpan: Sendable {
         span.attributes["mvi.turns"] = Int64(results.count)
     }
 
-    /// The journal has answered.
+    /// Ends the span with the journal's answer.
     func end(_ ending: AppendEnding) {
         span.attributes["mvi.append"] = "\(ending)"
         if ending == .failed || ending == .unknown { span.setStatus(SpanStatus(code: .error)) }

@@ -2,7 +2,7 @@ import Locking
 import MVI
 import SessionJournal
 
-/// Fires a reminder: its action's turn forgets it in the same commit.
+/// Fires a reminder. Its action's turn deletes it in the same commit.
 final class ReminderJob: QueueJob {
     private let session: Session
     private let reminder: StoredReminder
@@ -16,7 +16,7 @@ final class ReminderJob: QueueJob {
         (self.session, self.reminder, self.inputs, self.done) = (session, reminder, inputs, done)
     }
 
-    // Not of the steps' lane, which tries again what cannot be committed: the next look at the reminders does.
+    // Not the lane for steps, which retries failed commits: the next look at the reminders does that.
     var lane: JobLane { .server }
 
     func run() -> (any QueueJob)? {
@@ -24,11 +24,11 @@ final class ReminderJob: QueueJob {
         let (isThere, found) = session.core.withLock { core in
             (core.currentReminders.contains(reminder), core.find(reminder.feature, limits: limits))
         }
-        // Another turn forgot or replaced it meanwhile.
+        // Another turn deleted or replaced it meanwhile.
         guard isThere, session.mayRun else { return nothing() }
         switch found {
         case .passive(nil): return self
-        // It is kept where its state cannot be had now.
+        // The reminder stays if the store's state cannot be loaded now.
         case .passive(_?): return nothing()
         case .absent:
             session.core.withLock { core in
@@ -40,7 +40,7 @@ final class ReminderJob: QueueJob {
         case .store(let store, _, _):
             do {
                 let call = try call(on: store)
-                // What cannot be fired is no use of its session.
+                // A reminder that cannot fire does not count as use of its session.
                 session.touch()
                 return session.run(call)
             } catch {
@@ -67,7 +67,7 @@ final class ReminderJob: QueueJob {
         Failure(stage: .execute, intentID: .reminder(reminder.id), error: error)
     }
 
-    /// Leads to nothing.
+    /// Ends without a turn.
     private func nothing() -> (any QueueJob)? {
         session.drop(self)
         return nil
@@ -86,7 +86,7 @@ final class ReminderJob: QueueJob {
     }
 
     func end(_ error: StoreError) {
-        // Looked at again soon: it is still there.
+        // The reminder still exists and is looked at again soon.
         session.fired(reminder, hasFailed: false)
         session.shared.reminderClock.note(due: session.shared.time.sinceEpoch() + .seconds(2))
         done()
@@ -94,30 +94,30 @@ final class ReminderJob: QueueJob {
 }
 
 extension IntentID {
-    /// What a reminder's turn and its work go by. Not ASCII, so that no key that a client sends can be it.
+    /// The intent id of a reminder's turn and its work. Not ASCII, so that it differs from every key of a client.
     static func reminder(_ id: String) -> IntentID { IntentID("‹reminder \(id)›") }
 }
 
 extension Session {
-    /// Fires the reminders that are due; calls `done` when their turns are over.
+    /// Fires the due reminders. Calls `done` when their turns are over.
     package func fireReminders(done: @escaping @Sendable () -> Void) {
         let now = Moment(shared.time)
         fire(core.withLock { $0.takeDueReminders(now: now) }, done: done)
     }
 
-    /// Fires reminders that count as under way; calls `done` when their turns are over.
+    /// Fires reminders that are marked as under way. Calls `done` when their turns are over.
     func fire(_ due: [StoredReminder], done: @escaping @Sendable () -> Void) {
         guard !due.isEmpty else { return done() }
-        // A load that failed before is tried again: perhaps no client asks for that store.
+        // Retries failed loads, since perhaps no client asks for that store.
         startLoads(due.map(\.feature))
         let oneIsDone = countdown(from: due.count, then: done)
         for reminder in due { enqueue(ReminderJob(self, reminder, done: oneIsDone)) }
     }
 
-    /// Whether it knows of a reminder that is due.
+    /// True if it knows a reminder that is due.
     func knowsDueReminder(now: Duration) -> Bool { core.withLock { $0.reminders.contains { $0.stored.due <= now } } }
 
-    /// A reminder's turn is over.
+    /// Handles the end of a reminder's turn.
     func fired(_ reminder: StoredReminder, hasFailed: Bool) {
         let now = shared.time.sinceEpoch()
         let next = core.withLock { core -> Duration? in
@@ -132,7 +132,7 @@ extension Session {
         }
         guard let next else { return }
         guard shared.lease != nil else { return shared.reminderClock.note(due: next) }
-        // This node has it for itself for a while, and is not given it again.
+        // This node has claimed it for a while and does not get it again.
         shared.after(max(.zero, next - shared.time.sinceEpoch())) { [self] in fireReminders {} }
     }
 }

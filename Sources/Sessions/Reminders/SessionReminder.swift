@@ -1,34 +1,34 @@
 import MVI
 import SessionJournal
 
-/// A reminder of a session, with what this process knows of its tries.
+/// A reminder of a session, with the attempts of this process.
 struct SessionReminder {
     let stored: StoredReminder
-    /// Until when it keeps its session alive, on the monotonic clock.
+    /// The time until which it keeps its session alive, on the monotonic clock.
     let keepsSessionUntil: Duration
-    /// How often its action threw.
+    /// The number of times that its action threw.
     private(set) var tries = 0
-    /// When it may fire again after a throw: since 1970.
+    /// The earliest time for the next attempt after a throw: since 1970.
     private(set) var notBefore: Duration = .zero
-    /// Whether its turn waits or runs.
+    /// True if its turn waits or runs.
     var isUnderWay = false
-    /// Whether this build cannot read its action. Another one may: it is kept, and not fired again here.
+    /// True if this build cannot decode its action. It stays stored for another build and is not fired again here.
     var isUnreadable = false
-    /// When it was last taken to be fired, on the monotonic clock.
+    /// The time at which it was last taken to be fired, on the monotonic clock.
     var lastLook: Duration?
 
     static let tryLimit = 5
 
-    /// A reminder that was not tried yet.
+    /// A reminder without attempts.
     init(_ stored: StoredReminder, now: Moment) {
         self.stored = stored
         keepsSessionUntil = now.monotonic(stored.due) + StoredReminder.sessionLife
     }
 
-    /// When it fires next: since 1970. Nil if not in this process.
+    /// The time of the next attempt: since 1970. Nil if this process makes none.
     var next: Duration? { isUnreadable ? nil : max(stored.due, notBefore) }
 
-    /// Notes a throw: it is tried again from one second on, doubled each time.
+    /// Records a throw. The reminder is retried after one second, doubled each time.
     mutating func noteFailure(now: Duration) {
         notBefore = now + .seconds(1 << min(tries, 6))
         tries += 1
@@ -36,7 +36,7 @@ struct SessionReminder {
 }
 
 extension [SessionReminder] {
-    /// Applies a batch's changes. A reminder that is set, also anew, has no tries.
+    /// Applies a batch's changes. A reminder that is set or replaced starts without attempts.
     mutating func apply(_ changes: [ReminderChange], now: Moment) {
         for change in changes {
             switch change {
@@ -49,7 +49,7 @@ extension [SessionReminder] {
         sort { $0.stored.due < $1.stored.due }
     }
 
-    /// Takes the reminders that are kept; those that are known keep their tries.
+    /// Adopts the stored reminders. Known ones keep their attempts.
     mutating func adopt(_ kept: [StoredReminder], now: Moment) {
         guard !kept.isEmpty || !isEmpty else { return }
         let known = self
@@ -58,7 +58,7 @@ extension [SessionReminder] {
 }
 
 extension [StoredReminder] {
-    /// The reminders after a batch's changes, in no order.
+    /// Returns the reminders after a batch's changes, in no order.
     func applying(_ changes: [ReminderChange]) -> [StoredReminder] {
         var reminders = self
         for change in changes {
@@ -74,25 +74,25 @@ extension [StoredReminder] {
 }
 
 extension SessionCore {
-    /// The reminders with those of the batch's turns.
+    /// The reminders including those of the batch's turns.
     var currentReminders: [StoredReminder] { reminders.map(\.stored).applying(batch.reminders) }
 
-    /// How many reminders the session would have after these changes of a feature instance's, in the chain that runs.
+    /// Returns the number of the session's reminders after these changes of a feature instance, in the running chain.
     func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
         currentReminders.applying(chainReminders).applying(changes.map { ReminderChange($0, of: feature) })
             .count { !$0.isSignIn }
     }
 
-    /// Whether a reminder whose turn fails now is not tried again.
+    /// True if a reminder whose turn fails now is not retried.
     func isLastTry(of reminder: StoredReminder) -> Bool {
         let tries = reminders.first { $0.stored == reminder }?.tries ?? 0
         return tries + 1 >= (reminder.isSignIn ? 1 : SessionReminder.tryLimit)
     }
 
-    /// When the next reminder is to fire; nil if there is none: since 1970.
+    /// The time of the next reminder, since 1970; nil if there is none.
     var nextReminder: Duration? { reminders.compactMap(\.next).min() }
 
-    /// The reminders to fire now; they count as under way from now on.
+    /// Takes the due reminders and marks them as under way.
     mutating func takeDueReminders(
         now: Moment, _ isMeant: (StoredReminder) -> Bool = { _ in true }
     ) -> [StoredReminder] {
@@ -110,7 +110,7 @@ extension SessionCore {
         return due
     }
 
-    /// Changes what is known of a reminder's tries, if it is there and was not set anew.
+    /// Changes a reminder's attempts if it still exists and was not set anew.
     mutating func changeTries(of reminder: StoredReminder, _ change: (inout SessionReminder) -> Void) {
         if let index = reminders.firstIndex(where: { $0.stored == reminder }) { change(&reminders[index]) }
     }

@@ -3,12 +3,12 @@ import MVI
 import SessionJournal
 
 extension SessionTable {
-    /// How many reminders one look at the journal reads, and how many sessions fire theirs at once: those that are late
-    /// after a restart leave room for the intents beside them.
+    /// The number of reminders that one read of the journal returns, and of sessions that fire reminders at once. Late
+    /// reminders after a restart leave room for intents.
     private static var pageSize: Int { 512 }
     private static var concurrency: Int { 64 }
 
-    /// Fires reminders when they are due, also those of sessions that are not in memory, until the task is cancelled.
+    /// Fires reminders when they are due, also those of sessions that are not in memory, until the task is canceled.
     package func runReminders() async {
         while !Task.isCancelled {
             environment.reminderClock.beginLook()
@@ -17,7 +17,7 @@ extension SessionTable {
         }
     }
 
-    /// Fires what is due now; returns when the next one is, as far as the journal knows.
+    /// Fires the due reminders. Returns the time of the next one, as far as the journal knows.
     package func fireDueReminders() async -> Duration? {
         if let journal = environment.sharedJournal { return await fireClaimedReminders(journal) }
         var last: Alarm?
@@ -37,7 +37,7 @@ extension SessionTable {
         return nil
     }
 
-    /// The same where several nodes fire reminders: each takes some for a while.
+    /// The same with several nodes: each node claims some reminders for a while.
     private func fireClaimedReminders(_ journal: any SharedJournal) async -> Duration? {
         while !Task.isCancelled {
             let now = environment.time.sinceEpoch()
@@ -47,13 +47,13 @@ extension SessionTable {
             }
             guard case .success(let (due, next)) = claimed else { return now + .seconds(2) }
             await fire(due.map(\.token))
-            // Those that other nodes have are not asked for all the time.
+            // Reminders that other nodes have claimed are not polled all the time.
             if due.count < Self.concurrency { return next.map { max($0, now + .seconds(1)) } }
         }
         return nil
     }
 
-    /// How long a node has a reminder for itself: after its end another one fires it.
+    /// The time for which a node claims a reminder. After it, another node fires it.
     private static var claimLife: Duration { .seconds(30) }
 
     private func alarms(after last: Alarm?) async -> Result<[Alarm], StoreError> {
@@ -71,7 +71,7 @@ extension SessionTable {
         }
     }
 
-    /// How long a look waits for one session. One that does not get on holds up no other: its reminders fire when it does.
+    /// The time for which a look waits for one session. A slow session delays no other; its reminders fire later.
     private static var patience: Duration { .seconds(5) }
 
     private func fire(_ token: TokenHash) async {
@@ -92,19 +92,19 @@ extension SessionTable {
             if session.mayRun, session.knowsDueReminder(now: environment.time.sinceEpoch()) {
                 return session.fireReminders(done: done)
             }
-            // Another node set it, or a sign-in whose outcome is not known here; or another one ran the session's turns, and
-            // that it does no more was not heard here: the journal gives no reminder to a node that may not fire it.
+            // Another node set the reminder, or a sign-in with an unknown outcome did; or this node missed that another
+            // one released the session: the journal gives a reminder only to a node that may fire it.
             session.catchUp { session.fireReminders(done: done) }
         }
     }
 }
 
-/// Knows when the next reminder of any session has to be looked after.
+/// Tracks the time at which the next reminder of any session is due.
 final class ReminderClock: Sendable {
     private struct State {
-        /// The earliest that was noted since the last look: since 1970.
+        /// The earliest due time since the last look: since 1970.
         var noted: Duration?
-        /// Until when the wait lasts.
+        /// The time until which the wait lasts.
         var deadline: Duration = .zero
         var wait: Wait?
         /// Sessions whose reminders are being fired.
@@ -112,10 +112,10 @@ final class ReminderClock: Sendable {
     }
 
     private let state = Lock(State())
-    /// A jump of the wall clock, and reminders that others set, are noticed after so long.
+    /// The maximum wait, after which clock jumps and reminders of other nodes are noticed.
     private static let longestWait: Duration = .seconds(30)
 
-    /// A reminder is due at that time: since 1970.
+    /// Notes the due time of a reminder: since 1970.
     func note(due: Duration) {
         let wait = state.withLock { state -> Wait? in
             state.noted = min(state.noted ?? due, due)
@@ -124,18 +124,18 @@ final class ReminderClock: Sendable {
         wait?.end(true)
     }
 
-    /// Notes that a session's reminders are being fired; false if they are already.
+    /// Marks a session's reminders as firing. Returns false if they already are.
     func begin(_ session: TokenHash) -> Bool { state.withLock { $0.sessions.insert(session).inserted } }
 
-    /// Whether the reminders of any session are being fired.
+    /// True if the reminders of any session are being fired.
     var isFiring: Bool { state.withLock { !$0.sessions.isEmpty } }
 
     func end(_ session: TokenHash) { state.withLock { _ = $0.sessions.remove(session) } }
 
-    /// What was noted so far is looked after now.
+    /// Clears the noted due time.
     func beginLook() { state.withLock { $0.noted = nil } }
 
-    /// Waits until `next`, until an earlier reminder is due that was noted since `beginLook`, or for half a minute.
+    /// Waits until `next`, until an earlier reminder noted since `beginLook` is due, or for half a minute.
     func wait(until next: Duration?, _ environment: SessionEnvironment) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
