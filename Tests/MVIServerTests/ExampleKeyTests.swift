@@ -76,10 +76,10 @@ struct ExampleKeyTests {
     @Test(
         "that are not taken stop the server at its start, and are named",
         arguments: [
-            (["3", "77"], "does not take its example key '77' (there is nothing under it)"),
-            (["three"], "does not take its example key 'three' (its maker failed: Unknown())"),
-            (["3/4"], "does not take its example key '3/4' (a key is [A-Za-z0-9._~-]{1,64})"),
-            (["3", "4", "3"], "does not take its example key '3' (it is named twice)"),
+            (["3", "77"], "does not accept its example key '77' (no instance has it)"),
+            (["three"], "does not accept its example key 'three' (its maker failed: Unknown())"),
+            (["3/4"], "does not accept its example key '3/4' (a key is [A-Za-z0-9._~-]{1,64})"),
+            (["3", "4", "3"], "does not accept its example key '3' (it is listed twice)"),
             (["broken"], "the feature 'item' cannot be mapped to JSON"),
         ])
     func wrong(keys: [String], text: String) throws {

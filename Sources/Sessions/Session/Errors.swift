@@ -3,27 +3,27 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// What sessions may say beside what stores and journals do.
+/// The codes of sessions, in addition to those of stores and journals.
 extension StoreError.Code {
-    /// No such feature, or no such instance of it. The detail is a sentence for clients.
+    /// The feature or the instance does not exist. The detail is a sentence for clients.
     package static let featureNotFound = Self("featureNotFound")
-    /// The session has as many stores as it may. The detail is a sentence for clients.
+    /// The session has the maximum number of stores. The detail is a sentence for clients.
     package static let tooManyStores = Self("tooManyStores")
     /// Too many requests are already waiting.
     package static let tooManyWaits = Self("tooManyWaits")
-    /// As many streams are open as may be.
+    /// Too many streams are open.
     package static let tooManyStreams = Self("tooManyStreams")
-    /// The session left memory while the request was on its way; asked again, it comes back.
+    /// The session left memory while the request was on its way. A repeated request loads it.
     package static let evicted = Self("evicted")
-    /// The store could not be made: its author's code threw.
+    /// The store could not be made: the feature's code threw.
     package static let notMade = Self("notMade")
-    /// The store's state was written by a newer version of the feature than this server has.
+    /// A newer version of the feature than this server's wrote the store's state.
     package static let newerState = Self("newerState")
     /// The body is not JSON. The detail is a sentence for clients.
     package static let malformed = Self("malformed")
-    /// The body is JSON, but no intent of the feature.
+    /// The body is JSON, but not an intent of the feature.
     package static let mismatch = Self("mismatch")
-    /// The body's `type` is none of the feature's intents.
+    /// The body's `type` is not an intent of the feature.
     package static let unknownIntent = Self("unknownIntent")
     /// An intent with that key or number is under way.
     package static let receiptPending = Self("receiptPending")
@@ -33,13 +33,13 @@ extension StoreError.Code {
     package static let tooManyReceipts = Self("tooManyReceipts")
     /// Requests with smaller numbers are missing.
     package static let outOfSequence = Self("outOfSequence")
-    /// The number was used, and its receipt is gone.
+    /// The number was used, and its receipt has expired.
     package static let receiptExpired = Self("receiptExpired")
 }
 
 extension StoreError {
     static let featureNotFound = StoreError(.featureNotFound, "There is no such feature instance.")
-    /// There is nothing under a feature's key.
+    /// No instance has the feature's key.
     static func noInstance(_ feature: FeatureID, of definition: FeatureDefinition) -> StoreError {
         let detail = "There is no \"\(definition.name)\" with the key \"\(feature.key ?? "")\"."
         return StoreError(.featureNotFound, detail + keys(of: definition))
@@ -49,7 +49,7 @@ extension StoreError {
         definition.exampleKeys.isEmpty ? "" : " Keys to try: \(definition.exampleKeys.joined(separator: ", "))."
     }
 
-    /// The maker of a keyed feature said no: the sender may not use the instance, or there is none for them.
+    /// The maker of a keyed feature refused: the sender may not use the instance, or it does not exist for the sender.
     static func refusedInstance(_ refusal: Refusal, of definition: FeatureDefinition) -> StoreError {
         guard refusal.kind != .forbidden else {
             return StoreError(.forbidden, refusal.detail, refusalCode: refusal.code)
@@ -64,19 +64,19 @@ extension StoreError {
     @usableFromInline static let newerState = StoreError(
         .newerState, "The store's state was written by a newer version of the feature.")
 
-    static let tooManySessions = StoreError(.tooManySessions, "As many sessions are in memory as may be.")
+    static let tooManySessions = StoreError(.tooManySessions, "Too many sessions are in memory.")
     static let tooManyWaits = StoreError(.tooManyWaits, "Too many requests are already waiting.")
     static let loadTimeOut = StoreError(.unavailable, "The store could not be loaded within 5 s.")
 
     static func tooManyStores(_ count: Int) -> StoreError {
-        StoreError(.tooManyStores, "The session has \(count) stores, which is as many as it may have.")
+        StoreError(.tooManyStores, "The session already has \(count) stores, the maximum.")
     }
 
     static func outOfSequence(expected: UInt64) -> StoreError {
-        StoreError(.outOfSequence, "The number \(expected) is to come first.", expectedNumber: expected)
+        StoreError(.outOfSequence, "The next number is \(expected).", expectedNumber: expected)
     }
 
-    /// Whether a store cannot be had here, however often it is tried.
+    /// True if the store is not available here and a retry does not help.
     var isLasting: Bool {
         [.newerState, .featureNotFound, .notMade, .gone, .forbidden].contains(code)
     }
@@ -88,22 +88,22 @@ extension StoreError {
         case .mismatch(let issues):
             self.init(
                 issues.contains { $0.unknownType != nil } ? .unknownIntent : .mismatch,
-                "The body is no intent of the feature.",
+                "The body is not an intent of the feature.",
                 issues: issues.map { Issue(pointer: $0.pointer, detail: $0.detail) })
         }
     }
 }
 
-/// Whether what a journal gave can be what a session appended: a disk or a person may have changed it. What is not is
-/// never used, so that a damaged row hurts its own session and no other.
+/// Checks that rows of a journal are ones that a session wrote: a disk or a person may have changed them. Invalid rows
+/// are not used, so that a damaged row affects only its own session.
 extension StoredSession {
-    /// No log is so long: at a million turns a second it would take 140,000 years. Below it no number overflows.
+    /// The maximum length of a log: at a million turns a second it takes 140,000 years. Below it no number overflows.
     private static let longestLog: UInt64 = 1 << 62
 
-    /// More than a session's clients could sign in.
+    /// A number that a session's sign-ins cannot reach.
     private static let highestCredential = 1 << 53
 
-    /// What cannot be; nil if all can.
+    /// The first invalid row, or nil.
     var fault: StoreError? {
         damage.map { .damaged("of the session \(record.id) are damaged: \($0)") }
     }
@@ -111,9 +111,9 @@ extension StoredSession {
     private var damage: String? {
         let last = head.number
         if last > Self.longestLog { return "the head has the number \(last)" }
-        if !Epoch.isValid(record.epoch) { return "the epoch is none" }
+        if !Epoch.isValid(record.epoch) { return "the epoch is invalid" }
         if accessChanges > Self.longestLog { return "access was changed \(accessChanges) times" }
-        // 0 is that of clients without a credential.
+        // 0 is the number of clients without a credential.
         for credential in credentials where !(1...Self.highestCredential ~= credential.number) {
             return "a credential has the number \(credential.number)"
         }
@@ -123,13 +123,13 @@ extension StoredSession {
             return "the store \(store.feature) has a higher number than the head"
         }
         for store in changed where !store.view.isOneLineOfJSON {
-            return "the view state of \(store.summary.feature) is no JSON"
+            return "the view state of \(store.summary.feature) is not JSON"
         }
         for label in labels {
             guard 1...max(1, last) ~= label.id.number, UInt32(exactly: label.id.index) != nil,
                 label.version <= last
             else { return "a label has the place \(label.id.number).\(label.id.index)" }
-            guard label.json.isOneLineOfJSON else { return "a label is no JSON" }
+            guard label.json.isOneLineOfJSON else { return "a label is not JSON" }
         }
         for receipt in receipts {
             guard receipt.number <= last else { return "a receipt has the number \(receipt.number)" }
@@ -153,7 +153,7 @@ extension StoreError {
 }
 
 extension [UInt8] {
-    /// Whether these are JSON that can stand in one line of a stream.
+    /// True if the bytes are JSON that fits in one line of a stream.
     var isOneLineOfJSON: Bool {
         !contains { $0 == 0x0A || $0 == 0x0D } && (try? WireJSON.decode(JSONText.self, from: self)) != nil
     }

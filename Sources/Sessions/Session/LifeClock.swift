@@ -1,13 +1,13 @@
-/// Judges how long ago a session was used by times since 1970 that the journal keeps.
+/// Measures the time since a session's last use by the journal's times since 1970.
 ///
-/// A wall clock that is set forward, or a machine that slept, would end every session at once that was not in use just
-/// then. So such a step counts only when a session's life has passed after it: until then times are judged by the clock
-/// as it was. A clock that is set back, or drifts, is followed.
+/// If a wall clock is set forward, or the machine slept, every session not in use would expire at once. So such a step
+/// counts only after a session's lifetime has passed: until then the clock before the step is used. A clock that is set
+/// back, or drifts, is followed.
 struct LifeClock {
-    /// Clocks that are kept right move by less between two looks.
+    /// The maximum step of a correct clock between two looks.
     private static let drift: Duration = .seconds(60)
 
-    /// Since 1970, at the monotonic clock's zero.
+    /// The time since 1970 at the monotonic clock's zero.
     private var offset: Duration?
     private var steppedAt: Duration?
 

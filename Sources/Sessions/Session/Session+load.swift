@@ -2,9 +2,9 @@ import MVI
 import Networks
 import SessionJournal
 
-/// A session is written down with its first turn. Until then its token alone says that it is there.
+/// A session is stored with its first turn. Until then only its token represents it.
 extension Session {
-    /// Has the journal keep the session, if it does not, and hands over what it calls it.
+    /// Stores the session in the journal if it is not there. `done` receives its key.
     func keep(_ done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
         let now = Moment(shared.time)
         typealias New = (record: SessionRecord, origin: PeerAddress?, generation: [UInt8]?)
@@ -25,14 +25,14 @@ extension Session {
         }
     }
 
-    /// What a journal keeps of the session to begin with.
+    /// The record with which the journal begins to store the session.
     private func record(_ core: SessionCore, _ now: Moment) -> SessionRecord {
         SessionRecord(
             id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
             lastSeen: max(created, now.sinceEpoch(core.lastTouch)))
     }
 
-    /// The same as long as the session is nowhere but in memory; else nil.
+    /// The record if the session exists only in memory; otherwise nil.
     var unkeptRecord: SessionRecord? {
         let now = Moment(shared.time)
         return core.withLock { $0.isLive && $0.key == nil ? record($0, now) : nil }
@@ -44,7 +44,7 @@ extension Session {
         place?.onGiveWay { [weak self] in self?.giveWay() }
     }
 
-    /// Another process was first, or this one before its last append's outcome was known.
+    /// Another process stored it first, or this one did before the outcome of its last append was known.
     private func findKept(_ error: StoreError) {
         shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { [self] result in
             switch result {
@@ -54,7 +54,7 @@ extension Session {
                 let error = StoreError.damaged("of a session cannot be read: \(reason)")
                 kept(.failure(error))
                 leave(error)
-            // Its id is another session's: one in 2 to the power of 64.
+            // Its id is another session's: a probability of 2 to the power of -64.
             case .success(.unknown): kept(.failure(error))
             case .failure(let failure): kept(.failure(failure))
             }
@@ -62,7 +62,7 @@ extension Session {
     }
 
     private func kept(_ result: Result<SessionKey, StoreError>) {
-        // Before it can leave memory, which it does not while it is being kept.
+        // Before it can leave memory, which it does not while it is being stored.
         if shared.sharedJournal != nil, case .success(let key) = result {
             shared.index.withLock { $0[key] = tokenHash }
         }
@@ -79,19 +79,19 @@ extension Session {
     }
 }
 
-/// What the journal has of a session that is not known here.
+/// The result of loading what the journal has of a session beyond the local head.
 enum SessionNews {
     case found(StoredSession)
     /// The journal has no such session.
     case gone
-    /// It cannot be used, and it does not help to ask again: rows of it are damaged, or the journal was closed.
+    /// The session cannot be used, and a retry does not help: rows are damaged, or the journal was closed.
     case unusable(StoreError)
 }
 
 extension Session {
-    /// Loads what is newer than the head, as often as it takes.
+    /// Loads the turns after the local head, with as many attempts as needed.
     ///
-    /// - Parameter failures: how often that failed already.
+    /// - Parameter failures: the number of failed attempts.
     func load(after failures: Int = 0, then: @escaping @Sendable (SessionNews) -> Void) {
         loadOnce { [self] result in
             switch result {
@@ -105,8 +105,8 @@ extension Session {
         }
     }
 
-    /// Loads what is newer than the head, if the journal says so now. Nothing in it is older than what is known here of who
-    /// may use the session.
+    /// Loads the turns after the local head in one attempt. The credentials in the result are never older than those
+    /// known here.
     func loadOnce(_ done: @escaping Done<SessionNews>) {
         let (head, generation) = core.withLock { ($0.head, $0.accessGeneration) }
         keep { [self] result in
@@ -125,13 +125,14 @@ extension Session {
         }
     }
 
-    /// What was loaded by the session's key. That may name another session by now, as after a restore: this one is gone then.
+    /// Judges a session that was loaded by key. After a restore the key may name another session; this one is gone
+    /// then.
     private func judge(_ found: StoredSession?) -> SessionNews {
         guard let found, found.record.tokenHash == tokenHash else { return .gone }
         return found.fault.map { .unusable($0) } ?? .found(found)
     }
 
-    /// Rows that nothing can be read from look like a journal that cannot be read. Asked by the token it knows which it is.
+    /// Unreadable rows look like an unreadable journal. A look-up by token tells the two apart.
     private func examine(_ error: StoreError, _ done: @escaping Done<SessionNews>) {
         shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { result in
             guard case .success(.damaged(_, let reason)) = result else { return done(.failure(error)) }
@@ -139,8 +140,8 @@ extension Session {
         }
     }
 
-    /// The journal has no such session: it was ended, or the journal lost it, as in a restore. In memory it ends. Hands over
-    /// what requests under way are told: of a session that was lost, to come again, since its token may begin anew.
+    /// Ends the session in memory, since the journal has no such session: it was ended, or lost as in a restore. `done`
+    /// receives the error for requests under way: for a lost session, to come again, since its token may begin anew.
     func gone(_ done: @escaping @Sendable (StoreError) -> Void) {
         guard shared.sharedJournal != nil else {
             end(.ended)
@@ -162,21 +163,21 @@ extension Session {
         shared.after(environment.pause(afterFailures: failures), body)
     }
 
-    /// Reports the first failure of several in a row.
+    /// Reports the first of several failures in a row.
     func report(_ error: StoreError, after failures: Int) {
         if failures == 0 { shared.report(.commitFailed(error, in: StorePlace(instance: "", session: id))) }
     }
 }
 
 extension Session {
-    /// Ends a batch that appends nothing, when it is known that no other node appended meanwhile; else its jobs run again.
+    /// Ends a batch without an append if no other node appended meanwhile; otherwise its jobs run again.
     func confirm(_ pending: PendingCommit) {
         hasMoved { [self] result in
             switch result {
             case .success(false):
                 core.withLock { core in for entry in pending.entries where entry.hasStarted { core.started(entry) } }
                 ended(pending.end(.committed, .committed))
-            // The results may be out of date: they are not answered.
+            // The results may be out of date, so they are not sent.
             case .failure(let error):
                 let undone = pending.end(.committed, .rolledBack)
                 for result in undone.results { result.job.end(error) }
@@ -188,7 +189,7 @@ extension Session {
         }
     }
 
-    /// Applies what other nodes appended; hands over how the batch ends if the session has ended.
+    /// Applies the appends of other nodes. `done` receives the batch's outcome if the session has ended.
     func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) {
         let head = core.withLock { $0.head }
         load { [self] news in
@@ -202,8 +203,8 @@ extension Session {
         }
     }
 
-    /// Loads the appends of other writers, then calls `done`. Called after the wait that follows a conflict: a batch that ran on
-    /// the state of before the wait would conflict again with a writer that does not wait.
+    /// Loads the appends of other writers, then calls `done`. Called after the wait that follows a conflict: a batch on
+    /// an older state would conflict again with a writer that does not wait.
     func loadNewer(_ done: @escaping @Sendable () -> Void) {
         guard shared.lease != nil else { return done() }
         readNews { _ in done() }

@@ -3,22 +3,22 @@ import Locking
 import MVI
 import SessionJournal
 
-/// One client's stores and everything that its streams may have to be told.
+/// The stores of one client and the log that its streams show.
 ///
 /// All methods may be called from any thread. No handler, callback or write to a socket runs under the session's lock.
 package final class Session: Sendable {
     /// The id that clients see.
     package var id: String { info.id }
-    /// What its features may know of it.
+    /// The information that features may read.
     let info: SessionInfo
-    /// How the client proves whose it is.
+    /// The form in which the client sends its token.
     package let credential: SessionCredential
-    /// When it was made: time since 1970.
+    /// The time of its creation: since 1970.
     let created: Duration
-    /// Whether its subject's devices share it, each with a credential of its own.
+    /// True if its subject's devices share it, each with a credential of its own.
     package let isShared: Bool
 
-    /// What is wrong with its rows; such a session is there to be ended, and none of them is used.
+    /// The error in its rows. Such a session can only be ended; none of its rows is used.
     let fault: StoreError?
     let tokenHash: TokenHash
     let shared: SessionEnvironment
@@ -36,7 +36,7 @@ package final class Session: Sendable {
         (shared, self.core) = (environment, Lock(core))
     }
 
-    /// A session that the journal does not have: nothing has happened in it yet.
+    /// A session without a turn, which the journal does not have.
     convenience init(_ record: SessionRecord, environment: SessionEnvironment) {
         let now = Moment(environment.time)
         self.init(
@@ -44,9 +44,9 @@ package final class Session: Sendable {
             SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch))))
     }
 
-    /// A session as it was kept; its stores come when they are asked for.
+    /// A stored session. Its stores are loaded on demand.
     ///
-    /// - Parameter lastSeen: when it was last used, on the monotonic clock.
+    /// - Parameter lastSeen: the time of its last use, on the monotonic clock.
     package convenience init(_ stored: StoredSession, lastSeen: Duration, environment: SessionEnvironment) {
         if let fault = stored.fault {
             var core = SessionCore(epoch: Epoch.random(), now: environment.time.monotonic())
@@ -57,12 +57,12 @@ package final class Session: Sendable {
         }
         let now = Moment(environment.time)
         var core = SessionCore(stored, now, lastSeen: lastSeen, limits: environment.limits)
-        // As if that had been long ago: it is asked for again before it is shown.
+        // As if the last confirmation were long ago: the journal is asked again before the session is shown.
         if environment.lease?.confirmsReads == false { core.confirmed = now.monotonic - environment.limits.sessionLife }
         self.init(stored.record, environment, core)
     }
 
-    /// A session of which nothing can be read but its token and its key: it is there to be ended.
+    /// A session of which only the token and the key can be read. It can only be ended.
     convenience init(damaged hash: TokenHash, _ key: SessionKey, _ reason: String, environment: SessionEnvironment) {
         let now = Moment(environment.time)
         let record = SessionRecord(
@@ -73,10 +73,10 @@ package final class Session: Sendable {
         self.init(record, environment, core, fault: .damaged("of a session cannot be read: \(reason)"))
     }
 
-    /// Names this session's log; a part of cursors and entity tags.
+    /// The name of this session's log; a part of cursors and entity tags.
     package var epoch: String { core.withLock { $0.epoch } }
 
-    /// When the session ends if nothing comes any more: time since 1970. It moves with every request.
+    /// The time since 1970 at which the session expires without further use. Each request extends it.
     package var expiresAt: Duration {
         let left = timeLeft(now: shared.time.monotonic())
         return shared.time.sinceEpoch() + left
@@ -87,45 +87,45 @@ package final class Session: Sendable {
         core.withLock { $0.stores.map(\.feature) }.sorted { $0.text < $1.text }
     }
 
-    /// Whether the feature instance has a store.
+    /// True if the feature instance has a store.
     package func hasStore(_ feature: FeatureID) -> Bool { core.withLock { $0.stores.index(of: feature) != nil } }
 
-    /// How many streams are open.
+    /// The number of open streams.
     package var streamCount: Int { core.withLock { $0.streams.all.count } }
 
-    /// Whether its end is to be kept, which may have failed.
+    /// True if its end is being committed, which may have failed.
     var isEnding: Bool { core.withLock { $0.gate == .ending && $0.isLive } }
 
-    /// Whether the session was deleted or has expired.
+    /// True if the session was deleted or has expired.
     package var isEnded: Bool { core.withLock { $0.phase == .ended } }
 
-    /// Notes a request: the session lives on from now.
+    /// Notes a request, which extends the session's life.
     package func touch() {
         let now = shared.time.monotonic()
         core.withLock { $0.lastTouch = now }
     }
 
-    /// What a token is for the session that it began with.
+    /// The meaning of a token for the session that began with it.
     enum Use {
-        /// The session is neither ended nor expired, and nobody has signed in.
+        /// The session is live, and no client has signed in.
         case anonymous
-        /// Somebody has signed in.
+        /// A client has signed in, and the token is its credential.
         case credential(Credential)
-        /// Somebody has signed in, and the token is of nobody who is.
+        /// A client has signed in, and the token is not one of the credentials.
         case forgotten
         /// The session is ended or expired.
         case over
     }
 
-    /// Whether anybody has signed in.
+    /// True if a client has signed in.
     package var isSignedIn: Bool { core.withLock { !$0.credentials.isEmpty } }
 
     /// The credentials of clients that are signed in, and those that they replaced.
     var credentials: [Credential] { core.withLock { $0.credentials } }
 
-    /// Says what its own token is, and notes a request.
+    /// Returns the use of the session's own token, and notes a request.
     ///
-    /// - Parameter isUse: whether the session lives on from now.
+    /// - Parameter isUse: true if the request extends the session's life.
     func use(now: Duration, isUse: Bool = true) -> Use {
         core.withLock { core in
             let lives = now - core.lastTouch < shared.limits.sessionLife || core.isKeptAlive(now: now)
@@ -136,17 +136,17 @@ package final class Session: Sendable {
         }
     }
 
-    /// How often it may send intents.
+    /// The rate at which it may send intents.
     package var intentRate: Rate? { shared.limits.intentRate }
 
-    /// Counts an intent; nil if the session may send one now, else in how much time.
+    /// Counts an intent. Returns nil if the session may send one now, otherwise the time until then.
     package func takeIntent(_ rate: Rate, _ credential: Credential? = nil) -> Duration? {
         let now = shared.time.monotonic()
         if let credential { return credential.takeIntent(rate, now: now) }
         return core.withLock { $0.intents.take(rate, now: now) }
     }
 
-    /// Whether half of the cookie's life has passed since it was last set; if so it counts as set now.
+    /// True if half of the cookie's life has passed since it was last set. If so it counts as set now.
     package func cookieIsDue(_ credential: Credential? = nil) -> Bool {
         let now = shared.time.monotonic()
         let life = shared.limits.sessionLife
@@ -158,7 +158,7 @@ package final class Session: Sendable {
         }
     }
 
-    /// How long until the session expires if nothing comes; zero or less if it has.
+    /// The time until the session expires without further use; zero or less if it has expired.
     func timeLeft(now: Duration) -> Duration {
         core.withLock { $0.isKeptAlive(now: now) ? now : $0.lastTouch } + shared.limits.sessionLife - now
     }
@@ -166,22 +166,22 @@ package final class Session: Sendable {
     /// The entity tag of a version, without quotes.
     package func entityTag(version: UInt64) -> String { "\(epoch).\(version)" }
 
-    /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered, what waits in its
-    /// queue is refused. What is in flight is answered by its result. A second call does nothing.
+    /// Ends the session: cancels its work, closes its streams, answers its waits and refuses its queued jobs. Jobs in
+    /// flight are answered by their results. A second call does nothing.
     package func end(_ reason: GoAwayReason) {
         if stop(.ended, reason, .sessionEnded) { shared.tellEnd(of: info) }
     }
 
-    /// Leaves memory although it is in use: what the journal has of it is another session, or cannot be used. Streams are
-    /// told to come again; what the token names then the journal says.
+    /// Leaves memory although it is in use, since the journal has another session instead, or an unusable one. Streams
+    /// are told to reconnect; the journal decides then what the token names.
     ///
-    /// - Parameter error: what those are told that wait in the queue.
+    /// - Parameter error: the error for jobs that wait in the queue.
     func leave(_ error: StoreError = .evicted) {
         guard stop(.evicted, .drain, error), error.code != .evicted, error.code != .closed else { return }
         report(error, after: 0)
     }
 
-    /// Whether the object was not in that phase, or ended, already.
+    /// Returns false if the object was in that phase, or had ended, already.
     private func stop(_ phase: SessionCore.Phase, _ reason: GoAwayReason, _ error: StoreError) -> Bool {
         typealias Ended = (
             stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
@@ -198,7 +198,7 @@ package final class Session: Sendable {
         guard let ended else { return false }
         for job in ended.held { job.end(error) }
         let stores = ended.stores.compactMap(\.store).filter { $0.endWork() }
-        // Of what is in flight observers are told first.
+        // Observers are told of jobs in flight first.
         let observed = FunctionJob(.server) { _ in for store in stores { store.runner.observeEnd() } }
         let (jobs, isIdle) = queue.close(error, last: observed)
         for job in jobs { job.end(error) }
@@ -211,16 +211,16 @@ package final class Session: Sendable {
         return true
     }
 
-    /// Whether its object left memory: another one is to be asked.
+    /// True if this object left memory: another one has to be looked up.
     var hasLeft: Bool { core.withLock { $0.phase == .evicted } }
 
-    /// How many labels are kept.
+    /// The number of labels in the outbox.
     var labelCount: Int { core.withLock { $0.outbox.count } }
 
-    /// How many stores are in memory.
+    /// The number of stores in memory.
     var liveStoreCount: Int { core.withLock { core in core.stores.count { $0.store != nil } } }
 
-    /// What the stores in memory tell of their condition, together.
+    /// The combined diagnostics of the stores in memory.
     var diagnostics: StoreDiagnostics {
         let stores = core.withLock { core in core.stores.compactMap(\.store) }
         return stores.reduce(into: StoreDiagnostics()) { sum, store in
@@ -230,19 +230,19 @@ package final class Session: Sendable {
         }
     }
 
-    /// Tells every stream that the server goes away, and answers every wait.
+    /// Tells every stream that the server shuts down, and answers every wait.
     func drain() {
         finishStreams(.drain)
         for wait in core.withLock({ Array($0.waits.values) }) { wait.end(false) }
     }
 
-    /// Tells streams to go.
+    /// Ends the streams that are meant.
     func finishStreams(_ reason: GoAwayReason, where isMeant: (StreamState) -> Bool = { _ in true }) {
         let now = shared.time.monotonic()
         changeStreams { $0.streams.finish(reason, at: $0.lastPosition(now: now), where: isMeant) }
     }
 
-    /// Changes what streams have to tell, and has their connections told.
+    /// Changes streams and wakes their connections.
     func changeStreams(_ change: (inout SessionCore) -> Void) {
         let wakers = core.withLock { core in
             change(&core)
@@ -253,11 +253,10 @@ package final class Session: Sendable {
 
     // MARK: Leaving memory
 
-    /// Gives back what is not needed: labels whose time is over, stores that are not in use. Returns what the journal should
-    /// note.
+    /// Removes expired labels and unused stores from memory. Returns the note for the journal.
     func tidy(now: Moment) -> SessionNote {
         let limits = shared.limits
-        // The stores die after the lock, with their authors' values.
+        // The stores are released after the lock, with their features' values.
         let (note, _) = core.withLock { core -> (SessionNote, [SessionStore]) in
             guard core.isLive else { return (.nothing, []) }
             core.outbox.forgetExpired(now: now.monotonic)
@@ -269,20 +268,20 @@ package final class Session: Sendable {
         return note
     }
 
-    /// What the journal should note before this process ends.
+    /// The note for the journal before this process ends.
     func finalNote(now: Moment) -> SessionNote {
         core.withLock { $0.isLive ? $0.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1) : .nothing }
     }
 
-    /// Has one store leave memory now. Returns what keeps it there, each a sentence's part; empty if it has left, or was
-    /// not there. For tests of features.
+    /// Passivates one store now. Returns the obstacles, each a part of a sentence; empty if the store is not in memory.
+    /// For tests of features.
     package func passivate(_ feature: FeatureID) -> [String] {
         let (obstacles, _) = core.withLock { core -> ([String], SessionStore?) in
             guard let index = core.stores.index(of: feature), let store = core.stores[index].store else {
                 return ([], nil)
             }
             var obstacles = store.obstacles
-            if !queue.isIdle { obstacles.append("turns wait or are tried again") }
+            if !queue.isIdle { obstacles.append("turns wait or are retried") }
             if !core.stores[index].isStarted { obstacles.append("its bootstrap is not committed") }
             if !core.stores[index].waiters.isEmpty { obstacles.append("a request waits for its next state") }
             return (obstacles, obstacles.isEmpty ? core.passivateStore(at: index) : nil)
@@ -290,9 +289,9 @@ package final class Session: Sendable {
         return obstacles
     }
 
-    /// When the session was last used, if it may be in no use now.
+    /// The time of the session's last use if it may be unused now.
     ///
-    /// - Parameter onlyEmpty: asks for one in which nothing has happened yet.
+    /// - Parameter onlyEmpty: true to consider only a session without a turn.
     func unusedSince(onlyEmpty: Bool) -> Duration? {
         core.withLock { core in
             guard core.isLive, core.streams.isEmpty, core.waits.isEmpty, queue.isIdle,
@@ -302,10 +301,10 @@ package final class Session: Sendable {
         }
     }
 
-    /// Leaves memory if nothing of it is in use: nil if something is, else what the journal is to note. The caller holds
-    /// the table's lock, so that no request can be handed this session meanwhile.
+    /// Evicts the session if it is unused. Returns nil if it is in use, otherwise the note for the journal. The caller
+    /// holds the table's lock, so that no request gets this session meanwhile.
     ///
-    /// - Parameter passive: takes the stores that leave memory: they die after that lock, with their authors' values.
+    /// - Parameter passive: receives the stores that leave memory, to release them after that lock.
     func evict(now: Moment, after patience: Duration, _ passive: inout [SessionStore]) -> SessionNote? {
         core.withLock { core in
             guard core.isLive, core.keepers == nil, !core.ownsWork, queue.isIdle,
@@ -321,21 +320,21 @@ package final class Session: Sendable {
     }
 }
 
-/// What the journal should note of a session.
+/// The note about a session for the journal.
 enum SessionNote: Sendable {
     case nothing
     case used(SessionTouch)
-    /// It was used for long, and the journal does not have it: its token alone would end its life too early.
+    /// It was used for long and is not in the journal: its token alone would expire too early.
     case unkept
 }
 
 extension SessionCore {
-    /// The queue is idle: no turn runs or is on its way, and none can begin before the lock is free.
+    /// The queue is idle: no turn runs or is in flight, and none can begin before the lock is released.
     fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) -> [SessionStore] {
         var passive: [SessionStore] = []
         for index in stores.indices {
             let slot = stores[index]
-            // One that another node ran may never have begun here.
+            // A store that another node ran may never have begun here.
             guard let store = slot.store, slot.isStarted || keptOwnership != nil, now - slot.lastUse >= patience,
                 slot.waiters.isEmpty,
                 !streams.isShown(slot.feature), store.isDormant
@@ -351,7 +350,7 @@ extension SessionCore {
         return stores[index].store.take()
     }
 
-    /// Whether nothing of the session is in use.
+    /// True if nothing of the session is in use.
     fileprivate var isUnused: Bool {
         streams.isEmpty && waits.isEmpty && loads.isEmpty && !receipts.hasPending
             && reminders.allSatisfy { !$0.isUnderWay }
@@ -359,24 +358,24 @@ extension SessionCore {
             && stores.allSatisfy { $0.store == nil }
     }
 
-    /// Whether a stream is open, or a reminder is to come or not long late: the session lives on.
+    /// True if a stream is open, or a reminder is pending or only slightly late, which keeps the session alive.
     fileprivate func isKeptAlive(now: Duration) -> Bool {
         !streams.isEmpty || reminders.contains { now < $0.keepsSessionUntil }
     }
 
-    /// When the session was last used here, or a reminder of it looked after.
+    /// The time of the session's last use here, or of the last look at a reminder of it.
     fileprivate var lastUse: Duration { max(lastTouch, reminders.compactMap(\.lastLook).max() ?? lastTouch) }
 
-    /// When the last request or stream was there.
+    /// The time of the last request or stream.
     fileprivate func lastSeen(now: Duration) -> Duration { streams.isEmpty ? lastTouch : now }
 
-    /// What the journal should note if the last use is so much later than it knows, or so many labels were written.
+    /// The note for the journal if it lags behind by enough time or written labels.
     fileprivate mutating func note(
         _ now: Moment, _ limits: SessionLimits, after delay: Duration, orLabels labels: Int
     ) -> SessionNote {
         let lastSeen = lastSeen(now: now.monotonic)
         guard let key else {
-            // Nothing has happened in it, so it has no labels. What little it was used after it was made may be lost.
+            // It has no turn and so no labels. Short use after its creation may be lost.
             guard lastSeen - keptTouch >= limits.touchDelay else { return .nothing }
             keptTouch = lastSeen
             return .unkept

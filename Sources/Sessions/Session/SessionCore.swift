@@ -2,54 +2,54 @@ import MVI
 import Networks
 import SessionJournal
 
-/// What a session's lock guards: plain data, in rooms. Everything that its clients can see changes here, in one step for
-/// each commit, so that subscribing and resuming find no gap.
+/// The data under a session's lock, in groups. All that clients can see changes here in one step for each commit, so
+/// that subscribing and resuming find no gap.
 struct SessionCore {
     enum Phase {
         case live
         /// The session was deleted or has expired.
         case ended
-        /// The session left memory: this object is not the one to ask any more.
+        /// The session left memory: another object has taken its place.
         case evicted
     }
 
     var phase = Phase.live
-    /// What the journal calls the session; nil as long as it does not have it.
+    /// The session's key in the journal; nil if it is not stored.
     var key: SessionKey?
-    /// Whether the log is to be read again, in its turn in the queue.
+    /// True if the log has to be read again, in its turn in the queue.
     var isAwaitingCatchUp = false
-    /// Who waits for that.
+    /// The callbacks that wait for that.
     var catchUpWaiters: [@Sendable () -> Void] = []
-    /// Where its first client is, and its place among the sessions that this process has kept: see `KeptRoom`.
+    /// The address of its first client, and its place among the sessions that this process stored: see `KeptRoom`.
     var origin: PeerAddress?
     var keptPlace: NetworkPlaces.Place?
-    /// That of the journal's secret from which its epoch follows; nil if it was kept already.
+    /// The generation of the journal's secret from which its epoch follows; nil for a stored session.
     var generation: [UInt8]?
-    /// Who waits for the journal to have it; nil if it was not asked to.
+    /// The callbacks that wait until the journal has stored it; nil if it was not asked to.
     var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
-    /// Empty as long as nobody has signed in.
+    /// Empty until a client signs in.
     var credentials: [Credential] = []
-    /// The highest number that a credential was given here.
+    /// The highest number of a credential here.
     var lastCredential = 0
-    /// How often it was changed who may use the session, as far as that is known: see `SessionMark`.
+    /// The number of access changes, as far as known: see `SessionMark`.
     var accessChanges: UInt64 = 0
-    /// Which clients are kept out, and how often access to the session was changed here: see `Session+gate.swift`.
+    /// The clients that are excluded, and the number of access changes here: see `Session+gate.swift`.
     var gate = SessionGate.open
     var accessGeneration: UInt64 = 0
-    /// When it was last asked whether other nodes changed it, on the monotonic clock.
+    /// The time of the last check for changes by other nodes, on the monotonic clock.
     var confirmed: Duration
-    /// What each credential may not see, by its number; nil if there are no access rules.
+    /// The instances that each credential may not read, by its number; nil if there are no access rules.
     var access: [Int: AccessRecord]?
-    /// The log's name, and its end as it was committed and applied here.
+    /// The log's name and its head, as committed and applied here.
     var epoch: String
     var head = SessionHead.empty
-    /// Whether the journal knows the log by another name.
+    /// True if the journal knows the log by another name.
     var epochIsNews = false
     var stores: [StoreSlot] = []
     var loads = StoreLoads()
-    /// Nil where the session never had an owner.
+    /// Nil if the session never had an owner.
     var keptOwnership: KeptOwnership?
-    /// Whether work of an owner that is gone is being brought here.
+    /// True while work of a lost owner is being restored here.
     var isRestoringWork = false
     var outbox = Outbox()
     var receipts = ReceiptBook()
@@ -58,41 +58,41 @@ struct SessionCore {
     var waits: [UInt64: Wait] = [:]
     /// The turns that ran and are not committed yet. Only the queue's runner changes it.
     var batch = SessionBatch()
-    /// Stores whose bootstrap runs, the innermost last, and those that have to be loaded before the turn that was abandoned
-    /// for them runs again. Only the queue's runner changes them.
+    /// The stores whose bootstrap runs, the innermost last, and the stores that must be loaded before the turn that
+    /// needs them runs again. Only the queue's runner changes them.
     var starting: [FeatureID] = []
     var awaited: [FeatureID] = []
-    /// The reminders of the turns of the chain that runs. Only the queue's runner changes them.
+    /// The reminders of the running chain's turns. Only the queue's runner changes them.
     var chainReminders: [ReminderChange] = []
-    /// As they are committed.
+    /// The committed reminders.
     var reminders: [SessionReminder] = []
-    /// Intents whose asynchronous check runs, and those that wait for these; nil if there are none.
+    /// Intents with a running asynchronous check, and those that wait for them; nil if there are none.
     var checks: RunningChecks?
-    /// Labels that a stream's socket took, of which the journal does not know.
+    /// Labels that a stream's socket took and the journal does not know about.
     var newlyWritten: [LabelID] = []
-    /// On the monotonic clock: when the last request or stream was there.
+    /// The time of the last request or stream, on the monotonic clock.
     var lastTouch: Duration
-    /// What the journal knows of `lastTouch`.
+    /// The value of `lastTouch` that the journal knows.
     var keptTouch: Duration
-    /// How many intents it may send now.
+    /// The intents that it may send now.
     var intents = TokenBucket()
-    /// When the session's cookie was last set, on the monotonic clock.
+    /// The time when the session's cookie was last set, on the monotonic clock.
     var cookieSet: Duration
-    /// Where the random bits of heads and the names of intents come from. They need not be secret, but new: two sessions
-    /// of one name in two processes start at different places.
+    /// The source of heads' random bits and intents' names. They need not be secret, only new: two sessions of one name
+    /// in two processes start with different values.
     var nonces = SplitMix(state: .random(in: .min ... .max))
 
-    /// A session in which nothing has happened.
+    /// A session without a turn.
     ///
-    /// - Parameter now: when it was made, on the monotonic clock.
+    /// - Parameter now: the time of its creation, on the monotonic clock.
     init(epoch: String, now: Duration) {
         self.epoch = epoch
         (lastTouch, keptTouch, cookieSet, confirmed) = (now, now, now, now)
     }
 
-    /// A session as it was kept.
+    /// A stored session.
     ///
-    /// - Parameter lastSeen: when it was last used, on the monotonic clock.
+    /// - Parameter lastSeen: the time of its last use, on the monotonic clock.
     init(_ stored: StoredSession, _ now: Moment, lastSeen: Duration, limits: SessionLimits) {
         key = stored.key
         epoch = stored.record.epoch
@@ -107,19 +107,19 @@ struct SessionCore {
                 $0, root: stored.record.tokenHash, isShared: stored.record.isShared,
                 cookieSet: now.monotonic - limits.sessionLife)
         }
-        // A clock that was set back must not make a session live for ever.
+        // A clock that was set back must not make a session live forever.
         lastTouch = min(lastSeen, now.monotonic)
         keptTouch = lastTouch
         confirmed = now.monotonic
-        // When the cookie was last set was not kept: it is set again, or the sessions of clients that come now and then
-        // would outlive their cookies.
+        // The time when the cookie was last set is not stored. So it is set again: otherwise the sessions of infrequent
+        // clients would outlive their cookies.
         cookieSet = now.monotonic - limits.sessionLife
         for summary in stored.stores { stores.append(StoreSlot(summary, now: now.monotonic)) }
-        // What a crash kept from being noted is done again: the same labels are dropped.
+        // If a crash lost the trim, it is repeated: the same labels are dropped.
         _ = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
     }
 
-    /// Outside the session for the most part: those on a node of its own have none.
+    /// Stored outside the core, since a session on a single node has none.
     indirect enum KeptOwnership { case kept(Ownership) }
 
     var ownership: Ownership {
@@ -127,10 +127,10 @@ struct SessionCore {
         set { keptOwnership = .kept(newValue) }
     }
 
-    /// Whether the session's work runs here.
+    /// True if the session's work runs here.
     var ownsWork: Bool { keptOwnership != nil && ownership.isHere }
 
-    /// Whether another node runs its turns, or seemed to.
+    /// True if another node runs its turns, or may.
     var isElsewhere: Bool { keptOwnership != nil && ownership.owner != nil && !ownership.isHere }
 
     var isLive: Bool { phase == .live }
@@ -139,7 +139,7 @@ struct SessionCore {
         SessionMark(token: token, head: head, accessChanges: accessChanges, epoch: epoch)
     }
 
-    /// Why the session takes nothing any more; nil if it does.
+    /// The reason why the session refuses everything; nil if it is live.
     var refusal: StoreError? {
         switch phase {
         case .live: nil

@@ -4,21 +4,21 @@ import Networks
 import SessionJournal
 import Tracing
 
-/// The time, so that a test can set it.
+/// The source of time, which tests can replace.
 package struct TimeSource: Sendable {
-    /// Time since some fixed point, never going back.
+    /// The time since some fixed point, which never decreases.
     package let monotonic: @Sendable () -> Duration
     /// Time since 1970-01-01T00:00:00Z.
     package let sinceEpoch: @Sendable () -> Duration
 
-    /// A source of both times.
+    /// Creates a source of both times.
     package init(monotonic: @escaping @Sendable () -> Duration, sinceEpoch: @escaping @Sendable () -> Duration) {
         self.monotonic = monotonic
         self.sinceEpoch = sinceEpoch
     }
 }
 
-/// Both times at one moment, to turn one into the other: what is kept bears time since 1970.
+/// Both times at one moment, to convert one into the other: stored times are since 1970.
 struct Moment: Sendable {
     let monotonic: Duration
     let sinceEpoch: Duration
@@ -29,66 +29,66 @@ struct Moment: Sendable {
         sinceEpoch = time.sinceEpoch()
     }
 
-    /// A time since 1970 on the monotonic clock.
+    /// Converts a time since 1970 to the monotonic clock.
     func monotonic(_ sinceEpoch: Duration) -> Duration { monotonic - (self.sinceEpoch - sinceEpoch) }
 
-    /// A time of the monotonic clock since 1970.
+    /// Converts a time of the monotonic clock to a time since 1970.
     func sinceEpoch(_ monotonic: Duration) -> Duration { sinceEpoch - (self.monotonic - monotonic) }
 }
 
-/// What all sessions of a server share.
+/// The environment that all sessions of a server share.
 package final class SessionEnvironment: Sendable {
-    /// The features that can be had.
+    /// The features of the server.
     package let features: FeatureRegistry
-    /// The bounds.
+    /// The limits.
     package let limits: SessionLimits
-    /// Where turns become permanent.
+    /// The journal to which turns are committed.
     package let journal: any Journal
-    /// The same, if other processes append to it.
+    /// The same journal if other processes append to it.
     let sharedJournal: (any SharedJournal)?
-    /// The tokens of sessions in memory by what the journal calls them, where other processes append to it.
+    /// The tokens of sessions in memory by their keys in the journal, if other processes append to it.
     let index = Lock<[SessionKey: TokenHash]>([:])
-    /// This process among the nodes that use the journal; nil where there is only one.
+    /// The lease of this process among the nodes that use the journal; nil if there is only one.
     package let lease: NodeLease?
     /// The sessions whose work runs on this node.
     private let owned = Lock<[ObjectIdentifier: Session]>([:])
-    /// The time: since 1970 by the journal's clock, where several nodes share the journal.
+    /// The time. With several nodes on one journal, the time since 1970 is by the journal's clock.
     package let time: TimeSource
-    /// What waits sleep on, and the work of stores.
+    /// The clock for waits and for the work of stores.
     package let clock: any Clock<Duration>
-    /// Where the work of stores runs; nil for the global pool.
+    /// The executor for the work of stores; nil for the global pool.
     package let executor: (any TaskExecutor)?
-    /// Installed in every store.
+    /// The middleware of every store.
     package let middleware: [any CommonMiddleware]
-    /// What streams are told of the heartbeat's interval, in seconds.
+    /// The heartbeat interval that streams announce, in seconds.
     package let heartbeat: Int
-    /// Told of what should be in a log; see `StoreEnvironment.report`.
+    /// Receives reports for the log; see `StoreEnvironment.report`.
     package let report: @Sendable (StoreReport) -> Void
 
-    /// What every store is made with, but for its names.
+    /// The environment of every store, without its names.
     let stores: StoreEnvironment
 
-    /// When reminders are due.
+    /// The due times of reminders.
     let reminderClock = ReminderClock()
-    /// What is counted and measured.
+    /// The metrics.
     package let metrics: SessionMetrics
-    /// Where turns, appends and launched work are traced; nil for nobody.
+    /// The tracer of turns, appends and launched work; nil without tracing.
     let tracer: StoreTracer?
     let streamPlaces: Places
     let waitPlaces: NetworkPlaces
     let keptRoom: KeptRoom
-    /// When the journal last said where sessions are, on the monotonic clock.
+    /// The time when the journal last answered a query about sessions, on the monotonic clock.
     let lastAnswer = Lock<Duration>(.seconds(-60))
     private let lastNumber = Lock<UInt64>(0)
-    /// Names of features of which a state with unread members was reported.
+    /// Names of features for which a state with unread members was reported.
     private let reportedLosses = Lock<Set<String>>([])
     private let watchAction = Lock<(@Sendable (NodeRecord, TokenHash, [FeatureID]) -> Void)?>(nil)
     private let giveAwayAction = Lock<(@Sendable (NodeRecord, TokenHash) async -> Void)?>(nil)
     private let endActions = Lock<[@Sendable (SessionInfo) -> Void]>([])
 
-    /// An environment; the defaults are those of a server.
+    /// Creates an environment. The defaults are those of a server.
     ///
-    /// - Parameter adjust: changes what every store is made with.
+    /// - Parameter adjust: changes the environment of every store.
     package init(
         features: FeatureRegistry, limits: SessionLimits = SessionLimits(), journal: any Journal = MemoryJournal(),
         time: TimeSource = .system, clock: any Clock<Duration> = ContinuousClock(),
@@ -121,7 +121,7 @@ package final class SessionEnvironment: Sendable {
         }
     }
 
-    /// Has `action` told of each session in memory that ends.
+    /// Calls `action` for each session in memory that ends.
     package func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) {
         endActions.withLock { $0.append(action) }
     }
@@ -130,14 +130,14 @@ package final class SessionEnvironment: Sendable {
         for action in endActions.withLock({ $0 }) { action(session) }
     }
 
-    /// Has `action` told when a stream begins to show stores of a session that another node owns.
+    /// Calls `action` when a stream begins to show stores of a session that another node owns.
     package func onWatchElsewhere(
         _ action: @escaping @Sendable (_ owner: NodeRecord, TokenHash, [FeatureID]) -> Void
     ) {
         watchAction.withLock { $0 = action }
     }
 
-    /// Has `action` ask other nodes to give sessions away that are needed here.
+    /// Calls `action` to ask another node for a session that is needed here.
     package func onNeed(_ action: @escaping @Sendable (_ owner: NodeRecord, TokenHash) async -> Void) {
         giveAwayAction.withLock { $0 = action }
     }
@@ -161,18 +161,18 @@ package final class SessionEnvironment: Sendable {
         action(owner, session.tokenHash, watched.features)
     }
 
-    /// Streams open now, in all sessions.
+    /// The number of open streams, in all sessions.
     package var openStreams: Int { streamPlaces.taken }
-    /// Requests that wait now, in all sessions.
+    /// The number of waiting requests, in all sessions.
     package var openWaits: Int { waitPlaces.taken }
 
-    /// Reports members of a kept state that its feature does not read, once for each feature.
+    /// Reports members of a stored state that its feature does not read, once for each feature.
     func note(lost: [String], of feature: FeatureID) {
         guard !lost.isEmpty, reportedLosses.withLock({ $0.insert(feature.name).inserted }) else { return }
         report(.membersUnread(lost, instance: feature.text))
     }
 
-    /// A number that no other stream or wait of this process has.
+    /// Returns a number that no other stream or wait of this process has.
     func nextNumber() -> UInt64 {
         lastNumber.withLock { last in
             last += 1
@@ -181,7 +181,7 @@ package final class SessionEnvironment: Sendable {
     }
 }
 
-/// Places of which there are so many for all sessions of a server.
+/// A bounded number of places for all sessions of a server.
 final class Places: Sendable {
     private let limit: Int
     private let count = Lock(0)
@@ -190,7 +190,7 @@ final class Places: Sendable {
 
     var taken: Int { count.withLock { $0 } }
 
-    /// Takes a place; false if there is none.
+    /// Takes a place. Returns false if there is none.
     func enter() -> Bool {
         count.withLock { count in
             guard count < limit else { return false }
@@ -199,10 +199,10 @@ final class Places: Sendable {
         }
     }
 
-    /// Whether there is a place.
+    /// True if there is a place.
     var hasRoom: Bool { count.withLock { $0 < limit } }
 
-    /// Takes a place although there is none.
+    /// Takes a place even if there is none.
     func enterBeyondLimit() { count.withLock { $0 += 1 } }
 
     func leave() { count.withLock { $0 -= 1 } }
@@ -217,7 +217,7 @@ final class Places: Sendable {
 #endif
 
 extension TimeSource {
-    /// The machine's clocks. The monotonic one goes on while the machine sleeps: other machines go on, too.
+    /// The machine's clocks. The monotonic clock includes the machine's sleep, since other machines go on.
     package static let system = TimeSource(
         monotonic: { read(continuous) }, sinceEpoch: { read(CLOCK_REALTIME) })
 

@@ -2,33 +2,33 @@ import Locking
 import MVI
 import SessionJournal
 
-/// What of a session is in this process's memory, at one moment: for an administrator. Holds no state's value.
+/// A session's data in this process's memory at one moment, for an administrator. Contains no state's value.
 package struct SessionInMemory: Sendable {
     /// A store, in memory or not.
     package struct Store: Sendable {
         package let feature: FeatureID
-        /// Whether its state is in memory.
+        /// True if its state is in memory.
         package let isLoaded: Bool
-        /// Tasks of launched work that run here.
+        /// The number of tasks of launched work that run here.
         package let runningWork: Int
     }
 
     /// An open stream.
     package struct Stream: Sendable {
-        /// Tells it from the other streams of this process.
+        /// The number that identifies the stream in this process.
         package let number: UInt64
         package let age: Duration
-        /// What it shows: nil for all stores.
+        /// The features that it shows; nil for all stores.
         package let features: [FeatureID]?
-        /// Of the client that opened it; nil where nobody has signed in.
+        /// The number of the client's credential; nil if no client has signed in.
         package let credential: Int?
-        /// Events handed to its connection, pings apart.
+        /// The number of events passed to its connection, without pings.
         package let events: UInt64
-        /// View states that it has yet to show.
+        /// The number of view states that it has yet to show.
         package let waitingStates: Int
-        /// Labels that it has yet to look at.
+        /// The number of labels that it has yet to look at.
         package let waitingLabels: Int
-        /// Whether it was told to go.
+        /// True if it was told to end.
         package let isEnding: Bool
     }
 
@@ -39,7 +39,7 @@ package struct SessionInMemory: Sendable {
     /// Time since 1970, as the next two.
     package let created: Duration
     package let lastUsed: Duration
-    /// When it ends if nothing comes any more.
+    /// The time at which it expires without further use.
     package let expiresAt: Duration
     package let epoch: String
     /// The number of its last turn that was applied here.
@@ -50,14 +50,14 @@ package struct SessionInMemory: Sendable {
     package let streams: [Stream]
     package let labels: Int
     package let receipts: Int
-    /// Jobs that wait for their turn.
+    /// The number of jobs that wait for their turn.
     package let waitingJobs: Int
-    /// Requests that wait for the end of work, or for a state to change.
+    /// The number of requests that wait for the end of work or for a state to change.
     package let waitingRequests: Int
 }
 
 extension Session {
-    /// What an administrator is shown. Does not count as use.
+    /// The description for an administrator. Does not count as use.
     var inMemory: SessionInMemory {
         let now = Moment(shared.time)
         let left = timeLeft(now: now.monotonic)
@@ -90,9 +90,9 @@ extension SessionCore {
     }
 }
 
-/// A session in this process as a test of its features sees and drives it.
+/// Access to a session in this process for tests of its features.
 extension Session {
-    /// A store that is in memory; nil if it is not.
+    /// Returns a store that is in memory; nil if it is not.
     package func store(inMemory feature: FeatureID) -> SessionStore? { core.withLock { $0.stores[feature]?.store } }
 
     /// The stores that are in memory, in the order of their names.
@@ -102,10 +102,10 @@ extension Session {
         }
     }
 
-    /// The reminders that features set and that are kept, the one that is due first at the front.
+    /// The committed reminders of features, the next one first.
     package var keptReminders: [StoredReminder] { core.withLock { $0.reminders.map(\.stored).filter { !$0.isSignIn } } }
 
-    /// When the next reminder is to fire, a later try after a throw included; nil if there is none: since 1970.
+    /// The time since 1970 at which the next reminder fires, including retries after a throw; nil if there is none.
     package var nextReminder: Duration? { core.withLock { $0.nextReminder } }
 
     /// Calls `done` when the turns that wait now are over.

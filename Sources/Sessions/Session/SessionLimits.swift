@@ -1,67 +1,66 @@
 import SessionJournal
 
-/// How much a client may make a server keep. Each is a hard count with an answer of its own when it is reached.
+/// The limits of what a client can make a server store. Each is a hard limit with its own answer.
 package struct SessionLimits: Sendable {
-    /// Sessions in all.
+    /// Sessions in total.
     package var sessions = 100_000
-    /// Stores a session.
+    /// Stores per session.
     package var storesPerSession = 64
-    /// Streams in all.
+    /// Streams in total.
     package var streams = 16_000
-    /// Streams a session; one more and the oldest goes.
+    /// Streams per session. One more closes the oldest.
     package var streamsPerSession = 4
-    /// Receipts a session.
+    /// Receipts per session.
     package var receiptsPerSession = 1_000
-    /// Bytes of receipts a session, about as they take in memory.
+    /// Bytes of receipts per session, approximately as in memory.
     package var receiptBytes = 512 * 1024
-    /// Bytes of labels that a session keeps for clients that are away.
+    /// Bytes of labels in a session's outbox.
     package var outboxBytes = 256 * 1024
-    /// Labels that a session keeps for clients that are away.
+    /// Labels in a session's outbox.
     package var outboxLabels = 1_000
     /// Bytes of one state, and of its view state, as JSON.
     package var stateBytes = 1024 * 1024
-    /// Requests that wait, in all.
+    /// Waiting requests in total.
     package var waits = 256
-    /// Requests that wait, of clients of one network: an eighth of all.
+    /// Waiting requests from one network: an eighth of all.
     var waitsPerNetwork: Int { max(waits / 8, min(waits, waitsPerSession)) }
-    /// Requests that wait, a session.
+    /// Waiting requests per session.
     package var waitsPerSession = 2
-    /// How long a request may wait.
+    /// The maximum wait of a request.
     package var longestWait: Duration = .seconds(10)
     /// Intents of one session that may wait for their turn.
     package var queuedIntents = 1_024
-    /// After how long a thread that runs a session's queue hands it on.
+    /// The time after which a thread passes a session's queue on.
     package var runnerTime: Duration = .milliseconds(5)
-    /// How often a session may send intents; nil for as often as it likes.
+    /// The rate at which a session may send intents; nil for no limit.
     package var intentRate = Rate(perSecond: 100, burstSeconds: 5)
-    /// Reminders a session.
+    /// Reminders per session.
     package var reminders = 64
-    /// How far ahead a reminder may be.
+    /// The maximum time until a reminder.
     package var longestReminder: Duration = StoredReminder.sessionLife
-    /// How long an asynchronous check of an intent may take.
+    /// The maximum time of an intent's asynchronous check.
     package var longestCheck: Duration = .seconds(5)
-    /// Intents of one session whose checks run, and as many that wait for these.
+    /// Intents of one session with a running check, and the same number that wait for these.
     package var runningChecks = 64
-    /// How long a session lives after its last request or stream.
+    /// The lifetime of a session after its last request or stream.
     package var sessionLife: Duration = .seconds(24 * 3600)
-    /// How long the server remembers that a session has ended.
+    /// The time for which the end of a session is recorded.
     package var tombstoneLife: Duration = .seconds(600)
-    /// How long a receipt is kept, if its session lives as long.
+    /// The lifetime of a receipt, if its session lives as long.
     package var receiptLife: Duration = .seconds(24 * 3600)
-    /// A receipt younger than this is never dropped for a new one.
+    /// The age up to which a receipt is never dropped for a new one.
     package var receiptGrace: Duration = .seconds(600)
-    /// A store that was not used for so long leaves memory; the next touch brings it back.
+    /// The time after which an unused store is passivated. The next use loads it.
     package var passivateAfter: Duration = .seconds(300)
-    /// A session that was not used for so long leaves memory once its stores have. Longer than any request is under way.
+    /// The time after which an unused session is evicted, once its stores are. Longer than the time of any request.
     package var evictAfter: Duration = .seconds(660)
-    /// How far behind the journal may be with when a session was last used.
+    /// The maximum delay with which the journal learns of a session's last use.
     package var touchInterval: Duration = .seconds(300)
-    /// How many turns of a session are recorded; 0 records none.
+    /// The number of turns of a session that are recorded; 0 records none.
     package var recordedTurns = 0
 
-    /// How far behind the journal may be with when a session was last used: less where sessions live shortly.
+    /// The delay with which the journal learns of a session's last use: less for short session lifetimes.
     var touchDelay: Duration { min(sessionLife / 10, touchInterval) }
 
-    /// The defaults.
     package init() {}
 }

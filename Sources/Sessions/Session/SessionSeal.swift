@@ -2,16 +2,16 @@ import EventStream
 import LibCrypto
 import SessionJournal
 
-/// Makes tokens that prove themselves, so that a session in which nothing has happened yet need not be kept anywhere:
-/// after a restart, and on every node with the same journal, its token names it until its life is over.
+/// Creates tokens that prove themselves, so that a session without a turn need not be stored: its token names it until
+/// its lifetime is over, after a restart and on every node with the same journal.
 ///
-/// The proof is 5 bytes of time, one of kind, and 16 of an HMAC (RFC 2104) over these and the token's hash. What the session is
-/// called follows from the hash.
+/// The proof is 5 bytes of time, one of kind, and 16 of an HMAC (RFC 2104) over these and the token's hash. The
+/// session's id and epoch follow from the hash.
 struct SessionSeal: Sendable {
-    /// What a token says of a session.
+    /// The content of a token.
     struct Claim {
         let credential: SessionCredential
-        /// When the session's life is over if nothing happens in it: time since 1970 in whole seconds.
+        /// The end of the session's lifetime without a turn: time since 1970 in whole seconds.
         let until: Duration
         /// The key that proves it.
         let key: HMACKey
@@ -22,9 +22,9 @@ struct SessionSeal: Sendable {
 
     /// The key that proves new tokens.
     let key: HMACKey
-    /// All keys, each with the end of the lives that it may prove.
+    /// All keys, each with the latest expiry that it may prove.
     private let keys: [(key: HMACKey, until: Duration)]
-    /// That of the journal's secret, from which epochs follow.
+    /// The generation of the journal's secret, from which epochs follow.
     let generation: [UInt8]
 
     /// - Parameter now: time since 1970.
@@ -35,7 +35,7 @@ struct SessionSeal: Sendable {
         generation = secret.generation
     }
 
-    /// A new token. `until` is rounded up to seconds.
+    /// Creates a token. `until` is rounded up to seconds.
     func token(_ credential: SessionCredential, until: Duration) -> SessionToken {
         let (seconds, rest) = until.components
         let time = UInt64(clamping: rest > 0 ? seconds + 1 : seconds)
@@ -44,13 +44,13 @@ struct SessionSeal: Sendable {
         return SessionToken { hash in claim + Self.mac(claim, hash, key).prefix(Self.proofSize - Self.claimSize) }
     }
 
-    /// What a token that this server gave says; nil for every other one.
+    /// Returns the claim of a token that this server issued; nil for every other token.
     func claim(of token: SessionToken) -> Claim? {
         guard let proof = token.proof, proof.count == Self.proofSize else { return nil }
         let claim = Array(proof.prefix(Self.claimSize))
         let until: Duration = .seconds(claim.prefix(5).reduce(Int64(0)) { $0 << 8 | Int64($1) })
         for (key, end) in keys {
-            // Every byte is looked at, so that the time that this takes says nothing.
+            // Every byte is compared, so that the duration reveals nothing.
             let difference = zip(proof.dropFirst(Self.claimSize), Self.mac(claim, token.hash, key))
                 .reduce(0) { $0 | ($1.0 ^ $1.1) }
             guard difference == 0, claim[5] <= 1, until <= end else { continue }
@@ -59,14 +59,14 @@ struct SessionSeal: Sendable {
         return nil
     }
 
-    /// The record of a session that is not kept.
+    /// Returns the record of a session that is not stored.
     ///
-    /// - Parameter life: how long a session lives after its last use.
+    /// - Parameter life: the lifetime of a session after its last use.
     func record(_ token: SessionToken, _ claim: Claim, life: Duration) -> SessionRecord {
         let hash = token.hash
         let made = claim.until - life
         return SessionRecord(
-            // Of another life the tombstones stand for another time: a log that began anew after one is another log.
+            // The lifetime is part of the name, since tombstones depend on it: a log that began anew has another name.
             id: Self.name("id", hash, claim.key), tokenHash: hash,
             epoch: Self.name("epoch \(life.components.seconds)", hash, claim.key, generation),
             credential: claim.credential, created: made, lastSeen: made)
@@ -85,25 +85,25 @@ struct SessionSeal: Sendable {
 }
 
 extension SessionSeal {
-    /// The token that takes another's place when a client signs in. It follows from the old token and the proof, so that the
-    /// request that signs in is answered the same when its answer was lost and it is repeated. The old token's random bits
-    /// are in no row: a copy of the journal does not suffice to compute it.
+    /// Returns the token that replaces another one at a sign-in. It follows from the old token and the proof, so that a
+    /// repeated sign-in gets the same answer. The old token's random bits are not stored: a copy of the journal does
+    /// not suffice to compute it.
     func successor(of token: SessionToken, proof: [UInt8]) -> SessionToken {
         SessionToken(random: key.code(for: Array("successor".utf8) + token.random + proof))
     }
 }
 
 extension TokenHash {
-    /// Of a token that nobody has: the name of a session to which every client has a credential of its own.
+    /// Returns the hash of a token that no client has: the name of a session whose clients all have credentials.
     static func random() -> TokenHash { SessionToken.random().hash }
 }
 
-/// A session that was made for a client: nothing of it is kept anywhere but its token.
+/// A session that was created for a client. It exists only in its token.
 package struct NewSession: Sendable {
     package let id: String
     package let token: SessionToken
     package let credential: SessionCredential
-    /// When it ends if it is not used: time since 1970.
+    /// The time since 1970 at which it expires without further use.
     package let expiresAt: Duration
 
     package init(id: String, token: SessionToken, credential: SessionCredential, expiresAt: Duration) {

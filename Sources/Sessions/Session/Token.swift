@@ -1,18 +1,17 @@
 import LibCrypto
 import SessionJournal
 
-/// A session's secret as its client sends it: 43 characters of base64url, which are 256 random bits, and 30 in which a
-/// token proves that this server gave it, see `SessionSeal`. Shown to its client once; the server keeps a hash of the
-/// random bits only.
+/// A session's secret as its client sends it: 43 characters of base64url with 256 random bits, and 30 that prove that
+/// this server issued it, see `SessionSeal`. Its client gets it once; the server stores only a hash of the random bits.
 ///
-/// Tokens of older versions have no proof: they name what the journal has.
+/// Tokens of older versions have no proof: they name sessions in the journal.
 package struct SessionToken: Sendable, Equatable {
     private static let randomLength = 43
     private static let proofLength = 30
 
     private let characters: ArraySlice<UInt8>
 
-    /// A token that a client sent; nil if it cannot be one. Keeps the storage of `characters`, and copies nothing.
+    /// A client's token; nil if it cannot be one. Shares the storage of `characters` and copies nothing.
     package init?(_ characters: ArraySlice<UInt8>) {
         switch characters.count {
         case Self.randomLength, Self.randomLength + Self.proofLength: break
@@ -22,32 +21,31 @@ package struct SessionToken: Sendable, Equatable {
         self.characters = characters
     }
 
-    /// A token that a client sent; nil if it cannot be one.
+    /// A client's token; nil if it cannot be one.
     package init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
-    /// A new one, from the system's random source, with what `prove` makes of its hash: 22 bytes.
+    /// Creates a token from the system's random source. `prove` returns the 22 bytes of proof for its hash.
     init(prove: (TokenHash) -> [UInt8]) {
         var generator = SystemRandomNumberGenerator()
         let random = Base64URL.text((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
         characters = (random + Base64URL.text(prove(Self.hash(random[...]))))[...]
     }
 
-    /// A new one without a proof, for a session that is kept at once.
+    /// Creates a token without a proof, for a session that is stored at once.
     static func random() -> SessionToken {
         var generator = SystemRandomNumberGenerator()
         return SessionToken(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    /// One of 32 bytes that nobody can guess.
+    /// A token with 32 bytes that nobody can guess.
     init(random: [UInt8]) { characters = Base64URL.text(random)[...] }
 
-    /// The characters.
     package var text: String { String(decoding: characters, as: UTF8.self) }
 
     /// The characters of the random bits.
     var random: ArraySlice<UInt8> { characters.prefix(Self.randomLength) }
 
-    /// That of the random bits, by which the session is known.
+    /// The hash of the random bits, which identifies the session.
     var hash: TokenHash { Self.hash(random) }
 
     /// The 22 bytes of the proof; nil if there is none.
@@ -78,7 +76,7 @@ private enum Base64URL {
         return characters
     }
 
-    /// The bytes of a text whose characters are all of the alphabet; bits that are left over are passed over.
+    /// The bytes of a text in the alphabet. Remaining bits are ignored.
     static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var (bytes, bits, count): ([UInt8], Int, Int) = ([], 0, 0)
         for character in text {

@@ -1,30 +1,30 @@
-/// How often something may happen.
+/// A rate limit.
 package struct Rate: Sendable, Equatable {
-    /// So many times a second in the long run.
+    /// The number of events per second in the long run.
     package let perSecond: Int
-    /// So many times at once after a while without any.
+    /// The number of events at once after a pause.
     package let burst: Int
 
-    /// A rate with bursts of so many seconds' worth; nil for 0 a second, which means that nothing is bounded.
+    /// A rate with bursts of so many seconds' worth; nil for 0 per second, which means no limit.
     package init?(perSecond: Int, burstSeconds: Int) {
         guard perSecond > 0 else { return nil }
         self.perSecond = perSecond
         burst = perSecond * burstSeconds
     }
 
-    /// Nanoseconds from one to the next.
+    /// Nanoseconds between two events.
     fileprivate var interval: Int64 { max(1, 1_000_000_000 / Int64(perSecond)) }
 }
 
-/// A token bucket in eight bytes: the generic cell rate algorithm (ITU-T I.371), which notes when the bucket will be
-/// full again.
+/// A token bucket in eight bytes: the generic cell rate algorithm (ITU-T I.371), which stores the time when the bucket
+/// will be full again.
 package struct TokenBucket: Sendable {
     /// On the monotonic clock, in nanoseconds.
     private var fullAt: Int64 = .min
 
     package init() {}
 
-    /// Takes a token; nil if there was one, else in how much time there will be.
+    /// Takes a token. Returns nil if there was one, otherwise the time until there is one.
     package mutating func take(_ rate: Rate, now: Duration) -> Duration? {
         let now = now.nanoseconds
         let next = max(fullAt, now) + rate.interval

@@ -3,18 +3,18 @@ import MVI
 import Networks
 import SessionJournal
 
-/// A request that waits: it ends once, by what it waits for or by its time.
+/// A request that waits. It ends once: by the awaited event or by its timeout.
 final class Wait: Sendable {
     private struct State {
         var isOver = false
         var timer: Task<Void, Never>?
         var cleanUp: (@Sendable () -> Void)?
-        /// Left when it ends.
+        /// The place that is left at its end.
         var place: NetworkPlaces.Place?
     }
 
     let number: UInt64
-    /// That of the credential of whom waits.
+    /// The number of the waiting client's credential.
     let credential: Int
     private let finish: @Sendable (Bool) -> Void
     private let state = Lock(State())
@@ -31,7 +31,7 @@ final class Wait: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Ends it; the argument says whether what it waited for came. Only the first call counts.
+    /// Ends the wait. `came` is true for the awaited event. Only the first call counts.
     func end(_ came: Bool) {
         guard let (timer, cleanUp) = leave() else { return }
         timer?.cancel()
@@ -39,7 +39,7 @@ final class Wait: Sendable {
         finish(came)
     }
 
-    /// Nil if it is over. The place is free when this returns, before anybody is told.
+    /// Returns nil if it is over. The place is free when this returns, before any callback.
     private func leave() -> (timer: Task<Void, Never>?, cleanUp: (@Sendable () -> Void)?)? {
         let old = state.withLock { state -> State? in
             guard !state.isOver else { return nil }
@@ -58,19 +58,19 @@ final class Wait: Sendable {
         if isOver { timer.cancel() }
     }
 
-    /// Says what to undo when the time is over first.
+    /// Sets the cleanup for a timeout.
     func onTimeout(_ cleanUp: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
             if !state.isOver { state.cleanUp = cleanUp }
             return state.isOver
         }
-        // It may have ended before there was anything to undo.
+        // It may have ended before there was a cleanup.
         if isOver { cleanUp() }
     }
 }
 
 extension Session {
-    /// Takes a place among those that wait; nil if there is none.
+    /// Takes a place for a waiting request; nil if there is none.
     func beginWait(
         for duration: Duration, of client: SessionClient, then finish: @escaping @Sendable (Bool) -> Void
     ) -> Wait? {
@@ -94,9 +94,9 @@ extension Session {
         return wait
     }
 
-    /// Waits for the next change of a store's view state, at most for `wait`, then hands it over; at once if it
-    /// satisfies `isNews` already, or if nothing may wait. The store is made if the session has none yet. Without a
-    /// place to wait in: `tooManyWaits`, so that a client that asks in a loop is slowed down.
+    /// Waits up to `wait` for the next change of a store's view state, then returns it; at once if it satisfies
+    /// `isNews` already, or if nothing may wait. Creates the store if the session has none. Fails with `tooManyWaits`
+    /// if no place is free, which slows down clients that ask in a loop.
     package func state(
         of feature: FeatureID, for client: SessionClient = SessionClient(), wait: Duration,
         until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
@@ -108,7 +108,7 @@ extension Session {
             let waiting = beginWait(for: wait, of: client) { [self] _ in
                 switch reading(as: client, feature, { $0.snapshot(of: feature) }) {
                 case .success(let state?): completion(.success(state))
-                // The store went, or is to be loaded anew: it is read as by any other request.
+                // The store was disposed or has to be reloaded: it is read like by any other request.
                 case .success(nil): state(of: feature, for: client, completion: completion)
                 case .failure(let refusal): completion(.failure(refusal))
                 }
@@ -137,7 +137,7 @@ extension Session {
 }
 
 extension SessionEnvironment {
-    /// Ends a wait when a time has passed, unless what it waits for came first; then calls `then`.
+    /// Ends a wait at a timeout, unless the awaited event came first; then calls `then`.
     func limit(_ wait: Wait, to time: Duration, then: @escaping @Sendable () -> Void = {}) {
         wait.start(
             Task(executorPreference: executor) { [clock] in
@@ -147,7 +147,7 @@ extension SessionEnvironment {
             })
     }
 
-    /// Calls `body` when a time has passed. Nothing cancels it.
+    /// Calls `body` after a time. Nothing cancels it.
     func after(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
         Task(executorPreference: executor) { [clock] in
             try? await clock.sleep(for: time)

@@ -1,25 +1,25 @@
 import MVI
 import SessionJournal
 
-/// The feature instances of a session that a credential may not read, and the labels that were published while it might not.
+/// The feature instances that a credential may not read, and the labels that were published during that time.
 ///
-/// Which labels former principals might not see follows from what is kept of these; what a rule says that asks more than
-/// the principal is noted here, and known as long as the session is in memory.
+/// The labels that former principals might not see follow from these principals. Denials by rules that depend on more
+/// than the principal are recorded here, as long as the session is in memory.
 struct AccessRecord {
     /// The instances without access, and the number of the last turn before they were excluded.
     private(set) var denied: [FeatureID: UInt64] = [:]
-    /// The turns whose labels stay unseen.
+    /// The turns whose labels stay hidden.
     private var hidden: [FeatureID: [ClosedRange<UInt64>]] = [:]
-    /// The instances that were ever judged, as long as there are stores or labels of them.
+    /// The instances that were ever judged and still have a store or labels.
     private(set) var known: Set<FeatureID> = []
     private var past = PastAccess()
-    /// How many ranges of an instance are told apart; beyond it they are merged: too few labels rather than too many.
+    /// The maximum number of ranges per instance. Beyond it ranges are merged, which hides more labels than needed.
     private static let rangeLimit = 8
 
-    /// Takes what is excluded from now on.
+    /// Records the instances that are excluded from now on.
     ///
-    /// - Parameter isChange: whether access may just have changed. Else what is excluded when it is judged first was so since
-    ///   the credential has its principal.
+    /// - Parameter isChange: true if access may just have changed. Otherwise an instance that is excluded when it is
+    ///   first judged counts as excluded since the credential has its principal.
     mutating func update(_ access: StreamAccess, head: UInt64, isChange: Bool) {
         for feature in access.denied where denied[feature] == nil {
             denied[feature] = isChange || known.contains(feature) ? head : past.end
@@ -34,7 +34,7 @@ struct AccessRecord {
         }
     }
 
-    /// Forgets what is noted of other instances.
+    /// Removes the records of other instances.
     mutating func keep(_ features: Set<FeatureID>) {
         known.formIntersection(features)
         denied = denied.filter { features.contains($0.key) }
@@ -42,19 +42,19 @@ struct AccessRecord {
         past.hidden = past.hidden.filter { features.contains($0.key) }
     }
 
-    /// Whether it is known what former principals might see of the instances.
+    /// True if it is known which labels former principals might see of the instances.
     func knowsPast(of features: [FeatureID], _ generation: UInt64) -> Bool {
         past.generation == generation && features.allSatisfy { past.hidden[$0] != nil }
     }
 
-    /// Streams of the credential may show different instances.
+    /// Adds records, since streams of the credential may show different instances.
     mutating func note(_ new: PastAccess) {
         let known = new.generation == past.generation ? past.hidden : [:]
         past = new
         past.hidden.merge(known) { new, _ in new }
     }
 
-    /// Whether a label of a turn stays unseen.
+    /// True if a label of a turn stays hidden.
     func hides(_ feature: FeatureID, number: UInt64) -> Bool {
         if denied[feature] != nil { return true }
         if past.hidden[feature]?.contains(where: { $0.contains(number) }) == true { return true }
@@ -62,18 +62,18 @@ struct AccessRecord {
     }
 }
 
-/// Which labels were published while a credential had principals that might not see them, as its rules say of these.
+/// The labels that were published while a credential's former principals might not see them, by the access rules.
 struct PastAccess {
-    /// By what access generation they were judged.
+    /// The access generation by which they were judged.
     private(set) var generation: UInt64?
     /// The turns, for each instance that was judged.
     fileprivate(set) var hidden: [FeatureID: [ClosedRange<UInt64>]] = [:]
-    /// The number of the last turn in which the credential had one of those principals.
+    /// The number of the last turn of these principals.
     private(set) var end: UInt64 = 0
 
     init() {}
 
-    /// Asks the authors' rules, so under no lock.
+    /// Calls the features' rules, so under no lock.
     init(_ former: [FormerPrincipals], of features: [FeatureID], _ registry: FeatureRegistry, _ generation: UInt64) {
         self.generation = generation
         for feature in features {
@@ -92,13 +92,13 @@ struct PastAccess {
 }
 
 extension SessionCore {
-    /// Notes what a credential may not read from now on.
+    /// Records the instances that a credential may not read from now on.
     mutating func noteAccess(of credential: Credential?, _ access: StreamAccess, isChange: Bool = false) {
         guard !access.judged.isEmpty else { return }
         let number = credential?.number ?? 0
         var record = self.access?[number] ?? AccessRecord()
         record.update(access, head: head.number, isChange: isChange)
-        // A client can make and dispose of instances without end.
+        // A client can create and dispose of any number of instances.
         if record.known.count > 2 * (stores.count + outbox.count) + 64 {
             record.keep(Set(stores.map(\.feature)).union(outbox.entries.lazy.map(\.label.feature)))
         }
@@ -111,7 +111,7 @@ extension SessionCore {
         access?[credential.number, default: AccessRecord()].note(past)
     }
 
-    /// The instances with a rule that a filter shows: of all, also those of which only labels are left.
+    /// The instances with a rule that a filter shows; for `all`, also those of which only labels are left.
     func ruled(_ filter: StreamFilter, _ features: FeatureRegistry) -> [FeatureID] {
         if case .features(let named) = filter { return named.filter { features.isRuled($0) } }
         var ruled = stores.map(\.feature).filter { features.isRuled($0) }

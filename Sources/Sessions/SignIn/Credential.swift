@@ -4,54 +4,52 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// One client's way to a session in which somebody is signed in. An anonymous session has none: its own token is good
-/// for it.
+/// A client's access to a session whose client is signed in. An anonymous session has none: its own token is valid.
 package final class Credential: Sendable {
-    /// Tells it from the session's other credentials, also from those that are gone; 0 is that of anonymous clients.
+    /// The number that identifies it in the session, never reused. 0 is the number of anonymous clients.
     package let number: Int
-    /// How the client sends its token.
+    /// The form in which the client sends its token.
     package let kind: SessionCredential
     let hash: TokenHash
-    /// The hash of the token that the session began with, by which it is found.
+    /// The hash of the token that the session began with, by which the session is found.
     let root: TokenHash
     private let made: Duration
-    /// Whether other devices share the session.
+    /// True if other devices share the session.
     let isOneOfMany: Bool
-    /// The number of the session's last turn when it was made; 0 if that was in another life of the process.
+    /// The number of the session's last turn at its creation; 0 if another process created it.
     let joined: UInt64
     private let state: Lock<State>
 
     fileprivate struct State {
-        /// Nil where what is kept of it cannot be read.
+        /// Nil if the stored history cannot be read.
         var history: PrincipalHistory?
-        /// Those that are being kept, in the order in which they came, and the last one that could not be kept.
+        /// The renewals that are being stored, in their order, and the last one that could not be stored.
         var renewals: [Renewal] = []
         var lastRenewal = 0
         var isRenewing = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var revokedUntil: Duration?
         var isRevoked = false
-        /// When it was proven: time since 1970.
+        /// The time of the identity's proof: since 1970.
         var since: Duration
         var intents = TokenBucket()
         /// On the monotonic clock.
         var cookieSet: Duration
-        /// Ends streams when the principal's time is over; without a task while that is being made.
+        /// Ends streams when the principal expires. Without a task while that is being created.
         var watch: (number: Int, task: Task<Void, Never>?)?
         var lastWatch = 0
     }
 
-    /// A principal that is to take the present one's place when that is kept: until then the client may do only what both
-    /// may.
+    /// A principal that replaces the present one when it is stored. Until then the client may do only what both may.
     struct Renewal {
         fileprivate let number: Int
         fileprivate let principal: Principal
-        /// The session's last turn before it kept the client out.
+        /// The session's last turn before the renewal restricted the client.
         fileprivate let since: UInt64
         fileprivate var isFailed = false
     }
 
-    /// - Parameter cookieSet: when its cookie was last set, on the monotonic clock.
+    /// - Parameter cookieSet: the time when its cookie was last set, on the monotonic clock.
     init(
         _ stored: StoredCredential, root: TokenHash, isShared: Bool, joined: UInt64 = 0, cookieSet: Duration
     ) {
@@ -63,31 +61,31 @@ package final class Credential: Sendable {
                 isRevoked: stored.revokedUntil != nil, since: stored.made, cookieSet: cookieSet))
     }
 
-    /// Who is signed in with it now; nil for a token that was good before a client signed in, and where the kept principal
-    /// cannot be read: such a client has to renew it.
+    /// The principal that is signed in now. Nil for a token from before the sign-in, and if the stored principal cannot
+    /// be read: such a client has to renew it.
     package var principal: Principal? { state.withLock { $0.history?.present } }
 
-    /// The principals that must all be allowed to do what the client does: its own, and those that are to take its place.
-    /// Empty where its own cannot be read.
+    /// The principals that must all be allowed to do what the client does: its own, and those that will replace it.
+    /// Empty if its own cannot be read.
     var principals: [Principal] { standing.principals }
 
-    /// The same, and those by which labels of earlier turns are judged.
+    /// The same, and the former principals by which labels of earlier turns are judged.
     var standing: (principals: [Principal], former: [FormerPrincipals]) {
         state.withLock { ($0.principals, $0.history?.former ?? []) }
     }
 
-    /// Whether its principal's time is over.
+    /// True if its principal has expired.
     func hasExpired(at now: Duration) -> Bool {
         state.withLock { $0.history?.present.hasExpired(at: Timestamp(sinceEpoch: now)) ?? false }
     }
 
-    /// Whether another credential has taken its place, or it was signed out.
+    /// True if another credential has replaced it, or it was signed out.
     package var isRevoked: Bool { state.withLock { $0.isRevoked } }
 
-    /// Whether it was signed out here, which may not be kept yet: its client may repeat that.
+    /// True if it was signed out here. That may not be stored yet, so its client may repeat it.
     var isClosed: Bool { state.withLock { $0.isRevoked && $0.revokedUntil == nil } }
 
-    /// Whether a request that was made with it may still be answered by the one that replaced it.
+    /// True if a request with it may still be answered by the credential that replaced it.
     package func mayBeRepeated(now: Duration) -> Bool { (state.withLock { $0.revokedUntil } ?? .zero) > now }
 
     private static func decode(_ stored: StoredCredential) -> PrincipalHistory? {
@@ -96,21 +94,21 @@ package final class Credential: Sendable {
         return history
     }
 
-    /// What a principal is kept as.
+    /// Encodes a principal history for the journal.
     static func encode(_ history: PrincipalHistory) throws(StoreError) -> [UInt8] {
         do throws(WireEncodingError) { return try WireJSON.encode(history) } catch {
-            throw StoreError(.refused, "The identity's claims cannot be kept: \(error.detail)")
+            throw StoreError(.refused, "The identity's claims cannot be stored: \(error.detail)")
         }
     }
 
-    /// What is to be kept of a renewal.
+    /// Returns the row of a renewal for the journal.
     func renewed(_ history: PrincipalHistory) throws(StoreError) -> StoredCredential {
         StoredCredential(token: hash, kind: kind, number: number, principal: try Self.encode(history), made: made)
     }
 
     // MARK: Renewing
 
-    /// Allows from now on only what another principal may do as well.
+    /// Restricts the client to what another principal may do as well.
     ///
     /// - Parameter turn: the number of the session's last turn.
     func restrict(to principal: Principal, since turn: UInt64) -> Renewal {
@@ -122,7 +120,7 @@ package final class Credential: Sendable {
         }
     }
 
-    /// Returns when no other renewal is being kept: they take effect in the order in which they are kept.
+    /// Returns when no other renewal is being stored: they take effect in the order in which they are stored.
     func beginRenewing() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -134,7 +132,7 @@ package final class Credential: Sendable {
         }
     }
 
-    /// Lets the next renewal be kept. One that did not take effect restricts the client until another one does, or fails.
+    /// Lets the next renewal begin. A failed renewal restricts the client until another one takes effect or fails.
     func endRenewing(_ renewal: Renewal) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             if let index = state.renewals.firstIndex(where: { $0.number == renewal.number }) {
@@ -147,12 +145,12 @@ package final class Credential: Sendable {
         next?.resume()
     }
 
-    /// The history if a renewal took effect after a turn.
+    /// Returns the history as it would be if a renewal took effect after a turn.
     func history(renewedBy renewal: Renewal, at turn: UInt64, _ outbox: Outbox) -> PrincipalHistory {
         state.withLock { $0.history(renewedBy: renewal, at: turn, outbox) }
     }
 
-    /// Lets a renewal that is kept take effect; returns the history then.
+    /// Lets a stored renewal take effect. Returns the history after it.
     func renew(by renewal: Renewal, at turn: UInt64, _ outbox: Outbox, now: Duration) -> PrincipalHistory {
         state.withLock { state in
             let history = state.history(renewedBy: renewal, at: turn, outbox)
@@ -162,7 +160,7 @@ package final class Credential: Sendable {
         }
     }
 
-    /// Takes the principals that another process kept; whether the present one is another than before.
+    /// Adopts the principals that another process stored. Returns true if the present one is different.
     func adopt(_ stored: StoredCredential, now: Duration) -> Bool {
         guard stored.revokedUntil == nil, let newer = Self.decode(stored) else { return false }
         return state.withLock { state in
@@ -174,7 +172,7 @@ package final class Credential: Sendable {
         }
     }
 
-    /// - Parameter until: until when the request that replaced it may be repeated.
+    /// - Parameter until: the time until which the request that replaced it may be repeated.
     func revoke(until: Duration? = nil) {
         let watch = state.withLock { state in
             (state.isRevoked, state.revokedUntil) = (true, until)
@@ -183,16 +181,16 @@ package final class Credential: Sendable {
         watch?.task?.cancel()
     }
 
-    /// How long before the principal's expiry its streams are told: half a minute, or a tenth of its life.
+    /// The time before the principal's expiry at which its streams are told: half a minute, or a tenth of its lifetime.
     var noticeTime: Duration {
         let life = (principal?.expiry?.sinceEpoch ?? .zero) - state.withLock { $0.since }
         return min(.seconds(30), max(.zero, life / 10))
     }
 
-    /// Counts an intent; nil if it may be sent now, else in how much time.
+    /// Counts an intent. Returns nil if it may be sent now, otherwise the time until then.
     func takeIntent(_ rate: Rate, now: Duration) -> Duration? { state.withLock { $0.intents.take(rate, now: now) } }
 
-    /// Whether half of the cookie's life has passed since it was last set; if so it counts as set now.
+    /// True if half of the cookie's life has passed since it was last set. If so it counts as set now.
     func cookieIsDue(now: Duration, life: Duration) -> Bool {
         state.withLock { state in
             guard now - state.cookieSet >= life / 2 else { return false }
@@ -201,9 +199,9 @@ package final class Credential: Sendable {
         }
     }
 
-    // MARK: Watching the principal's time
+    // MARK: Watching the principal's expiry
 
-    /// The number of a new watch, for which the caller makes a task; nil if there is one.
+    /// Returns the number of a new watch, for which the caller creates a task; nil if there is one.
     func beginWatch() -> Int? {
         state.withLock { state in
             guard state.watch == nil, !state.isRevoked else { return nil }
@@ -213,7 +211,7 @@ package final class Credential: Sendable {
         }
     }
 
-    /// Keeps a watch's task, to be cancelled with it.
+    /// Stores a watch's task, to be canceled with it.
     func attach(_ task: Task<Void, Never>, to watch: Int) {
         let isPresent = state.withLock { state in
             guard state.watch?.number == watch else { return false }
@@ -223,7 +221,7 @@ package final class Credential: Sendable {
         if !isPresent { task.cancel() }
     }
 
-    /// Ends a watch; nil means whichever there is.
+    /// Ends a watch; nil ends the current one.
     func endWatch(_ watch: Int? = nil) {
         let ended = state.withLock { state -> Task<Void, Never>? in
             guard watch == nil || state.watch?.number == watch else { return nil }
@@ -250,8 +248,7 @@ extension Credential.State {
     }
 }
 
-/// What a proof of an identity is known by, without being kept: its SHA-256.
+/// The stored fingerprint of an identity's proof: its SHA-256.
 package enum ProofHash {
-    /// 32 bytes.
     package static func of(_ proof: String) -> [UInt8] { SHA256.digest(Array(proof.utf8)) }
 }

@@ -2,26 +2,26 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// Who is signed in with a credential, and who was as long as labels are kept that were published then: those of a time
-/// in which a rule excluded its reader are never shown to it.
+/// The principal of a credential, and its former principals as long as labels from their time are stored: labels that a
+/// rule excluded then are never shown.
 ///
-/// It is kept as the JSON of the present principal with a member more, which older servers pass over.
+/// Encoded as the JSON of the present principal with one more member, which older servers ignore.
 struct PrincipalHistory: Sendable, Hashable {
     var present: Principal
     /// The oldest first.
     private(set) var former: [FormerPrincipals] = []
-    /// How many are told apart; beyond it nothing that a rule guards is shown of the oldest turns.
+    /// The maximum number of former principals. Beyond it, labels that a rule guards are hidden for the oldest turns.
     private static let limit = 8
 
     init(_ principal: Principal) { present = principal }
 
-    /// Notes which principals the client had to be allowed by up to a turn, and after those that are noted.
+    /// Adds the principals by which the client was judged up to a turn, after those already recorded.
     mutating func add(_ principals: [Principal], through number: UInt64) {
         guard number > former.last?.through ?? 0 else { return }
         former.append(FormerPrincipals(principals: principals, through: number))
     }
 
-    /// Forgets principals of whose turns no labels are kept, and those that the present one continues.
+    /// Removes principals of whose turns no labels are stored, and those that the present one continues.
     mutating func trim(to outbox: Outbox) {
         var before: UInt64 = 0
         former = former.filter { entry in
@@ -38,9 +38,9 @@ struct PrincipalHistory: Sendable, Hashable {
     }
 }
 
-/// The principals that a client had to be allowed by in turns up to one.
+/// The principals by which a client was judged in turns up to one.
 struct FormerPrincipals: Sendable, Hashable, Codable {
-    /// All of them; none if they are not known any more: then it was allowed nothing that a rule guards.
+    /// All of them. Empty if they are not known any more: the client was then allowed nothing that a rule guards.
     var principals: [Principal]
     /// The number of the last turn.
     var through: UInt64
@@ -64,12 +64,12 @@ extension PrincipalHistory: Codable {
 }
 
 extension Principal {
-    /// Whether rules answer the same about both: they differ in nothing but their expiry, which excludes nothing.
+    /// True if rules decide the same about both: they differ only in their expiry, which excludes nothing.
     fileprivate func says(as other: Principal) -> Bool { identity == other.identity && claims == other.claims }
 }
 
 extension Outbox {
-    /// Whether a label is kept of turns with such numbers.
+    /// True if a label is stored of turns with such numbers.
     fileprivate func hasLabels(after number: UInt64, through last: UInt64) -> Bool {
         let index = index(from: firstPlace(after: number))
         return index < count && entries[index].label.id.number <= last

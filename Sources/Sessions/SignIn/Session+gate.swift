@@ -4,25 +4,25 @@ import MVI
 import Networks
 import SessionJournal
 
-/// Which clients a session keeps out although the journal may not know it yet.
+/// The clients that a session excludes even if the journal does not know it yet.
 enum SessionGate {
     case open
-    /// A client signs in: the token that the session began with is good for nothing else.
+    /// A client signs in: the token that the session began with is valid for nothing else.
     case signingIn
     /// The session is being ended.
     case ending
 }
 
-/// A session's gate: what takes access away closes it at once, what a request does is judged when it acts.
+/// A session's gate. Changes that revoke access take effect at once; a request is judged when it acts.
 ///
-/// Each change of access has a generation. A batch, a read and a stream's step are valid only for the generation by which
-/// their clients were judged; else they are judged anew.
+/// Each change of access has a generation. A batch, a read and a stream's step are valid only for the generation by
+/// which their clients were judged; otherwise they are judged again.
 extension SessionCore {
-    /// Why a client may not use the session; nil if it may, as far as its principal's time and access rules allow.
+    /// The reason why a client may not use the session, apart from its principal's expiry and access rules; or nil.
     func refusal(of client: SessionClient) -> StoreError? {
         if let refusal { return refusal }
         switch gate {
-        // Not that it has ended: that is so once it is kept.
+        // Not "ended": that is true only after the commit.
         case .ending: return .ending
         case .signingIn where client.credential == nil: return .signingIn
         case .open, .signingIn: break
@@ -31,16 +31,16 @@ extension SessionCore {
         return isGood ? nil : .signedOut
     }
 
-    /// Whether a client is of a credential, or anonymous where that is nil.
+    /// True if a client has one of the credentials, or is anonymous and nil is among them.
     private static func isOf(_ credential: Credential?, _ gone: [Credential?]) -> Bool {
         gone.contains { $0 === credential }
     }
 
-    /// Notes that access was changed, and ends the streams and waits of clients that lost theirs.
+    /// Counts an access change, and ends the streams and waits of clients that lost access.
     ///
     /// - Parameters:
     ///   - gone: their credentials; nil is the token that the session began with.
-    ///   - endsWaits: whether waits end now; else they are judged when they end by themselves.
+    ///   - endsWaits: true to end waits now; otherwise they are judged when they end by themselves.
     mutating func noteAccessChange(
         endingStreamsOf gone: [Credential?] = [], _ reason: GoAwayReason = .ended, endsWaits: Bool = true
     ) -> SessionAccessChange {
@@ -52,7 +52,7 @@ extension SessionCore {
     }
 }
 
-/// What follows from a change of access, outside the session's lock.
+/// The consequences of an access change, outside the session's lock.
 struct SessionAccessChange {
     var wakers: ShortList<any StreamWaker>
     var waits: [Wait]
@@ -64,8 +64,8 @@ struct SessionAccessChange {
 }
 
 extension Session {
-    /// Why a client may not use a feature instance now, or the session where that is nil; nil if it may. Asks the author's
-    /// rule, so under no lock.
+    /// The reason why a client may not use a feature instance now, or the session if that is nil; nil if it may. Calls
+    /// the feature's rule, so under no lock.
     package func refusal(
         of client: SessionClient, _ feature: FeatureID? = nil, _ access: Access = .read
     ) -> StoreError? {
@@ -73,8 +73,8 @@ extension Session {
         return ruling(of: client, feature, access)
     }
 
-    /// The same for a client that wants to sign out, or to end the session: it may repeat that where it could not be kept, and
-    /// a principal whose time is over does not keep it from it.
+    /// The same for a client that wants to sign out or to end the session. It may repeat that after a failed commit,
+    /// also with an expired principal.
     func refusalToEnd(of client: SessionClient, everywhere: Bool) -> StoreError? {
         core.withLock { core in
             if core.gate == .ending { return core.refusal }
@@ -87,7 +87,7 @@ extension Session {
         }
     }
 
-    /// The same but for what the session's lock guards.
+    /// The same without the checks that need the session's lock.
     private func ruling(of client: SessionClient, _ feature: FeatureID?, _ access: Access) -> StoreError? {
         let principals = client.credential?.principals ?? client.principal.map { [$0] } ?? []
         let now = Timestamp(sinceEpoch: shared.time.sinceEpoch())
@@ -100,14 +100,14 @@ extension Session {
             ? nil : .noAccess(isAnonymous: false)
     }
 
-    /// Whether the lock alone tells what a client may do: it has no credential, and the feature no rule.
+    /// True if the lock alone decides about a client: it has no credential, and the feature no rule.
     func isPlain(_ client: SessionClient, _ feature: FeatureID) -> Bool {
         client.credential == nil && (shared.features.ruled.isEmpty || !shared.features.isRuled(feature))
     }
 
-    /// Judges the client of a job at its turn: the batch is valid only as long as access is not changed.
+    /// Judges the client of a job at its turn. The batch is valid only until access changes.
     ///
-    /// Only the queue's runner is here.
+    /// Called only by the queue's runner.
     func judgeTurn(_ client: SessionClient, _ feature: FeatureID, _ access: Access) -> StoreError? {
         core.withLock { core in
             core.batch.accessGeneration = core.batch.accessGeneration ?? core.accessGeneration
@@ -115,7 +115,7 @@ extension Session {
         } ?? (isPlain(client, feature) ? nil : ruling(of: client, feature, access))
     }
 
-    /// Reads what a client may read, under the lock; fails if it may not.
+    /// Reads under the lock on behalf of a client; fails if it may not read.
     func reading<Value>(
         as client: SessionClient, _ feature: FeatureID, _ body: (inout SessionCore) -> Value
     ) -> Result<Value, StoreError> {
@@ -134,8 +134,8 @@ extension Session {
         }
     }
 
-    /// Whether a principal may use an instance now: one that signed out may not use what a rule guards. For turns of other
-    /// stores and steps of launched work, which have outlived the request that they come from.
+    /// True if a principal may use an instance now; a principal that signed out may not use what a rule guards. For
+    /// turns of other stores and steps of launched work, which have outlived their request.
     ///
     /// The principal's expiry does not count: its client may renew it as long as the work goes on.
     func allows(_ principal: Principal?, _ feature: FeatureID, _ access: Access) -> Bool {
@@ -151,25 +151,25 @@ extension Session {
         return !principals.isEmpty && principals.allSatisfy { shared.features.allows($0, feature, access) }
     }
 
-    // MARK: Taking access away
+    // MARK: Revoking access
 
-    /// Keeps out the token that the session began with, at once: a client signs in.
+    /// Excludes the token that the session began with, at once: a client signs in.
     func beginSignIn() {
         core.withLock { core in
             if core.gate == .open { core.gate = .signingIn }
-            // Waits are told that the token is replaced, once that is kept.
+            // Waits are told that the token is replaced, after that is committed.
             return core.noteAccessChange(endingStreamsOf: [nil], .identity, endsWaits: false)
         }.finish()
     }
 
-    /// Keeps out credentials, at once.
+    /// Excludes credentials, at once.
     func close(_ credentials: [Credential], _ reason: GoAwayReason = .ended) {
         guard !credentials.isEmpty else { return }
         for credential in credentials { credential.revoke() }
         core.withLock { $0.noteAccessChange(endingStreamsOf: credentials, reason) }.finish()
     }
 
-    /// Allows a credential only what another principal may do as well, at once: that is to take its principal's place.
+    /// Restricts a credential, at once, to what the principal that will replace its own may do as well.
     func restrict(_ credential: Credential, to principal: Principal) -> Credential.Renewal {
         let (renewal, change) = core.withLock { core in
             (credential.restrict(to: principal, since: core.head.number), core.noteAccessChange())
@@ -178,12 +178,12 @@ extension Session {
         return renewal
     }
 
-    /// What is to be kept of a renewal that takes effect now.
+    /// Returns the history to store for a renewal that takes effect now.
     func history(of credential: Credential, renewedBy renewal: Credential.Renewal) -> PrincipalHistory {
         core.withLock { credential.history(renewedBy: renewal, at: $0.head.number, $0.outbox) }
     }
 
-    /// Lets a renewal that is kept take effect; returns what is to be kept of it now.
+    /// Lets a stored renewal take effect. Returns the history to store now.
     func renew(_ credential: Credential, by renewal: Credential.Renewal) -> PrincipalHistory {
         let now = shared.time.sinceEpoch()
         return core.withLock { core in
@@ -192,8 +192,8 @@ extension Session {
         }
     }
 
-    /// Keeps every client out, at once: the session is being ended. Its waits are answered when that is kept, or at their own
-    /// time.
+    /// Excludes every client, at once: the session is being ended. Its waits are answered after the commit, or at their
+    /// timeout.
     func closeAll() {
         core.withLock { core in
             core.gate = .ending
@@ -203,20 +203,20 @@ extension Session {
 }
 
 extension StoreError.Code {
-    /// The credential was signed out, or another one took its place.
+    /// The credential was signed out, or another one replaced it.
     package static let signedOut = Self("signedOut")
-    /// The time of the credential's principal is over.
+    /// The credential's principal has expired.
     package static let identityExpired = Self("identityExpired")
-    /// A client signs in to the session: the token that it began with is good for nothing until that is kept.
+    /// A client signs in to the session: the token that it began with is not valid until that is committed.
     package static let signingIn = Self("signingIn")
 }
 
 extension StoreError {
     static let signedOut = StoreError(.signedOut, "The session of this credential has ended.")
     static let identityExpired = StoreError(
-        .identityExpired, "The identity that is signed in has expired; renew it.")
+        .identityExpired, "The identity has expired; renew it.")
     static let signingIn = StoreError(
-        .signingIn, "A client signs in to the session; use the credential that it gets.", retryAfter: .seconds(1))
+        .signingIn, "A client is signing in to the session; use its new credential.", retryAfter: .seconds(1))
 
     static let ending = StoreError(.unavailable, "The session is being ended.", retryAfter: .seconds(1))
 
@@ -225,13 +225,13 @@ extension StoreError {
     }
 }
 
-/// The client that a request is of. It is judged whenever the request acts: it may have lost its access meanwhile.
+/// The client of a request. It is judged whenever the request acts, since it may have lost access meanwhile.
 package struct SessionClient: Sendable {
-    /// Nil for the token that the session began with: it is good as long as no client has signed in.
+    /// Nil for the token that the session began with, which is valid until a client signs in.
     package let credential: Credential?
     /// The principal of a client without a credential, in tests of features.
     private let given: Principal?
-    /// Whose network shares what is bounded; nil for a client in this process.
+    /// The address whose network shares limits; nil for a client in this process.
     let address: PeerAddress?
 
     /// A client with a credential, or an anonymous one.
@@ -242,8 +242,8 @@ package struct SessionClient: Sendable {
     /// Its principal now; nil for an anonymous client.
     package var principal: Principal? { credential?.principal ?? given }
 
-    /// A client's own name for something, inside its credential where several share a session. No client can write the
-    /// character between.
+    /// A client's own name for something, qualified by its credential if several share a session. No client can write
+    /// the separator.
     func scoped(_ name: String) -> String {
         guard let credential, credential.isOneOfMany else { return name }
         return "\(credential.number)\u{1F}\(name)"
@@ -251,8 +251,8 @@ package struct SessionClient: Sendable {
 }
 
 extension Session {
-    /// Calls `body` under the lock, with what rules say of the instances that a filter shows: asked outside the lock, and anew
-    /// where access or the instances have changed meanwhile.
+    /// Calls `body` under the lock, with the rules' results for the instances that a filter shows. Rules are called
+    /// outside the lock, again if access or the instances have changed meanwhile.
     func judging<Value>(
         _ filter: StreamFilter, of client: SessionClient, _ body: (inout SessionCore, StreamAccess) -> Value
     ) -> Value {
@@ -282,7 +282,7 @@ extension Session {
     }
 }
 
-/// What access rules say of the feature instances that a stream shows.
+/// The results of access rules for the feature instances that a stream shows.
 struct StreamAccess {
     /// The instances that have a rule, and those of them that the stream's client may not read.
     var judged: [FeatureID] = []

@@ -4,10 +4,10 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// Stores are told of a sign-in by reminders that are due at once and kept with it: so each is told once, also where the
-/// process ends in between. The turn that tells a store forgets its reminder.
+/// Stores are told of a sign-in by reminders that are due at once and committed with it. So each store is told exactly
+/// once, even if the process ends in between: its turn deletes its reminder.
 extension Session {
-    /// The reminders that tell the session's stores of a sign-in. Only while its turns are held these are all.
+    /// Returns the reminders that tell the stores of a sign-in. Complete only while the session's turns are held.
     func signInReminders(_ principal: Principal, credential: Int?) throws(StoreError) -> [StoredReminder] {
         let features = core.withLock { $0.stores.map(\.feature) }
         guard !features.isEmpty else { return [] }
@@ -16,14 +16,14 @@ extension Session {
         return features.map { StoredReminder(signIn: sign, of: $0, due: now) }
     }
 
-    /// Notes reminders that are kept. Only while the session's turns are held.
+    /// Adds stored reminders. Only while the session's turns are held.
     func note(_ reminders: [StoredReminder]) {
         let now = Moment(shared.time)
         core.withLock { $0.reminders.apply(reminders.map { .set($0) }, now: now) }
     }
 
-    /// Has each store perform its feature's `signedIn` that is to be told of a sign-in; returns when that is committed, or
-    /// failed. The rest is left to the reminders' clock.
+    /// Runs the features' `signedIn` in each store that has to be told of a sign-in. Returns after the commit or
+    /// failure. The reminders' clock does the rest.
     func tellStores() async {
         let now = Moment(shared.time)
         let due = core.withLock { $0.takeDueReminders(now: now) { $0.isSignIn } }
@@ -45,13 +45,13 @@ extension Session {
         await tellStores()
     }
 
-    /// Has nothing of the session run, when the turns that were begun are over, until the turns are released.
+    /// Waits for the running turns, then holds all turns of the session until they are released.
     func holdTurns() async throws(StoreError) -> HeldTurns {
         try await awaitResult { enqueue(HeldTurns($0)) }.get()
     }
 }
 
-/// A job that holds its queue from its turn on until it is released.
+/// A job that blocks its queue from its turn on until it is released.
 final class HeldTurns: QueueJob {
     private enum State {
         case waiting(@Sendable (Result<HeldTurns, StoreError>) -> Void)
@@ -61,7 +61,7 @@ final class HeldTurns: QueueJob {
 
     private let state: Lock<State>
 
-    /// - Parameter begun: called once: when nothing of the session runs any more, or with why that will never be.
+    /// - Parameter begun: called once: when no turn of the session runs any more, or with the reason why that fails.
     init(_ begun: @escaping @Sendable (Result<HeldTurns, StoreError>) -> Void) { state = Lock(.waiting(begun)) }
 
     var lane: JobLane { .steps }
@@ -74,7 +74,7 @@ final class HeldTurns: QueueJob {
         return true
     }
 
-    /// Who holds it already goes on, and releases it.
+    /// A holder that has begun goes on, and releases the turns.
     func end(_ error: StoreError) { begin(as: .over)?(.failure(error)) }
 
     /// Lets the session go on. A second call does nothing.
@@ -86,7 +86,7 @@ final class HeldTurns: QueueJob {
         if case .holding(let resume) = old { resume() }
     }
 
-    /// Changes the state of one that waits; nil, and nothing changes, if it does not.
+    /// Changes the state of a waiting job. Returns nil, and changes nothing, if it does not wait.
     private func begin(as new: State) -> (@Sendable (Result<HeldTurns, StoreError>) -> Void)? {
         state.withLock { state in
             guard case .waiting(let begun) = state else { return nil }
@@ -96,10 +96,10 @@ final class HeldTurns: QueueJob {
     }
 }
 
-/// What a store is told of a sign-in, as the action of its reminder.
+/// The content of a sign-in, as the action of a store's reminder.
 struct SignIn: Codable {
     let principal: Principal
-    /// The number of the credential; nil where there is none.
+    /// The number of the credential; nil if there is none.
     let credential: Int?
 
     init(principal: Principal, credential: Int?) { (self.principal, self.credential) = (principal, credential) }
@@ -109,12 +109,12 @@ struct SignIn: Codable {
     var encoded: [UInt8] {
         get throws(StoreError) {
             do throws(WireEncodingError) { return try WireJSON.encode(self) } catch {
-                throw StoreError(.refused, "The identity's claims cannot be kept: \(error.detail)")
+                throw StoreError(.refused, "The identity's claims cannot be stored: \(error.detail)")
             }
         }
     }
 
-    /// Its turn, and whose it is.
+    /// The turn of the sign-in, and its principal.
     var turn: (RunTurn, Principal) {
         let named = credential.map { principal.of(credential: $0) } ?? principal
         return ({ $0.signedIn(named, $1) }, named)
@@ -122,24 +122,24 @@ struct SignIn: Codable {
 }
 
 extension StoredReminder {
-    /// Not ASCII, so that hardly any author gives it.
+    /// Not ASCII, so that it is unlikely to be a feature's id.
     private static let signInID = "‹sign-in›"
 
     fileprivate init(signIn action: [UInt8], of feature: FeatureID, due: Duration) {
         self.init(feature: feature, id: Self.signInID, due: due, number: 0, action: action)
     }
 
-    /// Whether it tells a store of a sign-in. No turn has set it, so no author.
+    /// True if it tells a store of a sign-in. No turn has set it, so no feature has.
     var isSignIn: Bool { number == 0 && id == Self.signInID }
 }
 
 extension IntentID {
-    /// What the turns of a sign-in go by. Not ASCII, so that no key that a client sends can be it.
+    /// The intent id of a sign-in's turns. Not ASCII, so that it differs from every key of a client.
     static let signIn = IntentID("‹sign-in›")
 }
 
 extension Session {
-    /// A number that no credential of the session has, or had.
+    /// Returns a number that no credential of the session has, or had.
     func nextCredentialNumber() -> Int {
         core.withLock { core in
             core.lastCredential = max(core.lastCredential, core.credentials.map(\.number).max() ?? 0) + 1
@@ -147,7 +147,7 @@ extension Session {
         }
     }
 
-    /// Applies what is kept; returns the credentials that are new here.
+    /// Applies the stored credentials. Returns those that are new here.
     func apply(_ kept: [StoredCredential], subject: Subject?, removed: [Credential]) -> [Credential] {
         if let subject { info.belongs(to: subject) }
         let now = shared.time.monotonic()
@@ -163,7 +163,7 @@ extension Session {
             for credential in removed { core.access?[credential.number] = nil }
             var changes = [core.noteAccessChange(endingStreamsOf: removed)]
             if subject != nil {
-                // The streams of the anonymous client are another client's now. Its token is revoked by the credentials.
+                // The anonymous client's streams are another client's now. Storing the credentials revokes its token.
                 changes.append(core.noteAccessChange(endingStreamsOf: [nil], .identity))
                 if core.gate == .signingIn { core.gate = .open }
             }
@@ -173,7 +173,7 @@ extension Session {
         return added
     }
 
-    /// Takes what another process made of the credentials: who was signed out there is signed out here.
+    /// Adopts the credentials that another process stored: clients that signed out there are signed out here.
     func adopt(_ stored: [StoredCredential], of subject: Subject?) {
         let known = credentials
         guard !(stored.isEmpty && known.isEmpty) else { return }
@@ -189,16 +189,16 @@ extension Session {
         _ = apply(stored, subject: isNews ? subject : nil, removed: removed)
     }
 
-    /// A credential's principal is another one: its streams show what that may see.
+    /// Handles a credential's new principal: its streams show what that may see.
     package func identityChanged(of credential: Credential) {
         recheck { $0 === credential }
-        // It may be over sooner than the one that was watched.
+        // It may expire sooner than the one that was watched.
         credential.endWatch()
         watchIdentity(of: credential)
     }
 
-    /// Tests access anew: notes what is excluded from now on, with or without a stream, and has streams do the same before
-    /// they write.
+    /// Tests access again: records new exclusions, with or without a stream, and has streams do the same before they
+    /// write.
     func recheck(_ isMeant: (Credential) -> Bool) {
         core.withLock { $0.accessGeneration += 1 }
         for credential in credentials where isMeant(credential) && !shared.features.ruled.isEmpty {
@@ -213,7 +213,7 @@ extension Session {
             }
             return (core.streams.takeWakers(), features)
         }
-        // Stores of features that may be used now are made.
+        // Creates stores of features that may be used now.
         let missing = features.filter { !hasStore($0) }
         if !missing.isEmpty {
             for credential in credentials where isMeant(credential) {
@@ -225,18 +225,18 @@ extension Session {
         for waker in wakers { waker.wake() }
     }
 
-    // MARK: The end of a principal's time
+    // MARK: The principal's expiry
 
-    /// Tells the streams of a credential before its principal's time is over, and ends them then.
+    /// Tells the streams of a credential before its principal expires, and ends them then.
     func watchIdentity(of credential: Credential) {
         guard hasExpiringStreams(of: credential), let watch = credential.beginWatch() else { return }
         let task = Task(executorPreference: shared.executor) { [weak self, clock = shared.clock] in
             while let time = self?.stepIdentity(of: credential) {
-                // Cancelled: the watch has ended already.
+                // Canceled: the watch has ended already.
                 guard (try? await clock.sleep(for: time)) != nil else { return }
             }
             credential.endWatch(watch)
-            // One that was opened meanwhile found this watch.
+            // A stream that was opened meanwhile found this watch.
             self?.watchIdentity(of: credential)
         }
         credential.attach(task, to: watch)
@@ -246,7 +246,7 @@ extension Session {
         credential.principal?.expiry != nil && hasStreams(of: credential)
     }
 
-    /// Whether a stream of the credential is open that was not told to go.
+    /// True if the credential has an open stream that was not told to end.
     private func hasStreams(of credential: Credential) -> Bool {
         core.withLock { core in
             core.streams.all.indices.contains { index in
@@ -255,7 +255,7 @@ extension Session {
         }
     }
 
-    /// Does what is due; returns how long until something may be due again, nil if there is nothing to watch any more.
+    /// Performs the due steps. Returns the time until the next one, or nil if there is nothing to watch any more.
     private func stepIdentity(of credential: Credential) -> Duration? {
         guard let expiry = credential.principal?.expiry?.sinceEpoch, hasStreams(of: credential) else { return nil }
         let left = expiry - shared.time.sinceEpoch()

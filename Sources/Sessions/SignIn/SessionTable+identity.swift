@@ -3,11 +3,11 @@ import Locking
 import MVI
 import SessionJournal
 
-/// What came of signing in.
+/// The result of an identify request.
 package enum SignInResult: Sendable {
-    /// The principal of the credential is a newer one.
+    /// The principal of the credential was renewed.
     case renewed(Session, Credential)
-    /// Somebody signed in to an anonymous session: this credential takes the place of the one that was used.
+    /// A client signed in to an anonymous session: this credential replaces the one that was used.
     case signedIn(Session, Credential, SessionToken)
 }
 
@@ -20,16 +20,16 @@ extension StoreError {
     static let otherIdentity = StoreError(.otherIdentity, "The session belongs to another subject.")
 }
 
-/// Who is signed in. Each change is kept before anybody sees it.
+/// Sign-in and sign-out. Each change is committed before it is visible.
 extension SessionTable {
-    /// For how long the request that signed in may be repeated with the old credential.
+    /// The time for which the request that signed in may be repeated with the old credential.
     private static let repetition: Duration = .seconds(60)
-    /// Clients of a shared session that are signed in at once; one more and the oldest is signed out.
+    /// The maximum number of signed-in clients of a shared session. One more signs the oldest out.
     private static let credentialLimit = 64
 
-    /// Makes a session for a subject, which is kept at once; or joins the one that the subject's devices share.
+    /// Creates a session for a subject, which is stored at once, or joins the one that the subject's devices share.
     ///
-    /// Fails with what the journal says, or `refused` for claims that cannot be kept.
+    /// Throws the journal's error, or `refused` for claims that cannot be stored.
     package func create(
         _ kind: SessionCredential, for principal: Principal, isShared: Bool
     ) async -> Result<(NewSession, Session), StoreError> {
@@ -61,7 +61,7 @@ extension SessionTable {
         guard hasRoom else { throw .tooManySessions }
         let now = environment.time.sinceEpoch()
         let record = SessionRecord(
-            // Its clients have credentials: the token that it began with is nobody's.
+            // Its clients have credentials; no client has the token that it began with.
             id: Epoch.random(), tokenHash: .random(), epoch: Epoch.random(), credential: kind,
             created: now, lastSeen: now, subject: subject, isShared: isShared)
         let credential = StoredCredential(
@@ -76,7 +76,7 @@ extension SessionTable {
         return try await session(record.tokenHash)
     }
 
-    /// A session that is kept, by the hash of the token that it began with.
+    /// Loads a stored session by the hash of the token that it began with.
     private func session(_ hash: TokenHash) async throws(StoreError) -> Session {
         switch await found(hash) {
         case .live(let session, _): return session
@@ -105,10 +105,10 @@ extension SessionTable {
     /// Signs in to an anonymous session, or renews the principal of the subject that is signed in.
     ///
     /// - Parameters:
-    ///   - token: that of the request.
-    ///   - credential: that of the request; nil if it is the session's own token.
-    ///   - proof: the SHA-256 of what the principal was proven by.
-    ///   - keepsStores: whether a session that was anonymous keeps its stores.
+    ///   - token: the request's token.
+    ///   - credential: the request's credential; nil if the token is the session's own.
+    ///   - proof: the SHA-256 of the identity's proof.
+    ///   - keepsStores: true if an anonymous session keeps its stores.
     package func identify(
         _ session: Session, _ token: SessionToken, _ credential: Credential?, as principal: Principal, proof: [UInt8],
         keepsStores: Bool = true
@@ -122,10 +122,10 @@ extension SessionTable {
                 do throws(StoreError) {
                     return .success(try await signIn(session, successor, principal, keepsStores: keepsStores))
                 } catch {
-                    // Another request signed in meanwhile; it may have been this one.
+                    // Another request signed in meanwhile; it may be a repetition of this one.
                     guard error.code == .contended || error.code == .exists else { throw error }
                     await session.caughtUp()
-                    // No, its own turns lost against others.
+                    // No: its own turns conflicted with others.
                     guard session.isSignedIn else { throw error }
                 }
             }
@@ -146,16 +146,16 @@ extension SessionTable {
         let renewal = session.restrict(credential, to: principal)
         await credential.beginRenewing()
         defer { credential.endRenewing(renewal) }
-        // What other nodes appended was published before it.
+        // Appends of other nodes were published before it.
         if environment.lease != nil { await session.caughtUp() }
         let history = session.history(of: credential, renewedBy: renewal)
         var changes = try await keep(history, of: credential, session)
         guard !credential.isRevoked else { throw .signedOut }
         let present = session.renew(credential, by: renewal)
         session.identityChanged(of: credential)
-        // Labels were published while it was being kept.
+        // Labels were published during the commit.
         if present != history { changes = try await keep(present, of: credential, session) }
-        // Another node's may have been kept after it.
+        // Another node's renewal may have been committed after it.
         if environment.lease != nil, session.core.withLock({ $0.accessChanges != changes }) { session.catchUp() }
         return .renewed(session, credential)
     }
@@ -180,7 +180,7 @@ extension SessionTable {
         let new = StoredCredential(
             token: token.hash, kind: session.credential, number: 2, principal: encoded, made: now)
         _ = try await journal { session.keep($0) }
-        // No store is made between the list of those that are told and the sign-in.
+        // No store is created between listing the stores to tell and the sign-in.
         let turns = try await session.holdTurns()
         defer { turns.release() }
         let reminders = try session.signInReminders(principal, credential: new.number)
@@ -192,7 +192,7 @@ extension SessionTable {
         return .signedIn(session, credential, token)
     }
 
-    /// The answer to a sign-in that is repeated.
+    /// The answer to a repeated sign-in.
     private func repeated(
         _ session: Session, _ token: SessionToken, _ principal: Principal
     ) throws(StoreError) -> SignInResult {
@@ -204,7 +204,7 @@ extension SessionTable {
         return .signedIn(session, new, token)
     }
 
-    /// Signs a client out; with the last of a session that is not shared, or with `everywhere`, the session ends.
+    /// Signs a client out. Ends the session with its last client if it is not shared, or with `everywhere`.
     package func end(
         _ session: Session, _ client: SessionClient, everywhere: Bool,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
@@ -215,7 +215,7 @@ extension SessionTable {
         guard let credential = client.credential, session.isShared, !everywhere else {
             return end(session, completion: completion)
         }
-        // At once, and not when the task runs.
+        // At once, not when the task runs.
         session.close([credential])
         Task(executorPreference: environment.executor) { [self] in
             do throws(StoreError) {
@@ -227,9 +227,9 @@ extension SessionTable {
         }
     }
 
-    // MARK: Keeping
+    // MARK: Committing
 
-    /// Keeps a change of a session's credentials, then applies it.
+    /// Commits a change of a session's credentials, then applies it.
     private func change(
         _ session: Session, subject: Subject? = nil, kept: [StoredCredential] = [], removed: [Credential] = [],
         requires: [TokenHash] = [], reminders: [StoredReminder] = []
@@ -247,15 +247,15 @@ extension SessionTable {
                     reminders: reminders),
                 done: $0)
         }
-        // As it is in the journal now, unless another node changed it as well: then the next look tells.
+        // As in the journal now, unless another node changed it as well; the next look finds that.
         session.core.withLock { $0.accessChanges += 1 }
         let gone = removed + old
         let added = session.apply(kept, subject: subject, removed: gone)
         unregister(gone)
-        // Not the token that the session began with: by it the session is found, for the credentials that replaced it.
+        // Except the token that the session began with: by it the session is found, for its new credentials.
         for credential in gone where credential.hash != session.tokenHash { bury(credential.hash) }
         for credential in added { register(credential) }
-        // Another object took its place in memory, and may have been loaded before.
+        // Another object has replaced this one in memory and may have been loaded before the change.
         if session.hasLeft { find(session.tokenHash, for: .look) { $0.session?.catchUp() } }
     }
 

@@ -2,39 +2,39 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// A store without its feature's type: closures that are made where the type is known. What is rare goes over the
-/// protocol `StoreRunner`.
+/// A store without its feature's type: closures that are created where the type is known. Rare calls use the protocol
+/// `StoreRunner`.
 @usableFromInline
 struct ErasedStore: Sendable {
-    /// What a store is made with.
+    /// The inputs to create a store.
     @usableFromInline
     struct Seed: Sendable {
         @usableFromInline let environment: StoreEnvironment
         @usableFromInline let middleware: [any CommonMiddleware]
-        /// The store as it was kept; nil for a new one.
+        /// The stored store; nil for a new one.
         @usableFromInline let stored: StoredStore?
         @usableFromInline let stateLimit: Int
-        /// Labels, and bytes of them, that a session keeps: a turn with more could never be delivered whole.
+        /// The limits of a session's outbox: a turn with more labels or bytes could not be delivered completely.
         @usableFromInline let outboxLimit: (labels: Int, bytes: Int)
-        /// Who names the instance first; nil if that is nobody who is signed in, or if it was kept.
+        /// The principal that creates the instance; nil if no client is signed in, or if it was stored.
         @usableFromInline let principal: Principal?
     }
 
     @usableFromInline let runner: any StoreRunner
-    /// The turn of an action that was kept as JSON.
+    /// The turn of an action that was stored as JSON.
     @usableFromInline let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
-    /// Takes the working copy for the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
+    /// Makes the working copy the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
     @usableFromInline let commit: @Sendable () -> Void
-    /// Takes another writer's state for the head. Returns the members that would be lost, as `lost` has them.
+    /// Makes another writer's state the head. Returns the members that would be lost, as `lost` does.
     @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> [String]
-    /// What the store begins with, as it is kept and as clients see it.
+    /// The initial state as it is stored, and as clients see it.
     @usableFromInline let state: [UInt8]
     @usableFromInline let view: [UInt8]
     @usableFromInline let schemaVersion: Int
-    /// Why the state that was kept could not be read; nil if it could, or none was.
+    /// The reason why the stored state could not be read; nil if it could, or none was stored.
     @usableFromInline let setsAside: String?
-    /// JSON Pointers of members of the state that was kept which the feature's state neither reads nor writes: the next
-    /// state that is kept would lose them.
+    /// JSON Pointers of members of the stored state that the feature's state does not read: the next commit would lose
+    /// them.
     @usableFromInline let lost: [String]
 
     /// Throws a `StoreError` for a state of a newer version.
@@ -59,7 +59,7 @@ struct ErasedStore: Sendable {
         self.lost = lost
         self.state = try seed.stored == nil || setsAside != nil ? WireJSON.encodeStored(state).bytes : []
         let view = try WireJSON.encode(runner.view)
-        // One array where the view state is the whole state: both are kept.
+        // One array if the view state is the whole state: both are stored.
         self.view = view == self.state ? self.state : WireJSON.trimmed(view)
         schemaVersion = F.schemaVersion
         action = { json in TurnRunner<F>.perform(try Self.action(of: F.self, json)) }
@@ -77,7 +77,7 @@ struct ErasedStore: Sendable {
 
     // MARK: Writing
 
-    /// Encodes each turn when it has run, so that one that cannot be kept is refused before it joins its batch.
+    /// Encodes each turn after it ran, so that one that cannot be stored is refused before it joins its batch.
     @inlinable
     static func output<F: Feature>(of feature: F, _ seed: Seed) -> TurnRunner<F>.Output {
         let (stateLimit, outboxLimit, isRecording) = (seed.stateLimit, seed.outboxLimit, seed.environment.isRecording)
@@ -88,7 +88,7 @@ struct ErasedStore: Sendable {
                 try check(encoded.bytes, "state", limit: stateLimit)
                 state = encoded.bytes
                 if isViewChanged {
-                    // A view state that is the whole state, as most features have, is encoded once.
+                    // A view state that is the whole state, as in most features, is encoded once.
                     if !encoded.hasNulls, let same = view as? F.State, same == turn.state {
                         shown = encoded.bytes
                     } else {
@@ -99,7 +99,7 @@ struct ErasedStore: Sendable {
                 }
             }
             var reminders: [EncodedReminder]?
-            // Asked here, where the feature's types are known.
+            // Here, where the feature's types are known.
             if let requests = turn.rare?.reminders, !requests.isEmpty { reminders = try Self.reminders(requests) }
             return TurnResult(
                 turn, state: state, view: shown,
@@ -136,7 +136,7 @@ struct ErasedStore: Sendable {
             switch request {
             case .cancel(let id): encoded.append(EncodedReminder(id: id, action: nil))
             case .set(let id, let due, let action):
-                // `remind` is there for actions that are Codable only.
+                // `remind` is available only for `Codable` actions.
                 guard let action = action as? any Encodable else { continue }
                 let json = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(action).bytes }
                 encoded.append(EncodedReminder(id: id, action: (due.sinceEpoch, json)))
@@ -149,12 +149,12 @@ struct ErasedStore: Sendable {
     static func action<F: Feature>(of type: F.Type, _ json: [UInt8]) throws -> F.Action {
         guard let type = F.Action.self as? any Decodable.Type,
             let action = try WireJSON.decode(type, from: json) as? F.Action
-        else { throw StoreError(.invalid, "The actions of the feature \"\(F.name)\" cannot be read any more.") }
+        else { throw StoreError(.invalid, "The actions of the feature \"\(F.name)\" can no longer be decoded.") }
         return action
     }
 
-    /// What happened in a turn, as it is recorded. One that JSON cannot hold, or whose messages or actions cannot be
-    /// encoded, says so, for the reader who replays it.
+    /// The record of a turn. If it contains what JSON cannot hold, or messages or actions that are not `Codable`, it
+    /// says so.
     @usableFromInline
     static func record<F: Feature>(_ recording: TurnRecording<F>) -> [UInt8]? {
         let fault: String
@@ -193,20 +193,20 @@ private struct UnrecordableTurn: Encodable {
     let fault: String
 }
 
-/// What a body is to its feature: it is read once.
+/// The result of decoding a body for its feature. It is decoded once.
 @usableFromInline
 enum DecodedIntent: Sendable {
-    /// Asks a store's feature whether the intent has to pass a check first.
+    /// Asks a store's feature whether the intent needs a check first.
     @usableFromInline
     typealias CheckOf = @Sendable (any StoreRunner) -> PendingCheck?
 
-    /// The intent's turn; and what is to be asked about it before, where there was no store to ask yet.
+    /// The intent's turn, and the check to ask for once there is a store.
     case turn(RunTurn, check: CheckOf?)
-    /// It has to pass a check first.
+    /// The intent has to pass a check first.
     case check(PendingCheck)
     case fault(WireDecodingError)
 
-    /// What reads bodies as a feature's.
+    /// Decodes bodies for a feature.
     @inlinable
     static func reader<F: Feature>(
         of feature: F.Type
@@ -214,7 +214,7 @@ enum DecodedIntent: Sendable {
         { DecodedIntent($0, of: feature, for: $1) }
     }
 
-    /// - Parameter runner: that of the store; nil where there is none in memory.
+    /// - Parameter runner: the store's runner; nil if no store is in memory.
     @inlinable
     init<F: Feature>(_ body: [UInt8], of feature: F.Type, for runner: (any StoreRunner)?) {
         do throws(WireDecodingError) {

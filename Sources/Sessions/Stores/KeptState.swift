@@ -1,24 +1,24 @@
 import MVI
 import WireJSON
 
-/// A state as it was kept, read by the present feature.
+/// A stored state, as the present feature reads it.
 @usableFromInline
 package enum KeptState<State> {
-    /// With JSON Pointers of members that would be lost with the next state that is kept.
+    /// The state, and JSON Pointers of members that the next commit would lose.
     case state(State, lost: [String])
     /// A newer version of the feature wrote it.
     case newer
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     case unreadable(String)
 }
 
 extension KeptState {
-    /// Brings a state to the present schema version of its feature (rule 51).
+    /// Migrates a state to the present schema version of its feature (rule 51).
     ///
     /// - Parameters:
-    ///   - json: the state, as it was kept.
-    ///   - version: the schema version under which it was kept.
-    ///   - initial: has the members that states of the present version were kept without.
+    ///   - json: the stored state.
+    ///   - version: the schema version of the stored state.
+    ///   - initial: provides members that stored states of the present version lack.
     @usableFromInline
     package static func read<F: Feature>(
         _ json: [UInt8], version: Int, of feature: F.Type, initial: State
@@ -46,7 +46,7 @@ extension KeptState {
 
 private final class StoredJSON: StateReader {
     private let bytes: [UInt8]
-    /// Members that the migration did not read: what becomes of the others its author says.
+    /// Members that the migration did not read. The migration decides about the others.
     private(set) var lost: [String] = []
 
     init(bytes: [UInt8]) { self.bytes = bytes }

@@ -3,8 +3,8 @@ import MVI
 import SessionJournal
 
 extension Session {
-    /// Hands over the view state of a store, which is made if the session has none yet: before this returns if the
-    /// store is in memory, else perhaps later, on another thread.
+    /// Returns the view state of a store, which is created if the session has none: before this returns if the store is
+    /// in memory, otherwise perhaps later, on another thread.
     package func state(
         of feature: FeatureID, for client: SessionClient = SessionClient(),
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
@@ -31,7 +31,7 @@ extension Session {
             case (.failure(let refusal), _): completion(.failure(refusal))
             case (.success(let state?), _): completion(.success(state))
             case (.success(nil), .failure(let error)): completion(.failure(error))
-            // Another request disposed of it after this one had it: the next one is as good.
+            // Another request disposed of it meanwhile: the next one is as good.
             case (.success(nil), .success): knownState(of: feature, for: client, completion: completion)
             }
         }
@@ -42,18 +42,18 @@ extension Session {
         core.withLock { $0.snapshot(of: feature) }
     }
 
-    /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
-    /// for a `HEAD`. Throws `featureNotFound` where the feature or its instance does not exist.
+    /// Returns the view state that a new store of the feature would have, even if the session has one. Nothing is
+    /// stored: for a `HEAD`. Throws `featureNotFound` if the feature or its instance does not exist.
     package func initialState(of feature: FeatureID, for principal: Principal? = nil) throws(StoreError) -> [UInt8] {
         try makeStore(feature, stored: nil, principal: principal).erased.view
     }
 
-    /// The version of the store, in memory or not; without a store that with which one would begin.
+    /// The version of the store, in memory or not; without a store, the version at which one would begin.
     func version(of feature: FeatureID) -> UInt64 {
         core.withLock { $0.stores[feature]?.version ?? $0.head.number + 1 }
     }
 
-    /// Disposes of a store. `completion` is told whether there was one.
+    /// Disposes of a store. `completion` receives false if there was none.
     package func removeStore(
         _ feature: FeatureID, for client: SessionClient = SessionClient(),
         completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
@@ -67,8 +67,8 @@ extension Session {
         ) { $0.dispose(of: feature) }
     }
 
-    /// Disposes of all stores and drops the labels that are kept, where another client's may be among them: a client that
-    /// signs in wants none of what an anonymous one left.
+    /// Disposes of all stores and drops the stored labels, which may be another client's: a client that signs in wants
+    /// none of an anonymous client's data.
     func disposeAll(_ done: @escaping Done<Void>) {
         let now = shared.time.monotonic()
         enqueue(
@@ -77,19 +77,19 @@ extension Session {
             let hadLabels = !core.outbox.trim(now: now, maxCount: 0, maxBytes: 0).isEmpty
             let features = Set(core.stores.map(\.feature) + core.batch.entries.map(\.feature))
             let isAny = features.count { core.dispose(of: $0) } > 0
-            // The journal is told of the labels with a turn.
+            // The journal learns about the labels with a turn.
             if !isAny, hadLabels { core.batch.count += 1 }
             return isAny || hadLabels
         }
     }
 
-    /// Has the stores in memory that a filter names, made if the session has none yet, and what they have yet to do
-    /// committed: before this returns if all are there, else perhaps later, on another thread. While `then` runs they
-    /// stay.
+    /// Has the stores of a filter in memory, created if the session has none, and their pending start committed: before
+    /// this returns if all are there, otherwise perhaps later, on another thread. They stay in memory while `then`
+    /// runs.
     ///
-    /// A store that was kept shows its committed head even where its bootstrap cannot be committed.
+    /// A stored store shows its committed head even if its bootstrap cannot be committed.
     ///
-    /// - Parameter client: nil where the server itself needs them.
+    /// - Parameter client: nil if the server itself needs them.
     func open(
         _ filter: StreamFilter, for client: SessionClient? = nil,
         then: @escaping @Sendable (Result<Void, StoreError>) -> Void
@@ -98,7 +98,7 @@ extension Session {
         enqueue(OpenJob(self, filter, client, then))
     }
 
-    // MARK: Making and loading
+    // MARK: Creating and loading
 
     func makeStore(
         _ feature: FeatureID, stored: StoredStore?, principal: Principal?
@@ -117,7 +117,7 @@ extension Session {
                 throw StoreError.noInstance(feature, of: definition)
             }
             let store = SessionStore(self, feature, definition, erased, environment)
-            // Until the journal has this node for the session's owner.
+            // Until the journal has this node as the session's owner.
             if shared.lease != nil { store.pause() }
             return store
         } catch let error as StoreError {
@@ -131,20 +131,20 @@ extension Session {
         }
     }
 
-    /// Where reports say that a store of the session's is.
+    /// The place of a session's store in reports.
     func place(of feature: FeatureID) -> StorePlace { StorePlace(instance: feature.text, session: id) }
 
-    /// Begins to load those of the stores that are kept and not in memory, all at once.
+    /// Begins to load the stored stores that are not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
         let (missing, key, epoch) = core.withLock { core in
             (core.isLive && core.key != nil ? core.loads.begin(features, of: core.stores) : [], core.key, core.epoch)
         }
-        // One that the journal does not have has no stores that are kept.
+        // A session that is not in the journal has no stored stores.
         guard let key, !missing.isEmpty else { return }
         shared.journal.loadStores(missing, of: key, named: tokenHash) { [self] in loaded(missing, $0, since: epoch) }
     }
 
-    /// - Parameter epoch: the log's name when the load began. What was read under another one may be of a branch that is lost.
+    /// - Parameter epoch: the log's name when the load began. A load under another name may be of a lost branch.
     private func loaded(_ features: [FeatureID], _ result: Result<[StoredStore], StoreError>, since epoch: String) {
         var failures: [FeatureID: StoreError] = [:]
         var stores: [(stored: StoredStore, store: SessionStore)] = []
@@ -172,7 +172,7 @@ extension Session {
                     applied.changes.append(.left(store))
                     continue
                 }
-                // The journal went back: the log is another one than is known here.
+                // The journal went back: its log differs from the one known here.
                 if core.stores[feature].map({ $0.summary.number > stored.summary.number }) == true {
                     failures[feature] = .wentBack
                     isBehind = true
@@ -182,13 +182,13 @@ extension Session {
             if case .success(let found) = result, !isLost {
                 for feature in features where !found.contains(where: { $0.summary.feature == feature }) {
                     guard let index = core.stores.index(of: feature), core.stores[index].store == nil else { continue }
-                    // Another node disposed of it, or the journal went back: the log says which.
+                    // Another node disposed of it, or the journal went back: the log decides.
                     if shared.lease != nil, core.stores[index].missed != core.head {
                         core.stores[index].missed = core.head
                         failures[feature] = .wentBack
                         isBehind = true
                     } else {
-                        // The next touch makes a new one.
+                        // The next use creates a new one.
                         core.remove(feature, &applied)
                     }
                 }
@@ -211,7 +211,7 @@ extension Session {
         for waiter in waiters { waiter() }
     }
 
-    /// The same for the stores that the turn needs which was abandoned last.
+    /// The same for the stores that the last abandoned turn needs.
     func awaitStores(_ more: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
         let awaited = core.withLock { core in
             defer { core.awaited = [] }
@@ -220,10 +220,10 @@ extension Session {
         return awaitLoads(more + awaited, resume)
     }
 
-    /// Calls `resume` once, when loads of the stores are over or have taken 5 s, which then count as failed until they
-    /// are over; false, and no call, if none is under way.
+    /// Calls `resume` once, when loads of the stores are over or have taken 5 s and count as failed until they are
+    /// over. Returns false, and does not call, if none is under way.
     func awaitLoads(_ features: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
-        // What has failed is not loaded again before the others have come: two that fail in turn would go on for ever.
+        // Failed loads are not retried before the others are over: two that fail in turn would go on forever.
         startLoads(
             core.withLock { core in
                 core.loads.contains(anyOf: features) ? features.filter { core.loads.failure(of: $0) == nil } : features
@@ -247,16 +247,16 @@ extension SessionCore {
         }
     }
 
-    /// Whether readers can be shown a store.
+    /// True if readers can be shown a store.
     func isShown(_ feature: FeatureID) -> Bool { stores.index(of: feature).map { stores[$0].isShowable } ?? false }
 
-    /// What readers are shown; nil if there is nothing yet.
+    /// The snapshot for readers; nil if there is none yet.
     func snapshot(of feature: FeatureID) -> StateSnapshot? {
         guard let index = stores.index(of: feature), stores[index].isShowable else { return nil }
         return StateSnapshot(version: stores[index].version, view: stores[index].view, epoch: epoch)
     }
 
-    /// Whether one of the stores has to be loaded first.
+    /// True if one of the stores has to be loaded first.
     func isMissing(_ features: [FeatureID]) -> Bool {
         features.contains { feature in
             guard batch.index(of: feature) == nil, let slot = stores[feature] else { return false }
@@ -264,20 +264,20 @@ extension SessionCore {
         }
     }
 
-    /// Puts a store that was loaded in its place, unless that is not there any more, or taken, or another one's by now.
+    /// Installs a loaded store, unless it was disposed, loaded or replaced meanwhile.
     fileprivate mutating func install(_ stored: StoredStore, _ store: SessionStore, _ applied: inout Applied) {
         let feature = stored.summary.feature
         guard isLive, let index = stores.index(of: feature), stores[index].store == nil,
             stores[index].summary.number <= stored.summary.number
         else {
-            // It never lived here; it dies after the lock.
+            // It was never installed. It is released after the lock.
             applied.changes.append(.left(store))
             return
         }
         stores[index].store = store
         stores[index].summary = stored.summary
         let derived = store.erased.view
-        // It is shown until the bootstrap is committed, which may be long after: one that no server wrote never is.
+        // Shown until the bootstrap is committed, which may take long. A view that is not valid JSON is never shown.
         stores[index].view = derived == stored.view || stored.view.isOneLineOfJSON ? stored.view : derived
         stores[index].intent = stored.viewIntent
         stores[index].lastUse = lastTouch
@@ -289,13 +289,13 @@ extension SessionCore {
     }
 }
 
-/// Has stores in memory, and what they have yet to do in the batch.
+/// Has stores in memory, and their pending start in the batch.
 private final class OpenJob: QueueJob {
     private let session: Session
     private let filter: StreamFilter
     private let client: SessionClient?
     private let then: @Sendable (Result<Void, StoreError>) -> Void
-    /// Why a store that the filter names is not there.
+    /// The reason why a store that the filter names is missing.
     private let error = Lock<StoreError?>(nil)
 
     init(
@@ -316,13 +316,13 @@ private final class OpenJob: QueueJob {
         let features = features.sorted { $0.text < $1.text }
         if session.core.withLock({ $0.isMissing(features) }) { return self }
         error.withLock { $0 = nil }
-        // Where another node runs its turns a store is only shown.
+        // If another node runs its turns, a store is only shown.
         let mayRun = session.mayRun
         for feature in features {
             do throws(StoreError) {
                 switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
                 case .store(let store, _, _) where mayRun: if case .waits = session.prepare(store) { return self }
-                // One that would take the place of a state which cannot be read is never made here.
+                // A store that would replace an unreadable state is never created here.
                 case .store: if !session.core.withLock({ $0.isShown(feature) }) { throw .elsewhere }
                 case .passive(let failure): if let failure { throw failure }
                 case .absent where !mayRun: throw .elsewhere
@@ -332,7 +332,7 @@ private final class OpenJob: QueueJob {
                     if try session.make(feature, for: client?.principal) == nil { return self }
                 }
             } catch {
-                // What cannot be shown here, such as a state of a newer version, is not shown with all others.
+                // An instance that cannot be shown here, such as one with a newer state, is left out of "all".
                 let isLeftOut =
                     filter == .all && [.featureNotFound, .newerState, .forbidden, .elsewhere].contains(error.code)
                 if !isLeftOut { self.error.withLock { $0 = error } }
@@ -360,5 +360,5 @@ private final class OpenJob: QueueJob {
 
 extension StoreError {
     fileprivate static let wentBack = StoreError(
-        .contended, "The journal lost what was kept last; the session is read anew.", retryAfter: .seconds(1))
+        .contended, "The journal lost its latest commits; the session is read again.", retryAfter: .seconds(1))
 }

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Tracing
 
-/// A session's stores, in no order. Few, mostly one or two: looking through them takes less time and room than hashing.
+/// A session's stores, in no order. Few, usually one or two: a scan takes less time and memory than hashing.
 extension [StoreSlot] {
     func index(of feature: FeatureID) -> Int? { firstIndex { $0.feature == feature } }
 
@@ -13,13 +13,13 @@ extension [StoreSlot] {
 struct StoreLoads {
     private var underWay: Set<FeatureID> = []
     private var failures: [FeatureID: StoreError] = [:]
-    /// Those that a turn was told of.
+    /// The failures that a turn received.
     private var told: Set<FeatureID> = []
     private var waiters: [@Sendable () -> Void] = []
 
     var isEmpty: Bool { underWay.isEmpty }
 
-    /// Which of the stores have to be loaded by the caller: they are kept, not in memory, and no load is under way.
+    /// Returns the stores that the caller has to load: they are stored, not in memory, and no load is under way.
     mutating func begin(_ features: [FeatureID], of stores: [StoreSlot]) -> [FeatureID] {
         let missing = features.filter { feature in
             stores.index(of: feature).map { stores[$0].store == nil } == true && !underWay.contains(feature)
@@ -29,7 +29,7 @@ struct StoreLoads {
         return missing
     }
 
-    /// Loads are over; returns what waited for them.
+    /// Ends loads. Returns the callbacks that waited for them.
     mutating func end(_ features: [FeatureID], _ failures: [FeatureID: StoreError]) -> [@Sendable () -> Void] {
         underWay.subtract(features)
         for feature in features { self.failures[feature] = failures[feature] }
@@ -37,18 +37,18 @@ struct StoreLoads {
         return waiters
     }
 
-    /// Loads that are under way have taken too long.
+    /// Marks loads that are under way as failed, since they took too long.
     mutating func fail(_ features: [FeatureID]) {
         for feature in features where underWay.contains(feature) { failures[feature] = .loadTimeOut }
     }
 
-    /// Why the last load of a store failed; nil if it did not, or another one is under way.
+    /// The error of a store's last load; nil if it did not fail, or another one is under way.
     func failure(of feature: FeatureID) -> StoreError? { failures[feature] }
 
-    /// A turn was told of the failure: see `forgetTold`.
+    /// Notes that a turn received the failure: see `forgetTold`.
     mutating func noteTold(_ feature: FeatureID) { told.insert(feature) }
 
-    /// The turn that was told of failures is over: the next one that needs these stores has them loaded anew.
+    /// Clears failures that a finished turn received: the next turn that needs these stores has them loaded again.
     mutating func forgetTold() {
         if told.isEmpty { return }
         for feature in told { failures[feature] = nil }
@@ -59,7 +59,7 @@ struct StoreLoads {
         features.contains { underWay.contains($0) && failures[$0] == nil }
     }
 
-    /// Calls `waiter` when a load is over; false, and no call, if none of those is under way.
+    /// Calls `waiter` when a load is over. Returns false, and does not call, if none of those is under way.
     mutating func wait(for features: [FeatureID], _ waiter: @escaping @Sendable () -> Void) -> Bool {
         guard contains(anyOf: features) else { return false }
         waiters.append(waiter)
@@ -69,12 +69,12 @@ struct StoreLoads {
 
 /// A store as its session sees it: the committed head as bytes.
 struct StoreSlot {
-    /// What a store that was made or loaded has yet to do.
+    /// The pending start of a store that was created or loaded.
     enum Start {
         case done
-        /// Bootstrap; and its view state is this one, if the code derives it otherwise than what is kept.
+        /// Bootstrap, and a new view state if the code derives another one than is stored.
         case restored(view: [UInt8]?)
-        /// It takes the place of a state that cannot be read, for a reason.
+        /// The store replaces a state that cannot be read, for this reason.
         case replaces(String)
     }
 
@@ -85,26 +85,26 @@ struct StoreSlot {
     var missed: SessionHead?
     /// Empty if the store is not in memory and no stream shows it.
     var view: [UInt8] { didSet { patches = [] } }
-    /// The patches to `view`, each made once for all streams of changes.
+    /// The patches to `view`, each created once for all streams that show changes.
     private(set) var patches: [SharedPatch] = []
-    /// The intent that led to `view`; nil when none did.
+    /// The intent that led to `view`; nil if none did.
     var intent: String?
     var start = Start.done
-    /// JSON Pointers of members that the next state to be kept would lose: the state that is kept is set aside then.
+    /// JSON Pointers of members that the next commit would lose: the stored state is set aside then.
     var lost: [String] = []
-    /// When it was last asked for, on the monotonic clock.
+    /// The time of its last use, on the monotonic clock.
     var lastUse: Duration
     /// Requests that wait for the view state to change.
     var waiters: [VersionWaiter] = []
 
-    /// A store that is kept and not in memory.
+    /// A stored store that is not in memory.
     init(_ summary: StoreSummary, now: Duration) {
         self.summary = summary
         view = []
         lastUse = now
     }
 
-    /// A store that a committed turn made.
+    /// A store that a committed turn created.
     init(_ change: StoreChange, _ store: SessionStore, now: Duration) {
         self.init(
             StoreSummary(
@@ -115,7 +115,7 @@ struct StoreSlot {
         intent = change.viewIntent
     }
 
-    /// The patch of that name, which may still have to be made.
+    /// Returns the patch of that name, which may still have to be computed.
     mutating func patch(_ name: PatchName, from old: [UInt8]) -> SharedPatch {
         if let patch = patches.first(where: { $0.name == name }) { return patch }
         let patch = SharedPatch(name, old: old, new: view)
@@ -123,13 +123,13 @@ struct StoreSlot {
         return patch
     }
 
-    /// No stream shows changes any more.
+    /// Removes the patches, since no stream shows changes any more.
     mutating func forgetPatches() { patches = [] }
 
     var feature: FeatureID { summary.feature }
     var version: UInt64 { summary.version }
 
-    /// Whether there is something that readers can be shown.
+    /// True if readers can be shown something.
     @inline(__always)
     var isShowable: Bool {
         if case .replaces = start { return false }

@@ -7,10 +7,10 @@ extension TurnRecording {
 }
 
 extension TurnRecording: Encodable where F.Message: Encodable, F.Action: Encodable {
-    /// Writes a recording as a server keeps it, and as `Fixture` of `MVITesting` reads it, with every encoder: the values
-    /// in it are JSON as on the wire, whatever the encoder makes of enums and dates.
+    /// Writes a recording as a server stores it, and as `Fixture` of `MVITesting` reads it. Its values are JSON as on
+    /// the wire with every encoder, regardless of the encoder's format for enums and dates.
     ///
-    /// - Throws: `EncodingError` for what JSON cannot hold, such as a number that is not finite.
+    /// - Throws: `EncodingError` for values that JSON cannot hold, such as a number that is not finite.
     public func encode(to encoder: any Encoder) throws {
         if WireJSON.isOther(encoder) { return try WireJSON.encodeStored(self, to: encoder) }
         var members = encoder.container(keyedBy: CodingKeys.self)

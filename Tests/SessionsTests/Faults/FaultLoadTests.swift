@@ -67,7 +67,7 @@ struct FaultLoadTests {
         try server.damage()
         server.journal.release()
         #expect(first.told == "unavailable" && second.told == "unavailable")
-        #expect(server.reports.all.count { $0.contains("a label is no JSON") } >= 1)
+        #expect(server.reports.all.count { $0.contains("a label is not JSON") } >= 1)
         let events = try stream.read()
         #expect(events.names == ["goaway"])
         #expect(try events.last?.json.reason == "drain")
