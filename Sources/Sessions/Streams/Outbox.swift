@@ -3,59 +3,58 @@ import Locking
 import MVI
 import SessionJournal
 
-/// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
+/// The labels of a session that clients may still have to receive, oldest first. Limited in number and bytes.
 ///
-/// A label whose time is over leaves wherever it stands, so each entry has a place of its own: places grow, and none is
-/// used again.
+/// Expired labels leave from any position, so each entry has a place number: places increase and are not reused.
 struct Outbox {
     struct Entry {
         let label: StoredLabel
         /// On the monotonic clock.
         let expiry: Duration
         let place: UInt64
-        /// Whether some stream's socket took it.
+        /// True if a stream's socket took it.
         var isWritten: Bool
-        /// The numbers of the credentials whose streams' sockets took it, as far as that is known here.
+        /// The numbers of the credentials whose streams' sockets took it, as far as known here.
         var writtenTo: [Int] = []
 
-        /// Whether a stream of the client took it. A client that joined after it was published is owed nothing.
+        /// True if a stream of the client took it. A client that joined after the label was published is owed nothing.
         func isWritten(to credential: Credential?) -> Bool {
             guard let credential, credential.isOneOfMany else { return isWritten }
             return writtenTo.contains(credential.number) || label.id.number <= credential.joined
         }
 
-        /// What it counts against the bound in bytes.
+        /// The bytes that count towards the limit.
         var size: Int { label.json.count }
     }
 
     private(set) var entries: Deque<Entry> = []
     private var bytes = 0
-    /// The place that the next label gets.
+    /// The place of the next label.
     private(set) var endPlace: UInt64
-    /// No entry's time is over before this one.
+    /// A lower bound of the entries' expiry times.
     private var nextExpiry = Duration.nanoseconds(Int64.max)
-    /// Which labels were dropped by the bound, as long as a client may have to be told.
+    /// The labels that were dropped by the limits, as long as a client may have to be told.
     private(set) var lost = LostLabels()
-    /// How many feature instances are told apart in `lost`: a client can make and dispose of them without end.
+    /// The maximum number of feature instances in `lost`: a client can create and dispose of any number of them.
     private static let lostLimit = 256
 
-    // What the journal does not know yet. It is told with the next append, and again if that fails.
+    // True if the journal does not know it yet. The next append tells the journal, and is repeated if it fails.
     private(set) var lostIsNews = false
-    /// Where the journal believes that the outbox begins.
+    /// The first label of the outbox as the journal knows it.
     private var toldFirst = LabelID(number: 0, index: 0)
-    /// Labels behind the first that is kept whose time is over; see `JournalBatch.forgottenLabels`.
+    /// Expired labels behind the first stored one; see `JournalBatch.forgottenLabels`.
     private(set) var forgotten: Set<LabelID> = []
-    /// Beyond it they stay in the journal until the first that is kept is a later one.
+    /// Beyond it they stay in the journal until the first stored label is a later one.
     private static let forgottenLimit = 4_096
 
     var count: Int { entries.count }
-    /// The place of the first label; that of the next one if there is none.
+    /// The place of the first label, or of the next one if there is none.
     private(set) var firstPlace: UInt64
 
-    /// - Parameter place: where the first label goes.
+    /// - Parameter place: the place of the first label.
     init(from place: UInt64 = 0) { (firstPlace, endPlace) = (place, place) }
 
-    /// An outbox as it was kept.
+    /// A stored outbox.
     init(_ labels: [StoredLabel], lost: LostLabels, monotonic: (Duration) -> Duration) {
         self.init()
         self.lost = lost
@@ -71,10 +70,10 @@ struct Outbox {
         entries.append(entry)
     }
 
-    /// Where the first label at a place or behind it stands.
+    /// The index of the first label at or behind a place.
     func index(from place: UInt64) -> Int {
         guard place > firstPlace else { return 0 }
-        // Without gaps it stands right there, and never farther back.
+        // Without gaps it is exactly there, and never farther back.
         var high = min(Int(clamping: place - firstPlace), entries.count)
         if high < entries.count, entries[high].place == place { return high }
         var low = 0
@@ -85,10 +84,10 @@ struct Outbox {
         return low
     }
 
-    /// The label at a place, which is kept.
+    /// The stored label at a place.
     subscript(place: UInt64) -> Entry { entries[index(from: place)] }
 
-    /// A stream's socket took it; its name if it is kept and that is news.
+    /// Marks a label that a stream's socket took. Returns its name if it is still stored and was not marked.
     mutating func markWritten(_ place: UInt64, to credential: Credential?) -> LabelID? {
         let index = index(from: place)
         guard index < entries.count, entries[index].place == place else { return nil }
@@ -110,16 +109,16 @@ struct Outbox {
         return low < entries.count ? entries[low].place : endPlace
     }
 
-    // MARK: Leaving
+    // MARK: Removing labels
 
-    /// Forgets what is past its time, which is no loss, and gives its memory back.
+    /// Removes expired labels, which is no loss, and releases their memory.
     mutating func forgetExpired(now: Duration) {
         guard nextExpiry <= now else { return }
         removeExpired(now: now)
     }
 
-    /// Drops labels until the bounds hold: those past their time wherever they stand, and only then the oldest, which it
-    /// returns: a client that was owed one of them has lost it.
+    /// Drops labels until the limits hold: first expired ones, then the oldest. Returns the latter: clients that were
+    /// owed one of them have lost it.
     mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [Entry] {
         let before = entries.count
         while let first = entries.first, first.expiry <= now { bytes -= entries.removeFirst().size }
@@ -144,7 +143,7 @@ struct Outbox {
                 entries.append(entry)
             } else {
                 bytes -= entry.size
-                // Of those before the first that is kept the journal is told by that one's name.
+                // The journal learns about those before the first stored label by that label's name.
                 if !entries.isEmpty, forgotten.count < Self.forgottenLimit { forgotten.insert(entry.label.id) }
             }
         }
@@ -164,7 +163,7 @@ struct Outbox {
 
     private mutating func noteDropped(_ entry: Entry) {
         var feature = entry.label.feature
-        // Beyond the bound features share one entry: too many resets rather than too few.
+        // Beyond the limit features share one entry: too many resets rather than too few.
         if lost.dropped[feature] == nil, lost.dropped.count >= Self.lostLimit, let other = lost.dropped.keys.first {
             feature = other
         }
@@ -175,19 +174,19 @@ struct Outbox {
         lostIsNews = true
     }
 
-    /// The number of the last turn of which a label was dropped that the filter shows; 0 if none was.
+    /// The number of the last turn of which a label that the filter shows was dropped; 0 if there is none.
     func dropped(_ filter: StreamFilter) -> UInt64 {
         lost.dropped.reduce(0) { filter.shows($1.key) || isFull ? max($0, $1.value.number) : $0 }
     }
 
-    /// Whether a label was dropped that the filter shows and that no client was ever sent or told of.
+    /// True if a label that the filter shows was dropped, and no client ever received it or its loss.
     func isUnheard(_ filter: StreamFilter) -> Bool {
         lost.dropped.contains { (filter.shows($0.key) || isFull) && $0.value.isUnheard }
     }
 
     private var isFull: Bool { lost.dropped.count >= Self.lostLimit }
 
-    /// A stream's socket took the event that labels are lost: no other client need be told.
+    /// Notes that a stream's socket took the event about lost labels: no other client has to be told.
     mutating func heard(_ filter: StreamFilter) {
         for (feature, dropped) in lost.dropped where dropped.isUnheard && (filter.shows(feature) || isFull) {
             lost.dropped[feature]?.isUnheard = false
@@ -195,9 +194,9 @@ struct Outbox {
         }
     }
 
-    // MARK: What the journal is told
+    // MARK: Changes for the journal
 
-    /// The first label that is kept, if the journal believes that there are older ones.
+    /// The first stored label, if the journal has older ones.
     func newFirst(after number: UInt64) -> LabelID? {
         let first = entries.first?.label.id ?? LabelID(number: number + 1, index: 0)
         return first > toldFirst ? first : nil
@@ -209,7 +208,7 @@ struct Outbox {
         if !batch.forgottenLabels.isEmpty { forgotten.subtract(batch.forgottenLabels) }
     }
 
-    /// Another writer's.
+    /// Adopts the lost labels of another writer.
     mutating func adopt(_ other: LostLabels) {
         lost.hasAny = lost.hasAny || other.hasAny
         for (feature, dropped) in other.dropped where dropped.number > lost.dropped[feature]?.number ?? 0 {
@@ -219,7 +218,7 @@ struct Outbox {
 }
 
 extension SessionCore {
-    /// Puts labels into the outbox, and drops what exceeds its bounds.
+    /// Adds labels to the outbox and drops labels that exceed its limits.
     mutating func publish(_ labels: [StoredLabel], now: Moment, limits: SessionLimits, _ applied: inout Applied) {
         guard !labels.isEmpty else { return }
         for label in labels {

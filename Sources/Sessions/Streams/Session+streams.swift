@@ -3,18 +3,18 @@ import Locking
 import MVI
 import SessionJournal
 
-/// Where a client wants its stream to start.
+/// The position at which a client's stream starts.
 package enum StreamStart: Sendable, Equatable {
-    /// It says nothing: before the oldest label that no stream ever got, else now.
+    /// No position given: before the oldest label that no stream received, otherwise now.
     case unspecified
-    /// All labels that are kept.
+    /// Before the oldest stored label.
     case earliest
-    /// No label that is kept.
+    /// After all stored labels.
     case now
     /// After a cursor, as the client sent it.
     case cursor(String)
 
-    /// From the value of `Last-Event-ID` or `last_event_id`.
+    /// Reads the value of `Last-Event-ID` or `last_event_id`.
     package init(lastEventID: String?) {
         self =
             switch lastEventID {
@@ -27,19 +27,19 @@ package enum StreamStart: Sendable, Equatable {
 }
 
 extension Session {
-    /// Opens a stream and hands it over: before this returns if the stores that it shows are in memory, else perhaps
-    /// later, on another thread. The stores that the filter names are made if the session has none yet. If the session
-    /// has too many streams, the oldest goes.
+    /// Opens a stream: before this returns if its stores are in memory, otherwise perhaps later, on another thread.
+    /// Creates the stores of the filter if the session has none. If the session has too many streams, the oldest is
+    /// closed.
     ///
     /// - Parameters:
-    ///   - delta: what it is told of changes of the view states that it has shown; nil for the whole states.
-    ///   - place: held as long as the stream is.
+    ///   - delta: the form in which it receives changes of view states that it has shown; nil for whole states.
+    ///   - place: held as long as the stream exists.
     package func openStream(
         _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm? = nil,
         for client: SessionClient = SessionClient(), holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
-        // A cursor that another node gave must be known here.
+        // A cursor from another node must be known here.
         confirm { [self] in
             openStreamNow(filter, from: start, delta: delta, for: client, holding: place, completion: completion)
         }
@@ -67,7 +67,7 @@ extension Session {
         }
     }
 
-    /// How many times as many streams as a session may have there are at once, with those that were told to go.
+    /// The factor by which streams, including ending ones, may exceed a session's maximum.
     static var streamsAtOnce: Int { 4 }
 
     private func makeStream(
@@ -82,7 +82,7 @@ extension Session {
         typealias Opened = (stores: [SessionStore], superseded: ShortList<any StreamWaker>)
         let opened = judging(filter, of: client) { core, access -> Result<Opened, StoreError> in
             if let refusal = core.refusal(of: client) { return .failure(refusal) }
-            // Those that were told to go stay until their client has read it, or its time is over: a client that opens
+            // Ending streams stay until their client has read the farewell or until their deadline: a client that opens
             // streams and reads none must not take every place.
             let count = core.streams.all.indices.count { core.streams.all[$0].credential === credential }
             guard count < Self.streamsAtOnce * limit else { return .failure(.tooManyStreams) }
@@ -111,7 +111,7 @@ extension Session {
 }
 
 extension SessionCore {
-    /// Adds a stream; returns the stores that it watches.
+    /// Adds a stream. Returns the stores that it watches.
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?,
         _ credential: Credential?, _ access: StreamAccess, session: Session
@@ -147,12 +147,12 @@ extension SessionCore {
     }
 
     private struct Place {
-        /// The cursor's number that the stream starts after.
+        /// The cursor's number after which the stream starts.
         var number: UInt64
-        /// The first label to look at.
+        /// The place of the first label to look at.
         var label: UInt64
         var isResumed = false
-        /// Whether everything kept that is shown now is a repetition.
+        /// True if all stored labels that are shown now are repetitions.
         var isReplay = false
         var reset: (reason: ResetReason, labelsLost: Bool)?
     }
@@ -180,14 +180,14 @@ extension SessionCore {
             var place = Place(
                 number: cursor.sequence, label: outbox.firstPlace(after: cursor.sequence), isResumed: true,
                 isReplay: true)
-            // What this client showed last was another store's, which could not be read any more.
+            // This client last showed a store that became unreadable and was replaced.
             let isReplaced = shown.contains { $0.summary.replaced > cursor.sequence }
             if isReplaced { place.reset = (.storeReplaced, false) }
             return place
         }
     }
 
-    /// Just before the oldest label of a shown feature that no stream ever got, else at the head.
+    /// Just before the oldest label of a shown feature that no stream received, otherwise at the head.
     private func unspecified(_ filter: StreamFilter, _ credential: Credential?) -> Place {
         for entry in outbox.entries where filter.shows(entry.label.feature) && !entry.isWritten(to: credential) {
             return Place(number: entry.label.id.number - 1, label: entry.place)
@@ -197,7 +197,7 @@ extension SessionCore {
 
     private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ credential: Credential?) -> Place {
         var place = unspecified(filter, credential)
-        // What was published before the start, to whichever client, this one cannot get any more.
+        // This client cannot get labels before the start any more, whichever client they were for.
         let isPassedOver = outbox.entries.contains { $0.place < place.label && filter.shows($0.label.feature) }
         place.reset = (reason, outbox.lost.hasAny || isPassedOver)
         return place
@@ -205,5 +205,5 @@ extension SessionCore {
 }
 
 extension StoreError {
-    fileprivate static let tooManyStreams = StoreError(.tooManyStreams, "As many streams are open as may be.")
+    fileprivate static let tooManyStreams = StoreError(.tooManyStreams, "Too many streams are open.")
 }

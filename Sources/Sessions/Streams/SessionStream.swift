@@ -3,18 +3,18 @@ import Locking
 import MVI
 import SessionJournal
 
-/// One client's stream of one session: says what to write next, as bytes of server-sent events.
+/// One client's stream of one session. Returns the next bytes of server-sent events to write.
 ///
-/// `nextStep` is called by one thread at a time, and only after all it returned before was taken by the socket: that is
-/// how a label counts as written.
+/// `nextStep` is called by one thread at a time, and only after the socket took everything that it returned before: so
+/// it knows which labels were written.
 package final class SessionStream: Sendable {
-    /// Whose it is.
+    /// The session of the stream.
     package let session: Session
     let number: UInt64
     private let filter: StreamFilter
     private let credential: Credential?
     private let showsChanges: Bool
-    /// Left when the stream is closed.
+    /// Released when the stream is closed.
     private let place: Lock<(any AnyObject & Sendable)?>
 
     init(
@@ -29,7 +29,7 @@ package final class SessionStream: Sendable {
         self.place = Lock(place)
     }
 
-    /// The connection is there: `waker` is told of news from now on.
+    /// Attaches the connection. From now on `waker` is called if there is something to write.
     package func opened(_ waker: any StreamWaker) {
         session.core.withLock { core in
             guard let index = core.streams.index(of: number) else { return }
@@ -37,7 +37,7 @@ package final class SessionStream: Sendable {
         }
     }
 
-    /// What to write next.
+    /// Returns the next bytes to write.
     package func nextStep() -> StreamStep {
         let now = session.shared.time.monotonic()
         if credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
@@ -53,7 +53,7 @@ package final class SessionStream: Sendable {
         return step
     }
 
-    /// Whether its client has lost its access, and what the socket has not taken is not to be sent.
+    /// True if its client has lost its access: unsent bytes must not be sent.
     package var dropsUnsent: Bool {
         session.core.withLock { core in
             guard let index = core.streams.index(of: number), !core.streams.all[index].isOver else { return false }
@@ -67,7 +67,7 @@ package final class SessionStream: Sendable {
         }
     }
 
-    /// Patches are made outside the session's lock. Whatever changes meanwhile asks for other ones; after a few of them
+    /// Patches are computed outside the session's lock. A change meanwhile requires other ones. After a few attempts
     /// the whole state is shown.
     private func nextStepOfChanges(now: Duration) -> StreamStep {
         let client = SessionClient(credential)
@@ -86,7 +86,7 @@ package final class SessionStream: Sendable {
 
     private static let patchAttempts = 3
 
-    /// Something that shows the client that the connection lives.
+    /// A comment event that keeps the connection alive.
     package func ping() -> [UInt8] {
         let now = session.shared.time.sinceEpoch().components
         session.shared.metrics.pings.increment()
@@ -94,7 +94,7 @@ package final class SessionStream: Sendable {
             milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))
     }
 
-    /// Asks the stream to say farewell and end.
+    /// Asks the stream to send its farewell and end.
     package func goAway(_ reason: GoAwayReason) {
         let now = session.shared.time.monotonic()
         let waker = session.core.withLock { core -> (any StreamWaker)? in
@@ -105,9 +105,9 @@ package final class SessionStream: Sendable {
         waker?.wake()
     }
 
-    /// The connection is gone, or never came. A second call does nothing.
+    /// Handles the end of the connection, or that none came. A second call does nothing.
     ///
-    /// - Parameter ending: what became of the connection.
+    /// - Parameter ending: the reason for the end of the connection.
     package func closed(_ ending: StreamEnding = .cut) {
         let now = session.shared.time.monotonic()
         let removed = session.core.withLock { core -> StreamState? in
@@ -125,7 +125,8 @@ package final class SessionStream: Sendable {
 }
 
 extension SessionCore {
-    /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
+    /// A batch contains at most about this many bytes of states, and of labels, so that catching up takes bounded
+    /// memory.
     private static let batchBytes = 64 * 1024
 
     fileprivate mutating func nextStep(
@@ -148,7 +149,7 @@ extension SessionCore {
         streams.all[index].opening = []
         if !streams.all[index].isAtRest { appendControl(index, into: &bytes) }
         appendBatch(index, now: now, patches, into: &bytes)
-        // The farewell comes in a step of its own, so that the labels before it count as written.
+        // The farewell is a step of its own, so that the labels before it count as written.
         if let farewell = streams.all[index].farewell, !streams.all[index].isWaitingForSocket, !hasMore(index) {
             return end(index, farewell.reason, bytes)
         }
@@ -161,7 +162,7 @@ extension SessionCore {
         return .finish(bytes + StreamEvents.goAway(reason))
     }
 
-    /// The socket took what was handed out last.
+    /// Notes that the socket took the last step.
     private mutating func noteWritten(_ index: Int) {
         guard streams.all[index].isWaitingForSocket else { return }
         for place in streams.all[index].handedOut {
@@ -172,13 +173,13 @@ extension SessionCore {
         streams.all[index].handedOutLoss = false
     }
 
-    /// What to do with bytes. Labels among them count as written when the stream asks again.
+    /// Returns the step for bytes. Labels among them count as written at the next call.
     private func step(_ bytes: [UInt8], _ index: Int) -> StreamStep {
         let isAll = !streams.all[index].isWaitingForSocket && streams.all[index].farewell == nil && !hasMore(index)
         return isAll ? .writeAll(bytes) : .write(bytes)
     }
 
-    /// Whether there is a state or a label that the stream could show now.
+    /// True if the stream could show a state or a label now.
     private func hasMore(_ index: Int) -> Bool {
         streams.all[index].dirty.contains { isShown($0.feature) }
             || streams.all[index].nextLabel < endPlace(index) && streams.all[index].dirty.isEmpty
@@ -189,7 +190,7 @@ extension SessionCore {
         min(outbox.endPlace, streams.all[index].lastPosition?.label ?? .max)
     }
 
-    /// The principal may use other features than before.
+    /// Changes the features that the principal may use.
     private mutating func changeAccess(_ index: Int, _ access: StreamAccess) {
         let before = streams.all[index].denied
         streams.all[index].denied = access.denied
@@ -228,15 +229,15 @@ extension SessionCore {
         }
     }
 
-    /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
-    /// the batch the batch's: everything that the stream shows up to there has been written with it.
+    /// Appends states first, then labels in order. The last label of each turn carries that turn's cursor, the last
+    /// event the batch's: the client has then received everything up to the cursor.
     private mutating func appendBatch(
         _ index: Int, now: Duration, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8]
     ) {
         let before = streams.tally
         let place =
             streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
-        // Many large states take several steps, so that what waits for a socket is bounded.
+        // Many large states take several steps, so that the bytes that wait for a socket are bounded.
         let states = takeStates(index)
         let labels = takeLabels(index, now: now)
         let isCaughtUp = streams.all[index].dirty.isEmpty && streams.all[index].nextLabel >= endPlace(index)
@@ -278,8 +279,8 @@ extension SessionCore {
         StreamEvents.id(epoch: epoch, sequence: number, into: &bytes)
     }
 
-    /// The places of the stores whose states to write now: as many as fill a batch, but at least one. Those that are not
-    /// in memory stay until they are.
+    /// Takes the places of the stores whose states are written now: as many as fit in a batch, at least one. Stores
+    /// that are not in memory wait.
     private mutating func takeStates(_ index: Int) -> ShortList<Int> {
         var taken: ShortList<Int> = []
         if streams.all[index].dirty.isEmpty { return taken }
@@ -304,8 +305,8 @@ extension SessionCore {
         return taken
     }
 
-    /// The places of the labels to write now; moves the stream's position behind them. Labels of turns whose states the
-    /// stream has not shown wait. It ends between turns, never inside one: a cursor stands for whole turns.
+    /// Takes the places of the labels that are written now, and moves the stream's position behind them. Labels of
+    /// turns whose states the stream has not shown wait. It ends between turns, since a cursor stands for whole turns.
     private mutating func takeLabels(_ index: Int, now: Duration) -> [UInt64] {
         let endPlace = endPlace(index)
         guard streams.all[index].nextLabel < endPlace else { return [] }
@@ -345,7 +346,7 @@ extension SessionCore {
         return removed
     }
 
-    /// Whether a label was published while the stream's client could not see its feature.
+    /// True if a label was published while the stream's client could not see its feature.
     private func isHidden(_ label: StoredLabel, from index: Int) -> Bool {
         guard let access, let record = access[streams.all[index].credential?.number ?? 0] else { return false }
         return record.hides(label.feature, number: label.id.number)
@@ -353,7 +354,7 @@ extension SessionCore {
 }
 
 extension StreamState {
-    /// Whether something was handed out that counts when the socket took it.
+    /// True if a step was returned that counts when the socket took it.
     @inline(__always)
     fileprivate var isWaitingForSocket: Bool { !handedOut.isEmpty || handedOutLoss }
 }

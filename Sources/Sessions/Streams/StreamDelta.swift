@@ -2,14 +2,14 @@ import JSONDelta
 import Locking
 import SessionJournal
 
-/// How a stream is told of the change of a view state that it has shown: as what, instead of the whole state.
+/// The form in which a stream sends the change of a view state, instead of the whole state.
 package enum DeltaForm: Sendable, Hashable, CaseIterable {
     /// RFC 6902.
     case jsonPatch
     /// RFC 7396.
     case mergePatch
 
-    /// As the query of a stream names it.
+    /// The name in a stream's query.
     package var name: String {
         switch self {
         case .jsonPatch: JSONPatch.name
@@ -18,7 +18,7 @@ package enum DeltaForm: Sendable, Hashable, CaseIterable {
     }
 
     fileprivate func diff(from old: [UInt8], to new: [UInt8]) -> [UInt8]? {
-        // What a patch event says more than one with a state: two versions instead of one.
+        // A patch event is longer than a state event by one more version.
         let limit = new.count - 12
         return switch self {
         case .jsonPatch: JSONPatch.diff(from: old, to: new, below: limit)
@@ -27,8 +27,8 @@ package enum DeltaForm: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What a stream that is told of changes has shown last. It holds the view states' bytes themselves, which are the
-/// stores' own as long as the stream keeps up; one that does not holds one earlier view state of each feature.
+/// The view states that a stream of changes has sent last. It shares the stores' bytes as long as the stream keeps up;
+/// a slow stream keeps one earlier view state of each feature.
 struct StreamDelta {
     private struct Shown {
         let feature: FeatureID
@@ -41,7 +41,7 @@ struct StreamDelta {
 
     init(_ form: DeltaForm) { self.form = form }
 
-    /// Of the view state that the stream has shown last; nil if it has shown none.
+    /// The version of the view state that the stream has sent last; nil if it has sent none.
     func version(of feature: FeatureID) -> UInt64? { shown.first { $0.feature == feature }?.version }
 
     func view(of feature: FeatureID) -> [UInt8]? { shown.first { $0.feature == feature }?.view }
@@ -51,11 +51,11 @@ struct StreamDelta {
         shown.append(Shown(feature: feature, version: version, view: view))
     }
 
-    /// The next one is shown whole.
+    /// Makes the stream send the next view state as a whole.
     mutating func forget(_ feature: FeatureID) { shown.removeAll { $0.feature == feature } }
 }
 
-/// Which patch: of what, between which versions.
+/// The identity of a patch: its feature, form and versions.
 struct PatchName: Hashable {
     let feature: FeatureID
     let form: DeltaForm
@@ -63,8 +63,8 @@ struct PatchName: Hashable {
     let to: UInt64
 }
 
-/// The patch between two versions of a view state, made once for all streams of the session that have shown the first:
-/// outside the session's lock, by the first that asks, while the others wait for it.
+/// The patch between two versions of a view state, shared by all streams of the session that have shown the first. The
+/// first stream that asks computes it outside the session's lock, while the others wait.
 final class SharedPatch: Sendable {
     private enum Stage {
         case wanted(old: [UInt8], new: [UInt8])
@@ -79,7 +79,8 @@ final class SharedPatch: Sendable {
         stage = Lock(.wanted(old: old, new: new))
     }
 
-    /// Nil if the whole state is no longer. Takes as long as comparing the two view states does, at the first call.
+    /// Nil if the patch is not shorter than the whole state. The first call takes as long as comparing the two view
+    /// states.
     var bytes: [UInt8]? {
         stage.withLock { stage in
             if case .wanted(let old, let new) = stage { stage = .made(name.form.diff(from: old, to: new)) }
@@ -90,7 +91,7 @@ final class SharedPatch: Sendable {
 }
 
 extension SessionCore {
-    /// The patches that a stream's next step can show, without those that are made; none for a stream of whole states.
+    /// The patches that a stream's next step may show and that are not computed yet; none for a stream of whole states.
     mutating func wantedPatches(
         of number: UInt64, without denied: [FeatureID], beside made: [PatchName: [UInt8]?]
     ) -> [SharedPatch] {
@@ -107,14 +108,14 @@ extension SessionCore {
         return wanted
     }
 
-    /// Nil if the stream has shown no view state of the feature, or this one.
+    /// Nil if the stream has sent no view state of the feature, or this one.
     private func patchName(_ feature: FeatureID, _ delta: StreamDelta, to version: UInt64) -> PatchName? {
         guard let from = delta.version(of: feature), from != version else { return nil }
         return PatchName(feature: feature, form: delta.form, from: from, to: version)
     }
 
-    /// Appends the event that shows a store's view state: the patch, if one was made from what the stream showed last,
-    /// else the whole.
+    /// Appends the event that shows a store's view state: the patch if one was computed from the stream's last view
+    /// state, otherwise the whole state.
     mutating func appendChange(_ store: Int, _ index: Int, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8])
     {
         guard let delta = streams.all[index].delta else { return }
@@ -131,7 +132,7 @@ extension SessionCore {
         streams.all[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
     }
 
-    /// The stream was told of all that it had to show.
+    /// Notes that the stream has sent all that it had to show.
     mutating func noteShown(_ index: Int) {
         guard streams.all[index].delta != nil else { return }
         for dirty in streams.all[index].dirty {
@@ -141,14 +142,14 @@ extension SessionCore {
     }
 }
 
-/// Where a stream stands: two of one session that stand at the same place are told the same.
+/// The position of a stream. Two streams of a session at the same position receive the same.
 struct StreamPlace: Equatable, Sendable {
     let head: SessionHead
     let nextLabel: UInt64
     let dirty: ShortList<StreamState.Dirty>
     let filter: StreamFilter
     let denied: [FeatureID]
-    /// What a stream that is told of changes has shown of the features in `dirty`, 0 where nothing; nil for whole states.
+    /// The versions of the features in `dirty` that a stream of changes has sent, 0 for none; nil for whole states.
     let shown: Shown?
 
     struct Shown: Equatable, Sendable {
@@ -168,16 +169,16 @@ struct StreamPlace: Equatable, Sendable {
     }
 }
 
-/// What a stream was told at a place, made once for all streams of the session that come by there: the many that show one
-/// session hold one buffer.
+/// The bytes that a stream was sent at a position, shared by all streams of the session that reach it: many streams of
+/// one session hold one buffer.
 final class SharedStep: Sendable {
     let place: StreamPlace
     let bytes: [UInt8]
-    /// The places of the labels in it.
+    /// The places of its labels.
     let labels: [UInt64]
-    /// The number of the first one's turn.
+    /// The number of the first label's turn.
     let firstLabel: UInt64
-    /// When the first of them is past its time.
+    /// The time at which the first of its labels expires.
     let expiry: Duration
     /// The states and labels in it.
     let tally: EventTally
@@ -192,9 +193,9 @@ final class SharedStep: Sendable {
 }
 
 extension SessionCore {
-    /// What the stream is to be told, if another was told just that; the stream moves on.
+    /// Returns the bytes for the stream if another was sent the same, and moves the stream on.
     mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
-        // What was hidden from one credential is not from another.
+        // A label that was hidden from one credential may be visible to another.
         guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest,
             streams.all[index].leftOut.isEmpty,
             step.place == StreamPlace(self, index),
@@ -208,8 +209,8 @@ extension SessionCore {
         return step.bytes
     }
 
-    /// Keeps what a stream was told, unless it is told others in another way: what is new to one may be a repetition to
-    /// another.
+    /// Shares a stream's step, unless other streams are sent other bytes: a label that is new to one may be a
+    /// repetition to another.
     mutating func share(
         _ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState, _ tally: EventTally
     ) {

@@ -3,9 +3,9 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// The events of a stream as bytes. `docs/http.md`, Streams, has their names and members.
+/// The events of a stream as bytes. `docs/http.md`, Streams, documents their names and members.
 package enum StreamEvents {
-    /// Every event name that a stream can show.
+    /// All event names of a stream.
     package static let names = [
         "hello", "state", "patch", "label", "ping", "reset", "goaway", "end", "identity", "denied",
     ]
@@ -70,7 +70,7 @@ package enum StreamEvents {
 
     /// The farewell, with a `retry:` of its own. Also the whole of a stream that is refused for now.
     ///
-    /// - Parameter retry: when the client should come back, in milliseconds.
+    /// - Parameter retry: the time until the client should reconnect, in milliseconds.
     package static func goAway(_ reason: GoAwayReason, retry: Int? = nil) -> [UInt8] {
         let retry = retry ?? reason.retry()
         var bytes: [UInt8] = []
@@ -80,7 +80,7 @@ package enum StreamEvents {
         return bytes
     }
 
-    /// The `state` event of a store; an `id` line may stand before it.
+    /// The `state` event of a store; an `id` line may precede it.
     static func state(
         _ store: StoreSummary, intent: String?, _ view: [UInt8], into bytes: inout [UInt8]
     ) {
@@ -91,7 +91,7 @@ package enum StreamEvents {
         bytes.append(literal: "}\n\n")
     }
 
-    /// The `patch` event of a store: what makes its view state of another version of this one.
+    /// The `patch` event of a store: the change between two versions of its view state.
     static func patch(
         _ feature: FeatureID, from: UInt64, to: UInt64, intent: String?, _ patch: [UInt8], into bytes: inout [UInt8]
     ) {
@@ -121,7 +121,7 @@ package enum StreamEvents {
         bytes.append(literal: "}\n\n")
     }
 
-    /// An event's `id` line. Session epochs hold nothing that would end it.
+    /// An event's `id` line. Session epochs contain no line end.
     static func id(epoch: String, sequence: UInt64, into bytes: inout [UInt8]) {
         bytes.append(literal: "id: ")
         bytes.append(text: epoch)
@@ -130,7 +130,7 @@ package enum StreamEvents {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// What the data of states and labels begin with, after the opening of the first member's value.
+    /// The start of the data of states and labels, after the opening of the first member's value.
     private static func head(
         _ feature: FeatureID, version: UInt64, intent: String?, into bytes: inout [UInt8]
     ) {
@@ -151,7 +151,7 @@ package enum StreamEvents {
         do throws(EventEncodingError) {
             try EventEncoder.append(event: name, id: id, data: data, to: &bytes)
         } catch {
-            // Names are constants, ids are cursors, data is JSON of ours, in which control characters are escaped.
+            // Names are constants, ids are cursors, data is the server's JSON, in which control characters are escaped.
             preconditionFailure("a control event could not be encoded: \(error)")
         }
     }

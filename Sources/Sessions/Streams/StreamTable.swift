@@ -2,20 +2,20 @@ import Locking
 import MVI
 import SessionJournal
 
-/// What tells a stream's connection that there may be something to write.
+/// Wakes a stream's connection if there may be something to write.
 package protocol StreamWaker: AnyObject, Sendable {
     /// Called from any thread, never under a lock; must not block.
     func wake()
 }
 
-/// What a stream shows.
+/// The stores that a stream shows.
 package enum StreamFilter: Sendable, Equatable {
-    /// Every store that the session has, and those it makes later.
+    /// Every store that the session has or creates later.
     case all
     /// These, each once.
     case features([FeatureID])
 
-    /// The same without some features.
+    /// Returns the filter without some features.
     func without(_ excluded: [FeatureID]) -> StreamFilter {
         guard !excluded.isEmpty, case .features(let features) = self else { return self }
         return .features(features.filter { !excluded.contains($0) })
@@ -29,25 +29,25 @@ package enum StreamFilter: Sendable, Equatable {
     }
 }
 
-/// A session's open streams, in the order of their numbers, which is that in which they were opened.
+/// A session's open streams, in the order of their numbers, in which they were opened.
 struct StreamTable {
     var all: [StreamState] = []
-    /// What one of several streams was told last, for the others.
+    /// The last step of one of the streams, shared with the others.
     var lastStep: SharedStep?
-    /// What streams were told since it was taken last.
+    /// The events that streams were sent since the last call of `takeTally`.
     var tally = EventTally()
 
     var isEmpty: Bool { all.isEmpty }
-    /// Whether a stream shows changes instead of whole view states.
+    /// True if a stream shows changes instead of whole view states.
     var showsChanges: Bool { all.contains { $0.delta != nil } }
 
-    /// Where a stream is, by bisection: a session may have very many.
+    /// The index of a stream, by bisection: a session may have very many.
     func index(of number: UInt64) -> Int? {
         let index = place(of: number)
         return index < all.count && all[index].number == number ? index : nil
     }
 
-    /// Where a stream of that number is or belongs.
+    /// The index at which a stream of that number is or belongs.
     private func place(of number: UInt64) -> Int {
         var (low, high) = (0, all.count)
         while low < high {
@@ -57,13 +57,13 @@ struct StreamTable {
         return low
     }
 
-    /// Mostly the last; not where two are opened at once.
+    /// Appends in most cases; not if two are opened at the same time.
     mutating func add(_ stream: StreamState) { all.insert(stream, at: place(of: stream.number)) }
 
     mutating func remove(_ number: UInt64) -> StreamState? { index(of: number).map { all.remove(at: $0) } }
 
-    /// Changes the streams that show a feature, and has their connections told; but of those that were told to go, which
-    /// show nothing of what comes later.
+    /// Changes the streams that show a feature and wakes their connections. Skips ending streams, which show nothing
+    /// new.
     mutating func change(showing feature: FeatureID, _ body: (inout StreamState) -> Void) {
         for index in all.indices where all[index].filter.shows(feature) {
             if all[index].farewell == nil { all[index].hasNews = true }
@@ -71,7 +71,7 @@ struct StreamTable {
         }
     }
 
-    /// A store's view state is to be shown; the first turn that changed it had the number `since`.
+    /// Marks a store's view state to be shown. The first turn that changed it has the number `since`.
     mutating func markDirty(_ feature: FeatureID, since: UInt64) {
         lastStep = nil
         var conflated: UInt32 = 0
@@ -79,7 +79,7 @@ struct StreamTable {
         tally.conflated &+= conflated
     }
 
-    /// What the stream was told since the last call: each step is followed by one.
+    /// Returns the events that the stream was sent since the last call, which follows each step.
     mutating func takeTally(of number: UInt64) -> EventTally {
         var taken = EventTally()
         swap(&taken, &tally)
@@ -87,7 +87,7 @@ struct StreamTable {
         return taken
     }
 
-    /// A store is gone.
+    /// Has streams show that a store is gone.
     mutating func ended(_ feature: FeatureID) { change(showing: feature) { $0.storeEnded(feature) } }
 
     mutating func finish(
@@ -101,7 +101,7 @@ struct StreamTable {
         change(isMeant) { $0.cut(reason) }
     }
 
-    /// Changes the streams that are meant, and has their connections told.
+    /// Changes the streams that are meant and wakes their connections.
     mutating func change(_ isMeant: (StreamState) -> Bool, _ body: (inout StreamState) -> Void) {
         for index in all.indices where isMeant(all[index]) {
             body(&all[index])
@@ -109,20 +109,20 @@ struct StreamTable {
         }
     }
 
-    /// The log is another one. What a stream had yet to write that was told to go is gone with the old one.
+    /// Resets streams to another log. Events of the old log that an ending stream had yet to write are dropped.
     mutating func reset(_ reason: ResetReason) {
         rename(reason)
         for index in all.indices {
             if let farewell = all[index].farewell { all[index].cut(farewell.reason) }
             all[index].reset = (reason, true)
-            // Numbers of the old log say nothing of what waits in the new one.
+            // Numbers of the old log mean nothing in the new one.
             all[index].dirty = []
             all[index].nextLabel = 0
             all[index].handedOut = []
         }
     }
 
-    /// The log has another name, and goes on as it was here: labels go on, too.
+    /// Renames the log, which continues otherwise: labels go on, too.
     mutating func rename(_ reason: ResetReason) {
         lastStep = nil
         for index in all.indices {
@@ -132,7 +132,7 @@ struct StreamTable {
         }
     }
 
-    /// Makes room for one more stream: the oldest are told to go. Those without a connection yet are told when it comes.
+    /// Makes room for one more stream: the oldest are told to end, those without a connection when it comes.
     mutating func supersede(limit: Int, of credential: Credential?, at last: StreamFarewell.Position) {
         var staying = all.count { $0.farewell == nil && !$0.isOver && $0.credential === credential }
         for index in all.indices where staying >= limit && all[index].credential === credential {
@@ -143,7 +143,7 @@ struct StreamTable {
         }
     }
 
-    /// The streams that have news since the last call.
+    /// Returns the wakers of streams that have news since the last call.
     mutating func takeWakers() -> ShortList<any StreamWaker> {
         var wakers: ShortList<any StreamWaker> = []
         for index in all.indices where all[index].hasNews {
@@ -158,7 +158,7 @@ struct StreamTable {
     /// The numbers of the streams that show the feature.
     func showing(_ feature: FeatureID) -> [UInt64] { all.filter { $0.filter.shows(feature) }.map(\.number) }
 
-    /// Notes that a stream watches a store; false if the stream is closed.
+    /// Notes that a stream watches a store. Returns false if the stream is closed.
     mutating func watches(_ number: UInt64, _ store: SessionStore) -> Bool {
         guard let index = index(of: number) else { return false }
         all[index].watches(store)
@@ -166,8 +166,8 @@ struct StreamTable {
     }
 }
 
-/// A stream's place in its session: a position in the outbox, and the features whose newest state it has not shown.
-/// It holds no copies of either, so a slow client costs no memory.
+/// A stream's position in its session: a place in the outbox, and the features whose newest state it has not shown. It
+/// copies neither, so a slow client costs no memory.
 struct StreamState {
     /// A feature whose newest view state the stream has not shown.
     struct Dirty: Equatable {
@@ -176,7 +176,7 @@ struct StreamState {
         let since: UInt64
     }
 
-    /// That the principal's time is over soon.
+    /// The notice that the principal expires soon.
     struct IdentityNotice: Equatable {
         /// Since 1970.
         let expiry: Duration
@@ -186,70 +186,70 @@ struct StreamState {
 
     let number: UInt64
     let filter: StreamFilter
-    /// Of the client; nil if nobody has signed in.
+    /// The client's credential; nil if no client has signed in.
     let credential: Credential?
-    /// What it has shown, if it is told of changes; nil if of whole view states.
+    /// The view states that it has sent, if it shows changes; nil for whole view states.
     var delta: StreamDelta?
-    /// The features that it may not show, and those that its client is to be told of.
+    /// The features that it may not show, and those that its client has yet to be told of.
     var denied: [FeatureID]
     var newlyDenied: [FeatureID] = []
     var identityNotice: IdentityNotice?
     let startedResumed: Bool
-    /// Labels of turns up to this one are replays.
+    /// The last turn whose labels are replays.
     let replayThrough: UInt64
     /// The place of the next label to look at.
     var nextLabel: UInt64
-    /// The places of the labels handed out last, which the socket may not have taken yet.
+    /// The places of the labels in the last step, which the socket may not have taken yet.
     var handedOut: [UInt64] = []
-    /// Whether the event that labels are lost was handed out last.
+    /// True if the last step contained the event about lost labels.
     var handedOutLoss = false
     /// In the order in which they changed first.
     var dirty: ShortList<Dirty> = []
-    /// Features that it would show, had this build their stores; and the number of the first turn of which a label is
-    /// held back therefore. No cursor passes that: a stream of another build will show it.
+    /// Features of the filter that this build cannot show, and the number of the first turn of which a label is held
+    /// back for that reason. No cursor passes that turn: a stream of another build will show it.
     var leftOut: ShortList<FeatureID> = []
     var heldFrom = UInt64.max
-    /// Features whose store is gone, to be told.
+    /// Features whose store is gone, which the client has yet to be told.
     var ended: [FeatureID] = []
     var reset: (reason: ResetReason, labelsLost: Bool)?
-    /// What comes before anything else.
+    /// The bytes before anything else.
     var opening: [UInt8] = []
-    /// Nil until it is told to go.
+    /// Nil until it is told to end.
     private(set) var farewell: StreamFarewell?
     var isOver = false
     var waker: (any StreamWaker)?
-    /// Whether its connection is to be told.
+    /// True if its connection has to be woken.
     var hasNews = false
-    /// When it was opened, on the monotonic clock.
+    /// The time at which it was opened, on the monotonic clock.
     var opened: Duration = .zero
-    /// How many events were handed to its connection, pings apart.
+    /// The number of events passed to its connection, without pings.
     var events: UInt64 = 0
     /// The stores that are told when the stream closes.
     var watched: ShortList<SessionStore> = []
 
-    /// Whether it has nothing to tell but states and labels.
-    // Not called: all of the stream would be copied for it.
+    /// True if it has only states and labels to send.
+    // Inlined, since a call would copy the whole stream.
     @inline(__always)
     var isAtRest: Bool {
         opening.isEmpty && reset == nil && ended.isEmpty && farewell == nil && newlyDenied.isEmpty
             && identityNotice?.isTold != false
     }
 
-    /// A store's view state cannot be had here: nothing waits for it.
+    /// Stops waiting for a store's view state, which is not available here.
     mutating func leaveOut(_ feature: FeatureID) {
         dirty.removeAll { $0.feature == feature }
         if !leftOut.contains(feature) { leftOut.append(feature) }
     }
 
-    /// False if it had an older state of the feature to show, which it will not show now.
+    /// Returns false if it had an older state of the feature to show, which it will not show now.
     @discardableResult
     mutating func markDirty(_ feature: FeatureID, since: UInt64) -> Bool {
-        // One that was told to go shows what it had to show then.
+        // An ending stream shows what it had to show at that time.
         guard farewell == nil else { return true }
         var since = since
         if leftOut.contains(feature) {
             leftOut.removeAll { $0 == feature }
-            // Nothing of it was shown: its earlier labels wait as well.
+            // No state of it was shown: its earlier labels wait as well.
             since = 0
         }
         guard !dirty.contains(where: { $0.feature == feature }) else { return false }
@@ -262,11 +262,11 @@ struct StreamState {
         watched.append(store)
     }
 
-    /// How many `end`s may wait for a client that does not read; if more do, the stream goes.
+    /// The maximum number of `end` events that wait for a client that does not read. Beyond it, the stream ends.
     static let endLimit = 256
 
     mutating func storeEnded(_ feature: FeatureID) {
-        // Labels of the state that one which was told to go has not shown are left to the next stream.
+        // Labels of a state that an ending stream has not shown are left to the next stream.
         if farewell == nil { dirty.removeAll { $0.feature == feature } }
         watched.removeAll { $0.feature == feature }
         delta?.forget(feature)
@@ -274,32 +274,32 @@ struct StreamState {
         ended.append(feature)
     }
 
-    /// A label is gone from the outbox: if it was still owed, the client must hear of it.
+    /// Handles a label that left the outbox: if it was still owed, the client must be told.
     mutating func dropped(_ place: UInt64) {
         guard place >= nextLabel, place < lastPosition?.label ?? .max else { return }
         nextLabel = place + 1
         reset = (.overflow, true)
     }
 
-    /// Where it ends; nil if it was not told to go, or writes nothing more.
+    /// The position at which it ends; nil if it was not told to end, or writes nothing more.
     var lastPosition: StreamFarewell.Position? { farewell?.last }
 
-    /// Whether its client has lost its access: what is unsent stays so.
+    /// True if its client has lost its access: unsent bytes are not sent.
     var isCut: Bool { farewell != nil && lastPosition == nil }
 
-    /// Tells it to go: it writes what comes before that position, and ends.
+    /// Tells it to end after all events before that position.
     mutating func finish(_ reason: GoAwayReason, at last: StreamFarewell.Position) {
         if farewell == nil, !isOver { farewell = StreamFarewell(reason: reason, last: last) }
     }
 
-    /// Tells it to go and to write nothing more.
+    /// Tells it to end and to write nothing more.
     mutating func cut(_ reason: GoAwayReason) {
         guard !isOver, !isCut else { return }
         farewell = StreamFarewell(reason: reason, last: nil)
     }
 }
 
-/// How a stream ends that was told to go. Nothing that happens later keeps it.
+/// The end of a stream that was told to end. Later events do not delay it.
 struct StreamFarewell {
     /// The end of the session's log when the stream was told.
     struct Position {
@@ -307,7 +307,7 @@ struct StreamFarewell {
         let label: UInt64
         /// The number of the last turn: no cursor goes beyond it.
         let number: UInt64
-        /// Until when it may write, on the monotonic clock.
+        /// The time until which it may write, on the monotonic clock.
         let deadline: Duration
     }
 
@@ -317,15 +317,15 @@ struct StreamFarewell {
 }
 
 extension SessionCore {
-    /// Where a stream ends that is told to go now.
+    /// The end position of a stream that is told to end now.
     func lastPosition(now: Duration) -> StreamFarewell.Position {
         StreamFarewell.Position(label: outbox.endPlace, number: head.number, deadline: now + .seconds(30))
     }
 }
 
-/// Why the server ends a stream; the client is told before.
+/// The reason why the server ends a stream, which the client is told before.
 package enum GoAwayReason: String, Sendable, CaseIterable {
-    /// The server goes away; another, or the same one anew, will be there.
+    /// The server shuts down. Another one, or the same one after a restart, replaces it.
     case drain
     /// The stream is old; connect again.
     case rotate
@@ -337,13 +337,13 @@ package enum GoAwayReason: String, Sendable, CaseIterable {
     case ended
     /// The server has no room for the stream now.
     case busy
-    /// The principal's time is over, or somebody has signed in and the stream's credential is not good any more.
+    /// The principal has expired, or a client has signed in and the stream's credential is no longer valid.
     case identity
 
-    /// When a client should come back that came without renewing its identity, in milliseconds.
+    /// The time until a client should reconnect that came without renewing its identity, in milliseconds.
     package static func retryAfterExpiry() -> Int { Int.random(in: 15_000...60_000) }
 
-    /// When the client should come back, in milliseconds; random, so that many of them come back spread out.
+    /// The time until the client should reconnect, in milliseconds; random, to spread many clients.
     package func retry() -> Int {
         switch self {
         case .superseded: 60_000
@@ -353,14 +353,14 @@ package enum GoAwayReason: String, Sendable, CaseIterable {
     }
 }
 
-/// What went wrong with a stream's position in the log.
+/// The problem with a stream's position in the log.
 package enum ResetReason: String, Sendable, CaseIterable {
-    /// The cursor is none of this session's.
+    /// The cursor is not one of this session's.
     case unknownCursor = "unknown-cursor"
     /// The cursor is older than labels that are gone.
     case expired
-    /// The stream was slow, or away, for so long that labels it was owed had to go.
+    /// The stream was slow, or away, for so long that labels it was owed were dropped.
     case overflow
-    /// A store could not be read and started over.
+    /// A store could not be read and began anew.
     case storeReplaced = "store-replaced"
 }
