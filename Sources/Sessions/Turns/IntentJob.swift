@@ -11,7 +11,7 @@ final class IntentJob: QueueJob {
     let request: IntentRequest
     let feature: FeatureID
     let intentID: IntentID
-    /// Its name as the receipt will have it.
+    /// The request's name for the receipt.
     let receipt: ReceiptName?
     private let intent: DecodedIntent
     private let outside: Outside?
@@ -24,23 +24,23 @@ final class IntentJob: QueueJob {
         case makesStore, needsStore
     }
 
-    /// How far it has come in earlier runs.
+    /// The progress from earlier runs.
     private struct Stage {
-        /// What it got of time and chance.
+        /// The time and random values of the turn.
         var inputs: TurnInputs?
-        /// The intent as interceptors and its check left it: they judge it once, however often it has to run.
+        /// The intent after interceptors and its check: they judge it once, however often it has to run.
         var judged: RunTurn?
-        /// The principal by which they did: they judge it anew once it has another.
+        /// The principal by which they judged: they judge again for another one.
         var judgedAs: Principal?
-        /// Whether it has passed its check, or was refused by it.
+        /// True if it has passed its check, or was refused by it.
         var isChecked = false
-        /// Whether it ran on a store that the journal had, and lost against another writer.
+        /// True if it ran on a store that the journal had, and conflicted with another writer.
         var hasLost = false
     }
 
     /// - Parameters:
-    ///   - outside: nil for a client's.
-    ///   - record: the answer to an error that uses its number up.
+    ///   - outside: nil for a client's intent.
+    ///   - record: the answer to an error that consumes its number.
     ///   - completion: called once.
     init(
         _ session: Session, _ request: IntentRequest, _ feature: FeatureID, _ intentID: IntentID,
@@ -71,9 +71,9 @@ final class IntentJob: QueueJob {
         return IntentJob(self, at: stage)
     }
 
-    /// The intent as its check left it.
+    /// Returns the job with the intent after its check.
     ///
-    /// - Parameter principal: by which it judged.
+    /// - Parameter principal: the principal by which the check judged.
     func checked(_ judged: @escaping RunTurn, as principal: Principal?) -> IntentJob {
         IntentJob(self, at: Stage(judged: judged, judgedAs: principal, isChecked: true))
     }
@@ -81,12 +81,12 @@ final class IntentJob: QueueJob {
     var kind: TurnKind { outside == nil ? .intent : .other }
     var lane: JobLane { outside == nil ? .intents : .server }
 
-    // MARK: Its way
+    // MARK: Arrival and turn
 
-    /// Takes the request's name, and a place in the queue: the checks of `docs/http.md` that come before the queue, from the
+    /// Reserves the request's name and a place in the queue: the checks of `docs/http.md` before the queue, from the
     /// JSON on.
     ///
-    /// - Parameter store: the intent's, if it is in memory.
+    /// - Parameter store: the intent's store, if it is in memory.
     func arrive(at store: SessionStore?) {
         if let fault = intent.fault, case .malformed = fault, !hasNumber { return fail(refusal(of: fault)) }
         if let receipt {
@@ -96,22 +96,22 @@ final class IntentJob: QueueJob {
             case .refused(let error): return fail(error)
             }
         }
-        // In its number's turn it uses that up.
+        // With a number, it consumes that in the number's turn.
         if let fault = intent.fault, !hasNumber { return end(refusal(of: fault)) }
         if case .check(let check) = intent, let store { return session.check(self, check, on: store) }
         session.enqueue(self)
     }
 
-    /// The checks of `docs/http.md` in the queue: who may, number, `If-Match`, intent; the rest is the turn's.
+    /// Makes the checks of `docs/http.md` in the queue: access, number, `If-Match`, intent. The rest is the turn's.
     func run() -> (any QueueJob)? {
         guard session.mayRun else { return end(as: .elsewhere(.elsewhere)) }
         let (limits, client) = (session.shared.limits, request.client)
-        // Judged before the lock is taken for the rest, unless that alone tells.
+        // Judged before the lock is taken for the rest, unless the lock alone decides.
         if outside == nil, !session.isPlain(client, feature), let no = session.judgeTurn(client, feature, .send) {
             return end(as: .refused(no))
         }
         typealias Found = (refusal: StoreError?, judgement: ReceiptBook.Lookup, store: SessionCore.Found)
-        // Taken apart at once: each use of a tuple's member copies the tuple.
+        // Destructured at once: each use of a tuple's member copies the tuple.
         let (refusal, judgement, store) = session.core.withLock { core -> Found in
             core.batch.isAnswer = true
             if outside == nil {
@@ -137,7 +137,7 @@ final class IntentJob: QueueJob {
                 // Another node disposed of the store that the intent ran on.
                 if !wasDisposed, stage.hasLost { throw .storeDisposed }
                 if outside == .needsStore { throw .noStore(feature) }
-                // A body that is no intent makes no store.
+                // A body that is not an intent creates no store.
                 if let fault = intent.fault { throw self.refusal(of: fault) }
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
@@ -179,7 +179,7 @@ final class IntentJob: QueueJob {
         return nil
     }
 
-    /// Waits for the check of an earlier number, if one runs: when it is over, the job is enqueued again.
+    /// Waits for the running check of an earlier number, if any. After it, the job is enqueued again.
     private func hold() -> Bool {
         guard let receipt else { return false }
         let limit = session.shared.limits.runningChecks
@@ -194,14 +194,14 @@ final class IntentJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
 
-    // MARK: Its end
+    // MARK: End
 
     private var hasNumber: Bool { if case .sequence? = request.name { true } else { false } }
 
-    /// The answer that is kept if the error uses the request's number up.
+    /// The answer to store if the error consumes the request's number.
     func recorded(_ error: StoreError) -> RecordedRefusal? { hasNumber ? record?(error) : nil }
 
-    /// Why a body is refused that is no intent. What the client believes of the state comes before what it asks for.
+    /// The refusal of a body that is not an intent. A failed condition on the state comes before it.
     private func refusal(of fault: WireDecodingError, version: UInt64?? = nil) -> StoreError {
         if case .mismatch = fault {
             do throws(StoreError) { try request.check(version: version ?? session.version(of: feature)) } catch {
@@ -233,14 +233,14 @@ final class IntentJob: QueueJob {
             return answer(outcome)
         }
         release()
-        // The store was gone when its turn came, unless there is an error.
+        // Without an error, the store was gone when its turn came.
         guard case .replayed = result.outcome else { return fail(result.outcome.error ?? .storeDisposed) }
         let found = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
         guard let found else { return fail(.receiptExpired) }
         replay(found)
     }
 
-    /// Nothing of it is kept.
+    /// Ends without a commit.
     func end(_ error: StoreError) {
         release()
         fail(error)
@@ -256,7 +256,7 @@ final class IntentJob: QueueJob {
         if let receipt { session.core.withLock { $0.receipts.release(receipt.key) } }
     }
 
-    /// Answers a repeated request anew, from its receipt.
+    /// Answers a repeated request from its receipt.
     func replay(_ receipt: StoredReceipt) {
         session.shared.metrics.of(feature.name)?.count(.repeated)
         let id = IntentID(receipt.intent)
@@ -279,7 +279,7 @@ final class IntentJob: QueueJob {
         }
     }
 
-    /// Answers when no work that the intent launched is running in any store, at most after the request's wait.
+    /// Answers when no work that the intent launched is running in any store, or after the request's wait.
     private func answer(_ outcome: IntentOutcome) {
         guard let wait = request.wait else { return complete(outcome) }
         let end: @Sendable (Bool, Bool) -> Void = { [self] isSettled, isGranted in
@@ -296,7 +296,7 @@ final class IntentJob: QueueJob {
         waiting.onTimeout { queue.stopWaiting(for: outcome.id, id: waiting.number) }
     }
 
-    /// Without the state, if its client may not read that now.
+    /// Completes without the state if its client may not read that now.
     private func complete(_ outcome: IntentOutcome) {
         guard outcome.state != nil, session.refusal(of: request.client, feature, .read) != nil else {
             return completion(.success(outcome))
@@ -307,32 +307,31 @@ final class IntentJob: QueueJob {
     }
 }
 
-/// What a client asks for with an intent.
+/// A client's request with an intent.
 package struct IntentRequest: Sendable {
-    /// What makes a request the same as another.
+    /// The name that makes two requests the same.
     package enum Name: Sendable, Hashable {
         /// `Idempotency-Key`.
         case key(String)
-        /// `Intent-Seq` inside `Intent-Epoch`: this one comes after all that have a smaller number.
+        /// `Intent-Seq` inside `Intent-Epoch`: the intent comes after all with a smaller number.
         case sequence(UInt64, epoch: String)
     }
 
     /// The JSON object.
     package var body: [UInt8]
-    /// Names the request, so that a repetition does not run again.
+    /// The name of the request, so that a repetition does not run again.
     package var name: Name?
-    /// Asked with the store's version when the intent is about to run; false refuses it.
+    /// Called with the store's version when the intent is about to run. Returns false to refuse it.
     package var ifMatch: (@Sendable (_ version: UInt64) -> Bool)?
-    /// How long to wait for the work that the intent launches; nil not to. Capped by the limits.
+    /// The time to wait for the work that the intent launches; nil for no wait. Capped by the limits.
     package var wait: Duration?
-    /// Whether the outcome is to have the view state.
+    /// True if the outcome should contain the view state.
     package var wantsState: Bool
     /// The client that sends it.
     package var client: SessionClient
-    /// The span that it came in; nil where nothing is traced.
+    /// The span of the request; nil without tracing.
     package var trace: ServiceContext?
 
-    /// A request with a body.
     package init(
         body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
         wantsState: Bool = true, client: SessionClient = SessionClient(), trace: ServiceContext? = nil
@@ -341,15 +340,15 @@ package struct IntentRequest: Sendable {
         (self.body, self.name, self.ifMatch, self.wait, self.wantsState) = (body, name, ifMatch, wait, wantsState)
     }
 
-    /// Throws if the client believes something else of the state. Nil is a version that no client can know.
+    /// Throws if the client's condition on the state fails. Nil is a version that no client can know.
     func check(version: UInt64?) throws(StoreError) {
         if let version, let ifMatch, !ifMatch(version) {
-            throw StoreError(.preconditionFailed, "The state has none of the versions that were asked for.")
+            throw StoreError(.preconditionFailed, "The state has none of the requested versions.")
         }
     }
 
-    /// Its name as the receipt will have it, with a hash that tells a repetition from another request. A number is good
-    /// for all features of a session, so there the feature counts.
+    /// The name for the receipt, with a hash that distinguishes a repetition from another request. The hash includes
+    /// the feature, since a number is valid for all features of a session.
     func receipt(_ feature: FeatureID) -> ReceiptName? {
         switch name {
         case nil: return nil
@@ -366,5 +365,5 @@ package struct IntentRequest: Sendable {
     }
 }
 
-/// What a request with an intent led to, or why it led to nothing.
+/// The outcome of a request with an intent, or its error.
 package typealias IntentResult = Result<IntentOutcome, StoreError>

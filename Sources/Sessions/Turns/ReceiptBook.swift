@@ -2,10 +2,10 @@ import DequeModule
 import MVI
 import SessionJournal
 
-/// What a session remembers of the requests that were named, so that a repeated one never runs twice.
+/// The receipts of named requests of a session, so that a repeated request does not run twice.
 struct ReceiptBook {
     enum Lookup {
-        /// The request is new, and its name reserved for the caller now.
+        /// The request is new, and its name is reserved for the caller now.
         case reserved
         /// It ran or was refused; this is its receipt.
         case done(StoredReceipt)
@@ -13,42 +13,42 @@ struct ReceiptBook {
     }
 
     private var receipts: [ReceiptKey: StoredReceipt] = [:]
-    /// About how much memory they take.
+    /// The approximate memory of the receipts.
     private(set) var bytes = 0
     /// In the order of their turns, with the time on the monotonic clock.
     private var order: Deque<(key: ReceiptKey, made: Duration)> = []
-    /// Of each client's own epoch: the last number used, how many of its receipts are kept, and how many of its requests
-    /// are under way. An epoch is forgotten with the last of both.
+    /// For each client's own epoch: the last number used, the number of its stored receipts, and the number of its
+    /// requests under way. An epoch is removed when both are zero.
     private var epochs: [String: (last: UInt64, count: Int, pending: Int)] = [:]
     /// The hashes of requests that are under way.
     private var pending: [ReceiptKey: [UInt8]] = [:]
-    /// What the journal need not keep any more. It is told with the next append, and again if that fails.
+    /// The receipts that the journal may delete. The next append tells the journal, and is repeated if it fails.
     private(set) var forgotten: [ReceiptKey] = []
 
     init() {}
 
-    /// A book as it was kept.
+    /// A stored book.
     init(_ stored: [StoredReceipt], monotonic: (Duration) -> Duration) {
         for receipt in stored { add(receipt, made: monotonic(receipt.made)) }
     }
 
     var count: Int { receipts.count + pending.count }
 
-    /// Whether a request is under way.
+    /// True if a request is under way.
     var hasPending: Bool { !pending.isEmpty }
 
     func isPending(_ key: ReceiptKey) -> Bool { pending[key] != nil }
 
     subscript(key: ReceiptKey) -> StoredReceipt? { receipts[key] }
 
-    /// The last number used in a client's own epoch; 0 if it is not known.
+    /// The last number used in a client's own epoch; 0 if unknown.
     func lastNumber(_ epoch: String) -> UInt64 { epochs[epoch]?.last ?? 0 }
 
-    /// Takes a request's name when it arrives. Whether a number is the next one is judged when its turn comes.
+    /// Reserves a request's name at its arrival. The order of numbers is checked at its turn.
     mutating func reserve(
         _ key: ReceiptKey, bodyHash: [UInt8], now: Duration, limits: SessionLimits
     ) -> Lookup {
-        // Before others go: an epoch in use is not forgotten for its own next number's sake.
+        // Before others are removed: otherwise the epoch of its own next number could be removed.
         notePending(key, 1)
         let lookup = lookUp(key, bodyHash: bodyHash, now: now, limits: limits)
         if case .reserved = lookup { pending[key] = bodyHash } else { notePending(key, -1) }
@@ -75,15 +75,15 @@ struct ReceiptBook {
         return .reserved
     }
 
-    /// What is remembered of a request; nil if nothing is.
+    /// The lookup of a request; nil if it is unknown.
     func known(_ key: ReceiptKey, _ bodyHash: [UInt8]) -> Lookup? {
         guard let receipt = receipts[key] else { return nil }
-        // A request that was refused for its form may have had no body that was worth a hash.
+        // A request that was refused for its form may have no body to hash.
         if case .ran = receipt.outcome, receipt.bodyHash != bodyHash { return .refused(.otherBody) }
         return .done(receipt)
     }
 
-    /// The request led to nothing that is remembered: its name is free again.
+    /// Releases a request's name, since no receipt was stored.
     mutating func release(_ key: ReceiptKey) {
         if pending.removeValue(forKey: key) != nil { notePending(key, -1) }
     }
@@ -98,7 +98,7 @@ struct ReceiptBook {
         epochs[epoch] = known.count + known.pending > 0 ? known : nil
     }
 
-    /// A receipt that is committed.
+    /// Adds a committed receipt.
     mutating func add(_ receipt: StoredReceipt, made: Duration) {
         defer { release(receipt.key) }
         guard receipts.updateValue(receipt, forKey: receipt.key) == nil else { return }
@@ -109,10 +109,10 @@ struct ReceiptBook {
         }
     }
 
-    /// The journal was told that so many are not kept any more.
+    /// Notes that the journal was told of so many deletions.
     mutating func told(forgotten count: Int) { forgotten.removeFirst(min(count, forgotten.count)) }
 
-    /// Forgets the oldest.
+    /// Removes the oldest receipt.
     private mutating func forget(_ key: ReceiptKey) {
         order.removeFirst()
         bytes -= receipts.removeValue(forKey: key)?.size ?? 0
@@ -120,7 +120,7 @@ struct ReceiptBook {
         if case .sequence(_, let epoch) = key { note(epoch) { $0.count -= 1 } }
     }
 
-    /// Forgets those whose time is over.
+    /// Removes expired receipts.
     mutating func expire(now: Duration, life: Duration) {
         while let oldest = order.first, now - oldest.made >= life { forget(oldest.key) }
     }
@@ -131,14 +131,14 @@ extension StoreError {
     static let receiptExpired = StoreError(.receiptExpired, "The number was used, and its receipt is gone.")
 
     fileprivate static func tooManyReceipts(retryAfter: Duration) -> StoreError {
-        StoreError(.tooManyReceipts, "The session has as many recent receipts as are kept.", retryAfter: retryAfter)
+        StoreError(.tooManyReceipts, "The session has too many recent receipts.", retryAfter: retryAfter)
     }
 }
 
 extension StoredReceipt {
-    /// About how much memory a receipt with that key takes: here, and in a journal in memory.
+    /// The approximate memory of a receipt with that key: here, and in a journal in memory.
     fileprivate static func size(_ key: ReceiptKey) -> Int {
-        // The intent's id is the key once more.
+        // The intent's id repeats the key.
         switch key {
         case .key(let text, _): 400 + 2 * text.utf8.count
         case .sequence(_, let epoch): 400 + epoch.utf8.count

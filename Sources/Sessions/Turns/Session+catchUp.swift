@@ -3,11 +3,11 @@ import Locking
 import MVI
 import SessionJournal
 
-/// The one way to catch up: after a conflict, after an append of which the outcome is unknown, and when another writer is
-/// said to have appended. The log is read from the head that is known here, and what is newer is applied as if it had
-/// been committed here. Nothing of the session runs meanwhile.
+/// The only way to catch up: after a conflict, after an append with an unknown outcome, and after a report that another
+/// writer appended. The log is read from the local head, and newer turns are applied as if they had been committed
+/// here. Nothing of the session runs meanwhile.
 extension Session {
-    /// Reads what other writers appended, in its turn in the queue, and shows it. Several calls before that are one.
+    /// Reads and shows the appends of other writers, in its turn in the queue. Several calls before that are one.
     ///
     /// - Parameter done: called when that is done, or the session has ended.
     package func catchUp(_ done: (@Sendable () -> Void)? = nil) {
@@ -21,8 +21,8 @@ extension Session {
 
     func caughtUp() async { await awaitResult { done in catchUp { done(()) } } }
 
-    /// Finds out how an append ended, and ends its batch. `error` is why its outcome is unknown; nil if it certainly was
-    /// not kept.
+    /// Determines the outcome of an append and ends its batch. `error` is the reason why the outcome is unknown; nil if
+    /// the append certainly failed.
     func resolve(_ pending: PendingCommit, _ error: StoreError?) {
         load { [self] news in
             switch news {
@@ -39,7 +39,7 @@ extension Session {
     private func resolve(_ pending: PendingCommit, _ error: StoreError?, _ news: StoredSession) {
         let (ours, expected) = (pending.batch.head, pending.batch.expecting)
         if news.recentHeads.contains(ours) {
-            // It was committed, whatever came after it.
+            // It was committed, whether or not others appended after it.
             let end = apply(pending)
             guard news.head != ours else { return ended(pending.end(.committed, end)) }
             return load { [self] later in
@@ -52,10 +52,10 @@ extension Session {
                 ended(pending.end(.committed, end))
             }
         }
-        // It was certainly not kept, and its head is still the newest.
+        // It was certainly not committed, and its head is still the newest.
         if error != nil, news.head == expected, news.owner == pending.batch.expectedOwner {
             let doubts = pending.noteDoubt()
-            // What answers a load and loses each append is not asked without a pause.
+            // Pauses if the journal answers loads but loses each append.
             guard doubts == 0 else {
                 return tryAgain(after: doubts) { [self] in if let end = append(pending) { ended(end) } }
             }
@@ -63,14 +63,14 @@ extension Session {
             return
         }
         let isKnown = news.recentHeads.contains(expected)
-        // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
+        // Our append may also be behind a head that is no longer recorded: then nothing runs again.
         let end = pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict, .rolledBack)
         noteCollision()
         apply(news, since: expected) { [self] in ended(end) }
     }
 
-    /// Another node was first. Where that is so again and again whichever of the two is first next becomes the owner for a
-    /// while: the other passes its requests on then. The one that loses says so, since it may go on losing.
+    /// Counts a conflict with another node. After several in a row, the node that is first next becomes the owner for a
+    /// while, and the other forwards its requests. The loser reports it, since it may go on losing.
     private func noteCollision() {
         guard let journal = shared.sharedJournal else { return }
         let now = shared.time.monotonic()
@@ -78,13 +78,13 @@ extension Session {
         if let contended { journal.tellContention(of: contended) }
     }
 
-    /// Another node loses against this one, or did a moment ago.
+    /// Handles another node's report that it conflicts with this one.
     func heardOfContention() {
         let now = shared.time.monotonic()
         core.withLock { $0.ownership.hold(now: now) }
     }
 
-    /// Applies what others appended after a head, and calls `then`: later, where the log is another one and is read anew.
+    /// Applies the appends of others after a head, then calls `then`: later if the log is another one and is read anew.
     func apply(_ news: StoredSession, since head: SessionHead, then: @escaping @Sendable () -> Void) {
         adopt(news.credentials, of: news.record.subject)
         let now = Moment(shared.time)
@@ -119,13 +119,13 @@ extension Session {
         }
         follow(applied)
         bringBack(unloaded)
-        // No node runs the work for watchers now, or the owner never heard of the watchers of this node.
+        // No node runs the work for watchers now, or the owner was never told of this node's watchers.
         if before != nil, news.owner == nil { lookAfterWork() }
     }
 
-    /// What a stream shows is in memory, and its work runs.
+    /// Loads the stores that streams show, and starts their work.
     ///
-    /// - Parameter failures: how often that failed already.
+    /// - Parameter failures: the number of failed attempts.
     private func bringBack(_ features: [FeatureID], after failures: Int = 0) {
         guard !features.isEmpty else { return }
         open(.features(features)) { [self] result in
@@ -142,13 +142,13 @@ extension Session {
         }
     }
 
-    /// The log is another one than was shown here: an engine failed over to a shorter branch. The session is read anew,
-    /// and its log gets a new name, so that no cursor and no version of the lost branch names anything.
+    /// Replaces the log, since it differs from the one shown here: a database failed over to a shorter branch. The
+    /// session is read anew and its log gets a new name, so that cursors and versions of the lost branch are invalid.
     ///
-    /// Nothing of the session runs until then: it would run on a session in which nothing has happened, and what it appended
-    /// would be older news than what is read.
+    /// Nothing of the session runs until then: it would run on an empty session, and its appends would be older than
+    /// what is read.
     ///
-    /// - Parameter epoch: the name that the journal gave it already; nil if this node has to.
+    /// - Parameter epoch: the new name if the journal has one already; nil if this node has to choose it.
     private func beginAnew(_ epoch: String?, _ then: @escaping @Sendable () -> Void) {
         follow(core.withLock { $0.lose(epoch) })
         load { [self] news in
@@ -157,7 +157,7 @@ extension Session {
             case .unusable(let reason): leave(reason)
             case .found(let news):
                 apply(news, news.changed.map { Adoption($0, by: nil) })
-                // The new name is kept with the next turn, so there is one.
+                // The new name is committed with the next turn, so there is one.
                 enqueue(.steps) { core in
                     if core.epochIsNews { core.batch.count += 1 }
                     return core.epochIsNews
@@ -168,15 +168,15 @@ extension Session {
     }
 }
 
-/// Another writer's state of a store, as far as it is in memory here.
+/// Another writer's state of a store, as far as the store is in memory here.
 struct Adoption {
     let stored: StoredStore
-    /// Whether the store goes on here. Else it has to be loaded when it is used: it is not in memory, or is another store
-    /// than the one that is.
+    /// True if the store goes on here. Otherwise it has to be loaded on its next use: it is not in memory, or another
+    /// store.
     private(set) var goesOn = false
-    /// Whether a newer version of the feature wrote the state: it is left alone.
+    /// True if a newer version of the feature wrote the state, which is not touched.
     private(set) var isNewer = false
-    /// Members that the next state to be kept would lose.
+    /// Members that the next commit would lose.
     private(set) var lost: [String] = []
 
     /// Reads the state, outside the lock.
@@ -193,8 +193,8 @@ struct Adoption {
 }
 
 extension SessionCore {
-    /// Applies what other writers appended; returns what follows, and the stores that streams show and that are not in
-    /// memory.
+    /// Applies the appends of other writers. Returns the follow-up, and the stores that streams show and that are not
+    /// in memory.
     mutating func apply(
         _ news: StoredSession, _ adoptions: [Adoption], now: Moment, limits: SessionLimits
     ) -> (Applied, unloaded: [FeatureID]) {
@@ -203,7 +203,7 @@ extension SessionCore {
         var applied = Applied()
         for store in adopt(news.owner) { applied.changes.append(.stopped(store)) }
         if !epochIsNews, news.record.epoch != epoch {
-            // Another writer found that the log is another one; what is kept of it here is still true.
+            // Another writer found that the log is another one; the data here is still valid.
             epoch = news.record.epoch
             streams.rename(.unknownCursor)
             for slot in stores { streams.markDirty(slot.feature, since: 0) }
@@ -218,7 +218,7 @@ extension SessionCore {
         }
         reminders.adopt(news.reminders, now: now)
         outbox.adopt(news.lostLabels)
-        // What was applied since this was read is known: after a lost branch the log is read from its beginning.
+        // Labels since this was read are already here: after a lost branch the log is read from its beginning.
         publish(news.labels.filter { $0.id.number >= first }, now: now, limits: limits, &applied)
         for receipt in news.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         let last = lastPosition(now: now.monotonic)
@@ -234,7 +234,7 @@ extension SessionCore {
         let version = stores[summary.feature]?.version
         if version == nil { stores.append(StoreSlot(summary, now: now.monotonic)) }
         guard let index = stores.index(of: summary.feature) else { return }
-        // Even if this version of the code would show the state otherwise: a version means the same on every node.
+        // Even if this version of the code derives another view: a version means the same on every node.
         var view = adoption.stored.view
         if !adoption.goesOn {
             if let store = stores[index].store { applied.changes.append(.ended(store)) }
@@ -243,7 +243,7 @@ extension SessionCore {
             // Streams show it when it is loaded; its labels wait for that.
             view = []
         }
-        // What it was to begin with is as old as the state that it was loaded with.
+        // Its start value is as old as the state that it was loaded with.
         if stores[index].store != nil, !stores[index].isStarted { stores[index].start = .restored(view: nil) }
         stores[index].summary = summary
         stores[index].lost = adoption.lost
@@ -253,7 +253,7 @@ extension SessionCore {
         markChanged(summary.feature, at: index, since: first, &applied)
     }
 
-    /// Forgets everything of a log that is another one in the journal, and has this name there; nil if it has no new one yet.
+    /// Removes all data of a log that is another one in the journal, under this name; nil if it has no new name yet.
     mutating func lose(_ epoch: String?) -> Applied {
         self.epoch = epoch ?? Epoch.random()
         head = .empty
@@ -270,7 +270,7 @@ extension SessionCore {
     }
 }
 
-/// Reads what others appended, as a job of its own.
+/// Reads the appends of others, as a job of its own.
 private final class CatchUpJob: QueueJob {
     private let session: Session
     private let hasRead = Lock(false)
@@ -307,7 +307,7 @@ private final class CatchUpJob: QueueJob {
 
     private func begin() -> (head: SessionHead, waiters: [@Sendable () -> Void]) {
         session.core.withLock { core in
-            // What is appended from now on may not be in what is read.
+            // Later appends may not be in the result.
             core.isAwaitingCatchUp = false
             defer { core.catchUpWaiters = [] }
             return (core.head, core.catchUpWaiters)

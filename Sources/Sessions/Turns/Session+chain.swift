@@ -8,7 +8,7 @@ struct ChainLink {
     let turn: TurnResult
 }
 
-/// The other stores of a session, as its turns use them. Only the queue's runner is here.
+/// Access of a session's turns to its other stores. Used only by the queue's runner.
 extension Session {
     /// See `TurnHost`.
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
@@ -19,7 +19,7 @@ extension Session {
         return store.runner
     }
 
-    /// The feature instance, if there is such a feature and the principal may use it.
+    /// Returns the feature instance if the feature exists and the principal may use it.
     private func checked(_ instance: String, _ principal: Principal?, _ access: Access) throws -> FeatureID {
         guard let feature = FeatureID(instance), shared.features.definition(for: feature) != nil else {
             throw StoreError.featureNotFound
@@ -34,24 +34,25 @@ extension Session {
         let count = core.withLock { $0.reminderCount(after: reminders, of: feature) }
         if count > shared.limits.reminders {
             throw ReminderLimitExceeded(
-                "The session would have \(count) reminders; \(shared.limits.reminders) are kept at most. Give those that "
-                    + "replace each other the same id, and cancel those that are not needed.")
+                "The session would have \(count) reminders; \(shared.limits.reminders) are allowed. Use the same id for "
+                    + "reminders that replace each other, and cancel unneeded ones.")
         }
         let latest = reminders.compactMap { $0.action?.due }.max() ?? now
         guard latest - now <= shared.limits.longestReminder else {
             throw ReminderLimitExceeded(
-                "A reminder is kept for \(shared.limits.longestReminder.components.seconds / 86_400) days at most. Set a "
-                    + "nearer one, and another when it fires.")
+                "A reminder may be \(shared.limits.longestReminder.components.seconds / 86_400) days ahead. Set an "
+                    + "earlier one, and another when it fires.")
         }
     }
 
-    /// How many intents and actions one turn leads to in other stores at most, and how many other stores it may need.
+    /// The maximum number of intents and actions in other stores that one turn leads to, and of other stores it may
+    /// need.
     private static var chainLimit: Int { 64 }
 
     // MARK: Turns that need other stores
 
-    /// Runs a turn again that needs stores which were not there; nil if one has to be loaded first. Interceptors judged
-    /// its intent already.
+    /// Runs a turn again that needs stores which were not in memory; nil if one has to be loaded first. Interceptors
+    /// judged its intent already.
     func runAgain(_ call: inout TurnCall, _ first: TurnResult) -> TurnResult? {
         var turn = first
         for _ in 0..<Self.chainLimit {
@@ -77,7 +78,7 @@ extension Session {
         case none(StoreError, TurnOutcome)
     }
 
-    /// Has a store in memory and started, made if there is none.
+    /// Has a store in memory and started, created if there is none.
     private func bring(_ instance: String, for call: TurnCall, _ access: Access) -> Sibling {
         func none(_ error: StoreError) -> Sibling { .none(error, .unavailable(error)) }
         let feature: FeatureID
@@ -114,8 +115,8 @@ extension Session {
 
     // MARK: Chains
 
-    /// Runs the intents that a turn sent, and those that these send, in order: all of them are kept with it, or nothing.
-    /// Nil, and all is undone, if a store has to be loaded first.
+    /// Runs the intents that a turn sent, and those that these send, in order. All are committed with it, or none.
+    /// Returns nil, and undoes all, if a store has to be loaded first.
     func runChain(_ call: TurnCall, _ first: TurnResult) -> (TurnResult, [ChainLink])? {
         var stores = [call.store]
         var isKept = false
@@ -156,7 +157,7 @@ extension Session {
             }
             links.append(ChainLink(store: store, turn: turn))
             if let outcome = call.outcome(of: turn) {
-                // Its own observers, and its own `onFailure`, are told of a failure.
+                // Its own observers and its own `onFailure` are told of a failure.
                 return (first.undone(outcome), [links[links.count - 1]])
             }
             core.withLock { $0.noteChain(turn.reminders, of: store.feature) }
@@ -170,7 +171,7 @@ extension Session {
 }
 
 extension TurnCall {
-    /// The outcome of a turn that cannot be kept for a reason which its code could have avoided.
+    /// The outcome of a turn that cannot be committed for a reason which its code could have avoided.
     func failed(_ error: StoreError) -> TurnOutcome {
         .failed(error, thrown: error, report(error))
     }
@@ -213,14 +214,14 @@ extension SessionCore {
         join(call, link.turn, verdict, at: index, refusal: nil, now: now)
     }
 
-    /// Notes the reminders of a turn of the chain that runs, which are in no batch yet.
+    /// Adds the reminders of a turn of the running chain, which are in no batch yet.
     mutating func noteChain(_ reminders: [EncodedReminder]?, of feature: FeatureID) {
         for change in reminders ?? [] { chainReminders.append(ReminderChange(change, of: feature)) }
     }
 }
 
 extension ReminderChange {
-    /// A change as it will be kept.
+    /// A change as it will be stored.
     init(_ change: EncodedReminder, of feature: FeatureID, number: UInt64 = 0) {
         guard let action = change.action else {
             self = .forgotten(feature, id: change.id)

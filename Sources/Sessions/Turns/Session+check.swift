@@ -2,9 +2,9 @@ import Locking
 import MVI
 import Tracing
 
-/// Asynchronous checks: they run while other jobs of the session go on.
+/// Asynchronous checks, which run while other jobs of the session go on.
 extension Session {
-    /// Runs an intent's check, then enqueues the intent as the check left it.
+    /// Runs an intent's check, then enqueues the intent with its result.
     func check(_ job: IntentJob, _ check: @escaping PendingCheck, on store: SessionStore) {
         let isBegun = core.withLock { core in
             var checks = core.checks ?? RunningChecks()
@@ -24,14 +24,14 @@ extension Session {
             let trace = job.request.trace ?? .topLevel
             let judged = await ServiceContext.$current.withValue(trace) { await check(store.runner, context) }
             judgement.withLock { $0 = judged }
-            // Its intent may have been answered long ago: what does not listen to its cancellation keeps its place.
+            // Its intent may have been answered long ago: a check that ignores cancellation keeps its place.
             core.withLock { $0.checks?.ended() }
             wait.end(true)
         }
         shared.limit(wait, to: shared.limits.longestCheck) { task.cancel() }
     }
 
-    /// What became of an intent that was checked is known: those that waited for it go on.
+    /// Continues the intents that waited for a checked intent, whose outcome is known now.
     func checkEnded(_ name: ReceiptName?) {
         let freed = core.withLock { core in core.checks?.decided(name) ?? [] }
         for job in freed { enqueue(job) }
@@ -40,11 +40,11 @@ extension Session {
 
 extension StoreError {
     fileprivate static let checkTimeOut = StoreError(
-        .checkTimeout, "What the feature had to ask elsewhere was not answered in time.", retryAfter: .seconds(2))
+        .checkTimeout, "The feature's check timed out.", retryAfter: .seconds(2))
     static let tooManyChecks = StoreError(.busy, "Too many intents are being checked.")
 }
 
-/// Begins the check of an intent whose store was not in memory when it came, after its turn in the queue.
+/// Begins the check of an intent whose store was not in memory at its arrival, after its turn in the queue.
 final class CheckStart: QueueJob {
     private let job: IntentJob
     private let check: PendingCheck
@@ -60,24 +60,24 @@ final class CheckStart: QueueJob {
     func end(_ error: StoreError) { job.end(error) }
 }
 
-/// A session's asynchronous checks that run, the intents whose outcome they decide, and those that wait since a check of an earlier number of their
-/// client's does.
+/// A session's running asynchronous checks, the intents that they decide, and those that wait since a check of an
+/// earlier number of their client runs.
 struct RunningChecks {
-    /// The numbers of each `Intent-Epoch` that are checked, and whose outcome is not known yet.
+    /// The numbers of each `Intent-Epoch` that are checked and have no outcome yet.
     private var numbers: [String: Set<UInt64>] = [:]
     private var held: [String: [IntentJob]] = [:]
     private var heldCount = 0
-    /// Checks that run, also those that were given up and do not listen.
+    /// Running checks, including those that were given up and ignore it.
     private var count = 0
-    /// Intents that are checked, and whose outcome is not known yet.
+    /// Intents that are checked and have no outcome yet.
     private var undecided = 0
 
-    /// Whether no check runs, and none decides about an intent.
+    /// True if no check runs, and no intent waits for one.
     var isIdle: Bool { count == 0 && undecided == 0 }
 
-    /// Begins a check; false if too many run.
+    /// Begins a check. Returns false if too many run.
     ///
-    /// - Parameter isAgain: whether the intent was checked before.
+    /// - Parameter isAgain: true if the intent was checked before.
     mutating func begin(_ name: ReceiptName?, isAgain: Bool, limit: Int) -> Bool {
         guard count < limit else { return false }
         count += 1
@@ -86,10 +86,10 @@ struct RunningChecks {
         return true
     }
 
-    /// A check does not run any more.
+    /// Counts the end of a check.
     mutating func ended() { count -= 1 }
 
-    /// What became of an intent is known that was checked; the intents to enqueue that waited for it.
+    /// Notes the outcome of a checked intent. Returns the intents to enqueue that waited for it.
     mutating func decided(_ name: ReceiptName?) -> [IntentJob] {
         undecided -= 1
         guard case .sequence(let number, let epoch)? = name?.key else { return [] }
@@ -100,13 +100,13 @@ struct RunningChecks {
         return freed
     }
 
-    /// Whether a check of an earlier number runs.
+    /// True if a check of an earlier number runs.
     func isHeldUp(_ name: ReceiptName) -> Bool {
         guard case .sequence(let number, let epoch) = name.key else { return false }
         return numbers[epoch]?.contains { $0 < number } ?? false
     }
 
-    /// Keeps an intent until the check of an earlier number is over; false if too many wait.
+    /// Holds an intent until the check of an earlier number is over. Returns false if too many wait.
     mutating func hold(_ job: IntentJob, _ name: ReceiptName, limit: Int) -> Bool {
         guard case .sequence(_, let epoch) = name.key, heldCount < limit else { return false }
         heldCount += 1
@@ -114,7 +114,7 @@ struct RunningChecks {
         return true
     }
 
-    /// What waits, for the session's end.
+    /// Takes the waiting intents, for the session's end.
     mutating func takeAll() -> [IntentJob] {
         defer { (held, heldCount) = ([:], 0) }
         return held.values.flatMap { $0 }

@@ -4,12 +4,12 @@ import SessionJournal
 import Synchronization
 
 extension Session {
-    /// Makes the batch's turns permanent, then visible: head, versions, outbox, receipts and the streams' sets of
-    /// features to show change in one step under the lock; streams are written to after it. Called by the queue's runner,
+    /// Commits the batch's turns, then makes them visible: head, versions, outbox, receipts and the features that
+    /// streams show change in one step under the lock; streams are written to after it. Called by the queue's runner,
     /// under no lock.
     ///
-    /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
-    /// handlers.
+    /// Returns the end if it is known at once. Otherwise returns nil and calls `ended` later, once, from any thread
+    /// that may run handlers.
     func commit() -> CommitEnd? {
         let now = shared.time.sinceEpoch()
         let node = shared.lease?.holder
@@ -30,7 +30,7 @@ extension Session {
 
     func append(_ pending: PendingCommit) -> CommitEnd? {
         if pending.isKept { return append(pending, pending.batch) }
-        // The session's first turn: it is written down before.
+        // The session is stored before its first turn.
         keep { [self] result in
             let end: CommitEnd?
             switch result {
@@ -51,7 +51,7 @@ extension Session {
         return result.flatMap { finish(pending, $0) }
     }
 
-    /// Takes the journal's result; nil if `ended` will be called later.
+    /// Handles the journal's result. Returns nil if `ended` will be called later.
     fileprivate func finish(_ pending: PendingCommit, _ result: AppendResult) -> CommitEnd? {
         let ending = AppendEnding(result)
         shared.metrics.appended(ending, nanoseconds: monotonicNanoseconds() - pending.begun)
@@ -65,7 +65,7 @@ extension Session {
             resolve(pending, error)
             return nil
         case .duplicate(let receipt):
-            // The book had forgotten it. The jobs run again, and find it.
+            // The book had removed it. The jobs run again, and find it.
             let now = Moment(shared.time)
             core.withLock { $0.receipts.add(receipt, made: now.monotonic(receipt.made)) }
             let undone = pending.end(.conflict, .rolledBack)
@@ -88,7 +88,7 @@ extension Session {
 
     /// Applies a committed batch. Returns how its entries end: with the session, if that ended meanwhile.
     func apply(_ pending: PendingCommit) -> PendingCommit.EntryEnd {
-        // By the index: each entry would be copied.
+        // By index: a loop over the elements would copy each entry.
         let entries = pending.entries
         for index in entries.indices where !entries[index].isDisposed { entries[index].store?.erased.commit() }
         let hasTimes =
@@ -111,7 +111,7 @@ extension Session {
         return .committed
     }
 
-    /// Does what follows after the lock.
+    /// Runs the follow-up of an applied batch, outside the lock.
     func follow(_ applied: SessionCore.Applied) {
         for change in applied.changes {
             switch change {
@@ -119,7 +119,7 @@ extension Session {
             case .left(let store): store.endWork()
             case .began(let store, let streams):
                 for stream in streams { watch(store, from: stream) }
-                // What it registers for watchers it does at the end of the turn that runs now.
+                // Work that it registers for watchers begins at the end of the running turn.
                 if shared.lease != nil, !streams.isEmpty { claimHeldBack() }
             case .stopped(let store): store.pause()
             case .undelivered(let count, let feature):
@@ -131,8 +131,8 @@ extension Session {
         for case .news(let waiter) in applied.changes { waiter.resume() }
     }
 
-    /// Notes that a stream watches a store that was made after it. The stream may have closed meanwhile; what began first
-    /// is then ended here.
+    /// Notes that a stream watches a store that was created after it. If the stream was closed meanwhile, work that
+    /// began is ended.
     private func watch(_ store: SessionStore, from stream: UInt64) {
         store.beginWatching()
         let isOpen = core.withLock { core in
@@ -144,11 +144,11 @@ extension Session {
 }
 
 extension SessionCore {
-    /// What follows from an applied batch, outside the lock.
+    /// The follow-up of an applied batch, outside the lock.
     struct Applied {
         enum Change {
             case ended(SessionStore)
-            /// It was loaded in vain, and never lived here.
+            /// It was loaded in vain and never installed.
             case left(SessionStore)
             /// Its work is another node's.
             case stopped(SessionStore)
@@ -159,7 +159,7 @@ extension SessionCore {
             case news(VersionWaiter)
         }
 
-        /// Mostly none.
+        /// Empty in most cases.
         var changes: [Change] = []
         var wakers: ShortList<any StreamWaker> = []
 
@@ -168,11 +168,11 @@ extension SessionCore {
         }
     }
 
-    /// Nil, and nothing changes, if the session has ended meanwhile.
+    /// Returns nil, and changes nothing, if the session has ended meanwhile.
     ///
     /// - Parameters:
-    ///   - now: nil where the batch has neither labels nor receipts nor reminders.
-    ///   - node: this one's id; nil if its lease has ended.
+    ///   - now: nil if the batch has no labels, receipts or reminders.
+    ///   - node: this node's id; nil if its lease has ended.
     mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits, node: NodeID?) -> Applied? {
         guard isLive else { return nil }
         let first = head.number + 1
@@ -194,7 +194,7 @@ extension SessionCore {
             publish(pending.batch.labels, now: now, limits: limits, &applied)
             for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         }
-        // Given away, or the lease has ended meanwhile: what began here begins with the next owner.
+        // Given away, or the lease has ended meanwhile: work that began here begins with the next owner.
         if isElsewhere, pending.isOwners || pending.batch.ownerChange != nil { restoreStores() }
         applied.wakers = streams.takeWakers()
         return applied
@@ -203,7 +203,7 @@ extension SessionCore {
     private mutating func apply(
         _ changes: [StoreChange], _ place: Int, _ pending: PendingCommit, since first: UInt64, _ applied: inout Applied
     ) {
-        // By the place: each change would be copied.
+        // By index: a loop over the elements would copy each change.
         let feature = changes[place].feature
         let index = stores.index(of: feature)
         switch (changes[place].kind, index) {
@@ -233,7 +233,7 @@ extension SessionCore {
         }
     }
 
-    /// A view state has changed: streams have it to show, requests that wait for it go on.
+    /// Has streams and waiting requests show a changed view state.
     mutating func markChanged(_ feature: FeatureID, at index: Int, since first: UInt64, _ applied: inout Applied) {
         streams.markDirty(feature, since: first)
         if !stores[index].waiters.isEmpty {
@@ -248,7 +248,7 @@ extension SessionCore {
         streams.ended(feature)
     }
 
-    /// What a store had yet to do is done.
+    /// Notes that a store's pending start is done.
     mutating func started(_ entry: SessionBatch.Entry) {
         guard let index = stores.index(of: entry.feature), stores[index].store === entry.store else { return }
         stores[index].start = .done
@@ -256,49 +256,49 @@ extension SessionCore {
 }
 
 extension SessionCore.Applied {
-    /// A store is gone: its work ends, and who waits for news of it is told.
+    /// Removes a store: its work ends, and waiting requests are told.
     mutating func add(_ slot: StoreSlot) {
         if let store = slot.store { changes.append(.ended(store)) }
         changes += slot.waiters.map { .news($0) }
     }
 }
 
-/// A batch that was taken to be committed, until its end.
+/// A batch between its append and its end.
 ///
-/// It owns the stores that the batch touched. `end` ends all of them, once; a batch that is forgotten rolls them back when
-/// it dies.
+/// It owns the stores that the batch touched. `end` ends all of them, once. If it is released without `end`, they are
+/// rolled back.
 final class PendingCommit: Sendable {
     let session: Session
     let batch: JournalBatch
     let entries: [SessionBatch.Entry]
     let results: ShortList<JobResult>
     let needs: BatchNeed
-    /// Whether the journal has the session already.
+    /// True if the journal has the session already.
     let isKept: Bool
-    /// Whether the session's work ran here.
+    /// True if the session's work ran here.
     let isOwners: Bool
-    /// When it was taken to be appended; see `monotonicNanoseconds`.
+    /// The start time of the append; see `monotonicNanoseconds`.
     let begun = monotonicNanoseconds()
-    /// Of the append; nil where nothing is traced.
+    /// The span of the append; nil without tracing.
     let span: AppendSpan?
     private let isOver = Atomic(false)
     private let doubts = Atomic(0)
 
-    /// How the stores of a batch end.
+    /// The end of a batch's stores.
     enum EntryEnd {
-        /// The turns are kept.
+        /// The turns are committed.
         case committed
-        /// Nothing of them is kept: the stores are back at their heads, those that the batch made are gone.
+        /// Nothing is committed: the stores are back at their heads, and stores that the batch created are gone.
         case rolledBack
-        /// The session has ended, whatever was kept.
+        /// The session has ended, whether or not the turns were committed.
         case ended
     }
 
     /// A batch of a session with that core.
     ///
     /// - Parameters:
-    ///   - head: that of the log when it is appended.
-    ///   - owner: what becomes of the session's.
+    ///   - head: the log's head after the append.
+    ///   - owner: the change of the session's owner.
     fileprivate init(
         _ session: Session, _ core: borrowing SessionCore, _ working: borrowing SessionBatch, _ needs: BatchNeed,
         head: SessionHead, owner: OwnerChange?, now: Duration
@@ -307,9 +307,9 @@ final class PendingCommit: Sendable {
         (self.session, self.needs) = (session, needs)
         (entries, results) = (working.entries, working.results)
         (isKept, isOwners) = (core.key != nil, core.ownsWork)
-        // Made in its place: a parameter would be copied.
+        // Created in place: a parameter would be copied.
         batch = JournalBatch(
-            // One that is not kept yet gets its key before this is appended.
+            // A session that is not stored yet gets its key before the append.
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts,
             reminders: working.reminders, recordings: working.recordings,
@@ -319,16 +319,16 @@ final class PendingCommit: Sendable {
             epoch: core.epochIsNews ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
-        // Not by `map`: a closure would be given copies of all this.
+        // Not `map`: a closure would get copies of all this.
         if let tracer { span = AppendSpan(tracer, session, head: head.number, working.results) } else { span = nil }
     }
 
     deinit { _ = endEntries(.rolledBack) }
 
-    /// Counts an append whose outcome was unknown and that was not kept. Returns how many there were before.
+    /// Counts an append with an unknown outcome that was not committed. Returns the number before it.
     func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
 
-    /// The journal's result, from a thread of its own.
+    /// Handles the journal's result, on the journal's thread.
     fileprivate func appended(_ result: AppendResult) {
         if let end = session.finish(self, result) { session.ended(end) }
     }
@@ -338,7 +338,7 @@ final class PendingCommit: Sendable {
 
     private func endEntries(_ end: EntryEnd) -> [SessionBatch.Entry] {
         guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return [] }
-        // By the index: each entry would be copied.
+        // By index: a loop over the elements would copy each entry.
         for index in entries.indices {
             guard let store = entries[index].store else { continue }
             switch (end, entries[index].isDisposed) {
@@ -346,7 +346,7 @@ final class PendingCommit: Sendable {
             case (.committed, true), (.ended, _): store.end()
             case (.rolledBack, _):
                 store.runner.rollBack()
-                // It never lived: observers know nothing of it.
+                // It was never installed: observers do not know it.
                 if !entries[index].isKept { store.endWork() }
             }
         }
@@ -355,26 +355,26 @@ final class PendingCommit: Sendable {
     }
 }
 
-/// What a batch needs before it can end.
+/// The requirement of a batch before it can end.
 enum BatchNeed {
     case nothing
     case append
-    /// That nothing was appended elsewhere.
+    /// A check that no other node has appended.
     case confirmation
-    /// That this node may run work, which it may not.
+    /// A lease, which this node does not have.
     case lease
-    /// That its clients are judged anew: access was changed since.
+    /// A new judgment of its clients, since access has changed.
     case judgement
 }
 
 extension SessionCore {
-    /// The batch, with what the journal is to know besides, and what it needs.
+    /// Takes the batch, with further changes for the journal, and its requirement.
     mutating func takeBatch(_ session: Session, now: Duration, node: NodeID?) -> PendingCommit {
         var working = SessionBatch()
         swap(&working, &batch)
         let isShared = session.shared.lease != nil
         let beginning = isShared ? working.beginning : []
-        // The journal is told of the owner with a turn.
+        // The journal learns about the owner with a turn.
         if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
         var (needs, next, owner) = (BatchNeed.append, head, OwnerChange?.none)
         if let judged = working.accessGeneration, judged != accessGeneration {
@@ -391,7 +391,7 @@ extension SessionCore {
             needs = .confirmation
         } else {
             needs = .nothing
-            // Turns without a number change nothing; what bootstrap had to do is done.
+            // Turns without a number change nothing; a pending bootstrap is done.
             for entry in working.entries where entry.hasStarted { started(entry) }
         }
         return PendingCommit(session, self, working, needs, head: next, owner: owner, now: now)

@@ -1,37 +1,36 @@
 import Locking
 import MVI
 
-/// How a batch ended.
+/// The outcome of a batch.
 enum CommitOutcome: Sendable {
-    /// It is permanent, and applied.
+    /// It is committed and applied.
     case committed
-    /// Another writer was first. Nothing of the batch is kept, and the owner is at the newer head.
+    /// Another writer was first. Nothing of the batch is committed, and the session is at the newer head.
     case conflict
-    /// Certainly nothing of it is kept.
+    /// It is certainly not committed.
     case failed(StoreError)
-    /// It may be kept or not, and that cannot be found out: nothing of it may run again.
+    /// The outcome of its commit is unknown and cannot be determined: it must not run again.
     case unknown(StoreError)
 }
 
-/// A finished job. A class, since it is handed on several times.
+/// A finished job. A class, since it is passed on several times.
 final class JobResult: Sendable {
     let job: any QueueJob
-    /// The store that it was about; nil if it was about none that is in memory.
+    /// The job's store; nil if it has none in memory.
     let store: SessionStore?
     let intentID: IntentID
-    /// What running a handler led to; of a job for which none was run only the outcome.
+    /// The result of the handler; without a handler, only the outcome.
     let turn: TurnResult
-    /// Whether there is something to commit.
+    /// True if there is something to commit.
     let isKept: Bool
     /// The store's version and view state after it.
     let state: StateSnapshot
-    /// Whether other writers know the store: it was not made by the batch.
+    /// True if other writers know the store: the batch did not create it.
     let isOfKeptStore: Bool
-    /// Whether it is the turn of a failure of the result before it.
+    /// True for the failure turn of the result before it.
     let followsPrevious: Bool
     let isBootstrap: Bool
 
-    /// The result of a turn.
     init(
         _ job: any QueueJob, on store: SessionStore?, _ intentID: IntentID, _ turn: TurnResult, isKept: Bool,
         state: StateSnapshot, isOfKeptStore: Bool = false, followsPrevious: Bool = false, isBootstrap: Bool = false
@@ -50,10 +49,10 @@ final class JobResult: Sendable {
 
     var outcome: TurnOutcome { turn.outcome }
 
-    /// The job that runs in the place of this one, of which nothing is kept.
+    /// The job that runs instead of this one, which was not committed.
     var again: any QueueJob { job.again(turn.inputs, turn.judged, onKept: isOfKeptStore) }
 
-    /// Counts a permanent turn; tells observers and the log.
+    /// Counts a committed turn, and tells observers and the log.
     func tell() {
         if isKept, case .ran = outcome, let store {
             store.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
@@ -63,17 +62,17 @@ final class JobResult: Sendable {
     }
 }
 
-/// A batch that is over, with the results of its jobs in order; and its stores, if they live on with what its turns ask for.
+/// A finished batch, with the results of its jobs in order, and its stores if they live on with their turns' effects.
 typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>, entries: [SessionBatch.Entry])
 
-/// How a session's queue is run: by the thread that finds it idle.
+/// The processing of a session's queue, by the thread that finds it idle.
 extension Session {
     var environment: StoreEnvironment { shared.stores }
-    /// Whether other processes append to the same log. What the batch decided may then be out of date when its commit fails,
-    /// and is not answered.
+    /// True if other processes append to the same log. The batch's results may then be out of date after a failed
+    /// commit, and are not sent.
     private var hasOtherWriters: Bool { shared.lease != nil }
 
-    /// Takes a job. If the queue is idle this thread runs it, and what comes meanwhile.
+    /// Enqueues a job. If the queue is idle, this thread runs it and all that comes meanwhile.
     func enqueue(_ job: any QueueJob) {
         if queue.enterIdle() { return drive(JobBatch(first: job)) }
         switch queue.enter(job, limit: environment.queueLimit) {
@@ -83,29 +82,28 @@ extension Session {
         }
     }
 
-    /// Whether turns may run here: no other node that lives owns the session. Whether that is so the journal judges with each
-    /// append.
+    /// True if turns may run here: no other living node owns the session. The journal verifies that with each append.
     var mayRun: Bool {
         guard let lease = shared.lease else { return true }
         let owner = core.withLock { $0.isElsewhere ? $0.ownership.owner : nil }
         guard let owner else { return true }
         guard !lease.isAnother(owner.node) else { return false }
-        // Its owner is gone: what ran there begins anew with the first turn here.
+        // Its owner is lost: work that ran there begins anew with the first turn here.
         core.withLock { core in if core.isElsewhere, core.ownership.isUnrestored { core.restoreStores() } }
         return true
     }
 
-    /// After how many jobs a thread hands the queue on: it has a job of its own to do.
+    /// The number of jobs after which a thread passes the queue on, since it has a job of its own to do.
     private var jobLimit: Int { 512 }
 
-    /// Runs batch after batch until nothing waits, or until something is in flight whose end goes on here. Only the
-    /// queue's runner is here.
+    /// Runs batches until nothing waits, or until something is in flight whose end continues here. Called only by the
+    /// queue's runner.
     func drive(_ first: JobBatch? = nil) {
         var next = first ?? queue.next()
         var count = 0
         var deadline: UInt64?
         while let batch = next {
-            // Mostly there is one batch, and no clock is read.
+            // In most cases there is one batch, and no clock is read.
             if count > 0 {
                 let now = monotonicNanoseconds()
                 let end = deadline ?? now + UInt64(clamping: shared.limits.runnerTime.nanoseconds)
@@ -121,7 +119,7 @@ extension Session {
         }
     }
 
-    /// Runs a batch and commits it; false if something is in flight that goes on with the queue.
+    /// Runs a batch and commits it. Returns false if something is in flight that continues the queue.
     private func run(_ batch: JobBatch) -> Bool {
         if let waiting = batch.first.run() {
             if putBack(JobBatch(first: waiting, others: batch.others)) {
@@ -130,7 +128,7 @@ extension Session {
         } else {
             for index in batch.others.indices {
                 guard let waiting = batch.others[index].run() else { continue }
-                // What ran before it is committed first; then nothing of the queue runs until it may.
+                // Jobs that ran before it are committed first; then nothing of the queue runs until it may.
                 _ = putBack(JobBatch(first: waiting, others: batch.others[(index + 1)...]))
                 break
             }
@@ -138,19 +136,19 @@ extension Session {
         return commit().map { finish($0) } ?? false
     }
 
-    /// The end of a batch that was in flight.
+    /// Handles the end of a batch that was in flight.
     func ended(_ end: CommitEnd) {
         if finish(end) { drive() }
     }
 
-    /// Jobs that are to run before all else; false, and they are ended, if the queue is closed.
+    /// Puts jobs back to run before all others. Returns false, and ends them, if the queue is closed.
     private func putBack(_ batch: JobBatch) -> Bool {
         guard let error = queue.runAgain(batch) else { return true }
         for job in batch.jobs { job.end(error) }
         return false
     }
 
-    /// Does what follows from a batch's end; false if the queue goes on later.
+    /// Handles a batch's end. Returns false if the queue continues later.
     private func finish(_ end: CommitEnd) -> Bool {
         switch end.outcome {
         case .committed:
@@ -163,11 +161,12 @@ extension Session {
         return true
     }
 
-    /// Launches, tells observers, reports, answers, in that order. Mostly it is one result without effects.
+    /// Launches work, tells observers, reports and answers, in that order. In most cases it is one result without
+    /// effects.
     private func committed(_ end: CommitEnd) {
         if queue.isFailing, end.results.contains(where: \.isKept) { queue.noteSuccess() }
         var launches: [(store: SessionStore, work: [WorkStart])] = []
-        // By the index: each entry would be copied.
+        // By index: a loop over the elements would copy each entry.
         for index in end.entries.indices where !end.entries[index].effects.isEmpty && !end.entries[index].isDisposed {
             guard let store = end.entries[index].store else { continue }
             launches.append((store, store.apply(end.entries[index])))
@@ -182,10 +181,10 @@ extension Session {
         for action in settled { action() }
     }
 
-    /// After how many conflicts in a row a batch is given up.
+    /// The number of conflicts in a row after which a batch is given up.
     private var conflictLimit: Int { 8 }
 
-    /// Another writer was first: the jobs run again on the newer head, before anything that came later.
+    /// Handles a conflict: the jobs run again on the newer head, before later jobs.
     private func conflicted(_ results: ShortList<JobResult>) -> Bool {
         let conflicts = queue.noteConflict()
         guard conflicts < conflictLimit else {
@@ -194,11 +193,11 @@ extension Session {
                 isRetried: true)
             return true
         }
-        // What threw comes with its failure's turn again.
+        // The failed turn runs its failure turn again.
         let jobs = results.filter { !$0.followsPrevious }.map(\.again)
         guard let first = jobs.first else { return true }
         guard putBack(JobBatch(first: first, others: jobs.dropFirst())), conflicts > 1 else { return true }
-        // Two writers that lose against each other in step would go on so.
+        // A random pause, so that two writers do not conflict in step.
         let time = Duration.milliseconds(Int.random(in: 1...(10 << min(conflicts, 3))))
         Task(executorPreference: environment.executor) { [self, clock = environment.clock] in
             // Nothing cancels it.
@@ -208,17 +207,16 @@ extension Session {
         return false
     }
 
-    /// Fails jobs that have a caller; keeps the others for a later try.
+    /// Fails jobs that have a caller; retries the others later.
     ///
-    /// What was decided on the state of turns that are lost now is void: such an intent is refused with them, and such a
-    /// step is tried again.
+    /// Discards results that are based on lost turns: an intent among them is refused, and a step is retried.
     private func failed(_ results: ShortList<JobResult>, _ error: StoreError, isRetried: Bool) {
         var over: [(result: JobResult, isDecided: Bool)] = []
         var parked: [any QueueJob] = []
         var isVoid = hasOtherWriters
         var isDecided = true
         for result in results {
-            // The turn of a failure comes again with what threw, or is as good as never asked for.
+            // A failure turn runs again with its failed turn, or is not needed.
             if result.followsPrevious, !isDecided { continue }
             isDecided = !result.isKept && !isVoid
             isVoid = isVoid || result.isKept
@@ -228,7 +226,7 @@ extension Session {
                 over.append((result, isDecided))
             }
         }
-        // What is only tried again was reported when it failed first.
+        // Retried jobs were reported at their first failure.
         let isKnown = queue.isFailing && over.allSatisfy { !$0.result.isKept }
         if !isKnown, let first = results.first(where: { $0.isKept }) {
             let place = first.store?.environment.place ?? StorePlace(instance: "")
@@ -244,11 +242,11 @@ extension Session {
     private func park(_ jobs: [any QueueJob]) {
         guard !jobs.isEmpty else { return }
         let (dropped, error, setsTimer) = queue.park(jobs)
-        for job in dropped { job.end(error ?? StoreError(.busy, "Too many turns of failures are already waiting.")) }
+        for job in dropped { job.end(error ?? StoreError(.busy, "Too many failure turns are already waiting.")) }
         guard setsTimer else { return }
         let pause = environment.pause(afterFailures: queue.noteFailure())
         let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
-            // Called off by the queue's end.
+            // Canceled by the queue's end.
             guard (try? await clock.sleep(for: pause)) != nil else { return }
             if let self, queue.unpark() { drive() }
         }
@@ -256,34 +254,34 @@ extension Session {
     }
 }
 
-/// What a queue runs.
+/// A job of a queue.
 protocol QueueJob: AnyObject, Sendable {
     var lane: JobLane { get }
-    /// Whether it is a call of `onFailure`: of those a bounded number waits to be run again.
+    /// True for a call of `onFailure`. The number of those that wait for a retry is limited.
     var isFailureTurn: Bool { get }
-    /// What its turn is of, for who measures.
+    /// The kind of its turn, for metrics.
     var kind: TurnKind { get }
-    /// Runs the job as the next one of its owner's batch and adds the result to it. Returns nil; or the job that is to run
-    /// in its place later, and nothing is added, if it has to wait for something first. Called by one thread at a time,
+    /// Runs the job as the next one of its session's batch and adds the result to the batch. If the job has to wait
+    /// first, adds nothing and returns the job to run later instead; otherwise nil. Called by one thread at a time,
     /// under no lock.
     func run() -> (any QueueJob)?
-    /// Calls `resume` once, later, when `run` may go on; false, and no call, if it may now. Called on the job that `run`
-    /// returned.
+    /// Calls `resume` once, later, when `run` may go on. Returns false, and does not call, if it may now. Called on the
+    /// job that `run` returned.
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
-    /// The job's result stands: its turn, if it led to one, is committed and applied.
+    /// Called when the job's result is final: its turn, if any, is committed and applied.
     func finished(_ result: JobResult, isSettled: Bool)
-    /// The job that runs in its place, with what it takes along from its last run, of which nothing is kept.
+    /// Returns the job that runs instead, with data of its last run, which was not committed.
     ///
     /// - Parameters:
-    ///   - inputs: time and chance as the turn got them; nil if it asked for none.
-    ///   - judged: the intent as interceptors left it; nil if there are none.
-    ///   - onKept: whether it ran on a store that other writers know.
+    ///   - inputs: the time and random values of the turn; nil if it used none.
+    ///   - judged: the intent after interceptors; nil if there are none.
+    ///   - onKept: true if it ran on a store that other writers know.
     func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob
-    /// Nothing of the job is kept, and it will not run again.
+    /// Called when nothing of the job is committed and it will not run again.
     func end(_ error: StoreError)
 }
 
-/// What most jobs do.
+/// The defaults of most jobs.
 extension QueueJob {
     var lane: JobLane { .intents }
     var isFailureTurn: Bool { false }
@@ -300,7 +298,7 @@ final class FunctionJob: QueueJob {
     private let body: @Sendable (FunctionJob) -> Void
     private let completion: @Sendable (Result<Bool, StoreError>) -> Void
 
-    /// - Parameter completion: called once: with whether something of the job is kept, or why nothing is.
+    /// - Parameter completion: called once: with true if something was committed, or with the error.
     init(
         _ lane: JobLane, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },
         _ body: @escaping @Sendable (FunctionJob) -> Void
@@ -323,12 +321,12 @@ final class FunctionJob: QueueJob {
 }
 
 extension Session {
-    /// Changes what is committed next, as a job of its own.
+    /// Changes the next batch, as a job of its own.
     ///
     /// - Parameters:
-    ///   - judge: says, under no lock, why nothing is changed; nil if something may be.
-    ///   - done: called once: with whether something is kept, or why nothing is.
-    ///   - change: returns whether there is something to keep.
+    ///   - judge: returns, under no lock, the reason to change nothing; nil to go on.
+    ///   - done: called once: with true if something was committed, or with the error.
+    ///   - change: returns true if there is something to commit.
     func enqueue(
         _ lane: JobLane, unless judge: @escaping @Sendable () -> TurnOutcome? = { nil },
         done: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },

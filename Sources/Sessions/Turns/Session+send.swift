@@ -5,14 +5,14 @@ import SessionJournal
 import WireJSON
 
 extension Session {
-    /// Runs an intent on the store that it names, which is made if the session has none yet; a body that is no intent
-    /// makes none.
+    /// Runs an intent on the store that it names, which is created if the session has none. A body that is not an
+    /// intent creates none.
     ///
-    /// `completion` is called once: on this thread before `send` returns if the session was idle, its journal quick and
-    /// no wait asked for, else later on another; never under a lock.
+    /// `completion` is called once, never under a lock: on this thread before `send` returns if the session was idle,
+    /// its journal quick and no wait requested; otherwise later on another.
     ///
-    /// - Parameter record: the answer to an error that uses a number up, to be kept as its receipt; nil for one that does
-    ///   not.
+    /// - Parameter record: the answer to an error that consumes a number, to be stored as its receipt; nil for other
+    ///   errors.
     package func send(
         _ request: consuming IntentRequest, to feature: FeatureID,
         record: (@Sendable (StoreError) -> RecordedRefusal?)? = nil,
@@ -42,7 +42,7 @@ extension Session {
             if isKept {
                 startLoads([feature])
             } else if isFault {
-                // Order of checks: whether the instance exists comes before what is wanted of it.
+                // The existence of the instance is checked first.
                 do throws(StoreError) { _ = try initialState(of: feature, for: client.principal) } catch {
                     return job.fail(error)
                 }
@@ -51,7 +51,7 @@ extension Session {
         job.arrive(at: store)
     }
 
-    /// Takes a request's name.
+    /// Reserves a request's name.
     func reserve(_ name: ReceiptName) -> ReceiptBook.Lookup {
         let now = shared.time.monotonic()
         return core.withLock {
@@ -59,11 +59,10 @@ extension Session {
         }
     }
 
-    /// Uses up the number of a request that was refused before it could be sent, in the number's turn. `completion` is
-    /// told, when that is kept, whether it was used up by the same refusal before; it is called once.
+    /// Consumes the number of a request that was refused before it could be sent, in the number's turn. `completion` is
+    /// called once, after the commit: with true if the same refusal had consumed it before.
     ///
-    /// It fails where the refusal must not be answered: told of it, the client would go on to a number that is one too
-    /// high.
+    /// Fails if the refusal must not be sent: the client would go on to a number that is one too high.
     package func useUp(
         _ name: IntentRequest.Name, _ refusal: RecordedRefusal, of client: SessionClient = SessionClient(),
         for feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
@@ -86,7 +85,7 @@ extension Session {
                 }
                 completion(result.map { isKept in !isKept && outcome == recorded })
             } _: { core in
-                // Else it ran before, or it is not the number's turn: nothing is kept.
+                // Otherwise it ran before, or it is not the number's turn: nothing is committed.
                 guard case .reserved = core.judge(receipt) else { return false }
                 core.add(refusal, receipt, .random(), now: now)
                 return true

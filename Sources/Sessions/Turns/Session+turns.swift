@@ -5,7 +5,8 @@ import Tracing
 
 /// A turn that is to be run on a store in memory.
 struct TurnCall {
-    /// What the turn is of, as far as that decides what becomes of it. Mostly it has no payload: that lies beside the call.
+    /// The origin of the turn, as far as it decides about its result. In most cases without a payload, which lies
+    /// beside the call.
     indirect enum Kind {
         /// A request, a delivery, launched work, a sign-in, or another store's turn.
         case ordinary
@@ -18,12 +19,12 @@ struct TurnCall {
     let store: SessionStore
     var context: TurnContext
     var run: RunTurn
-    /// The intent as interceptors left it; nil if there are none.
+    /// The intent after interceptors; nil if there are none.
     var judged: RunTurn?
     var kind = Kind.ordinary
-    /// The name of what it is the turn of, as its receipt will have it.
+    /// The name of its request for the receipt.
     var receipt: ReceiptName?
-    /// Whether it is the turn of a failure of the turn before.
+    /// True for the failure turn of the turn before.
     var follows = false
 
     var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
@@ -36,7 +37,7 @@ struct TurnCall {
         return context.intentID == .signIn ? .signIn : .execute
     }
 
-    /// Keeps what a run got of time, chance and judgement for the next one.
+    /// Stores a run's time, random values and judgment for the next one.
     mutating func note(_ turn: TurnResult) {
         if let inputs = turn.inputs { context = context.with(inputs: inputs) }
         guard let judged = turn.judged else { return }
@@ -44,28 +45,28 @@ struct TurnCall {
         run = judged
     }
 
-    /// The job that is to run in the place of its own when what the turn waits for is there.
+    /// The job to run instead, when the turn no longer has to wait.
     var waiting: any QueueJob { job.again(context.inputs, judged, onKept: false) }
 }
 
-/// What becomes of a turn: the one table of what it is of and how it went.
+/// The consequences of a turn: the one table of its origin and outcome.
 struct TurnVerdict {
-    /// Whether its output and effects are kept. A start is kept also where its code failed: the store is there.
+    /// True if its output and effects are committed. Also for a start whose code failed, since the store exists.
     var keepsTurn = false
-    /// The refusal that its receipt may have.
+    /// The refusal to store as its receipt.
     var refusal: StoreError?
-    /// Whether the reminder that it is the turn of is used up.
+    /// True if its reminder is used up.
     var forgetsReminder = false
     /// The failure that the feature is told of in a turn of its own.
     var failure: Failure?
 
-    /// - Parameter isLastTry: whether a reminder whose turn fails is not tried again.
+    /// - Parameter isLastTry: true if a reminder whose turn fails is not retried.
     init(_ kind: TurnCall.Kind, _ outcome: TurnOutcome, isLastTry: Bool) {
         switch (outcome, kind) {
         case (.ran, .ordinary), (.ran, .start): keepsTurn = true
         case (.ran, .reminder): (keepsTurn, forgetsReminder) = (true, true)
         case (.refused(let error), .ordinary), (.unjudged(let error, _), .ordinary): refusal = error
-        // A start that was refused has failed; see `runReady`.
+        // A refused start has failed; see `runReady`.
         case (.refused, .start), (.unjudged, .start), (.unavailable, .start): keepsTurn = true
         case (.refused, .reminder), (.unjudged, .reminder): forgetsReminder = true
         case (.failed(_, _, let report), .ordinary): failure = report
@@ -75,25 +76,25 @@ struct TurnVerdict {
             if isLastTry { failure = report }
         case (.unavailable, .ordinary), (.unavailable, .reminder): break
         case (.dropped, _), (.elsewhere, _), (.replayed, _): break
-        // It has not run to an end: its job is put back before it has a verdict.
+        // Unfinished: its job is put back before it has a verdict.
         case (.needsStore, _): break
         }
     }
 }
 
-/// What a store in memory is ready for.
+/// The readiness of a store in memory.
 enum Preparation {
-    /// A turn, with what the batch's turns of the store ask for.
+    /// Ready for a turn, with the effects of the batch's turns of the store.
     case ready([Effect])
     /// Its bootstrap waits for another store to be loaded.
     case waits
-    /// The store is not there any more.
+    /// The store was disposed.
     case gone
 }
 
-/// How a session runs its turns. Only the queue's runner is here.
+/// The execution of a session's turns. Called only by the queue's runner.
 extension Session {
-    /// Runs a turn that a store in memory asks for itself: a step of launched work, the turn of a failure. Returns nil, or
+    /// Runs a turn that a store in memory asks for itself: a step of launched work or a failure turn. Returns nil, or
     /// the job to put back if it has to wait for another store.
     func run(_ job: StoreJob) -> (any QueueJob)? {
         let (store, principal) = (job.store, job.context.principal)
@@ -111,7 +112,7 @@ extension Session {
                 drop(job)
                 return nil
             }
-            // A step that no client's intent led to has no principal, and a failure is the store's own matter.
+            // A step without a client's intent has no principal, and a failure turn is the store's own.
             let isRefused = principal != nil && !job.isFailureTurn && !allows(principal, store.feature, .send)
             let refused: RunTurn = { _, _ in TurnResult(.refused(.noAccess(isAnonymous: false))) }
             return runReady(
@@ -120,10 +121,10 @@ extension Session {
         }
     }
 
-    /// Runs a turn, and what its store has yet to do before it. Returns nil, or the job to put back if it has to wait for
-    /// another store.
+    /// Runs a turn, after its store's pending start. Returns nil, or the job to put back if it has to wait for another
+    /// store.
     ///
-    /// - Parameter effects: what the batch's turns of the store ask for, where that is known and nothing is to be done before.
+    /// - Parameter effects: the effects of the batch's turns of the store, if they are known and no start is pending.
     func run(_ call: consuming TurnCall, after effects: [Effect]? = nil) -> (any QueueJob)? {
         if let effects { return runReady(call, after: effects) }
         switch prepare(call.store) {
@@ -135,7 +136,7 @@ extension Session {
         }
     }
 
-    /// Does what a store has yet to do: bootstrap runs before any other turn of a store.
+    /// Runs a store's pending start: bootstrap runs before any other turn of a store.
     @discardableResult
     func prepare(_ store: SessionStore, inputs: TurnInputs? = nil) -> Preparation {
         let (start, effects) = core.withLock { core -> (StoreSlot.Start, [Effect]?) in
@@ -147,7 +148,7 @@ extension Session {
         return prepare(store)
     }
 
-    /// Runs bootstrap as the next turn; false, and nothing has run, if it has to wait for another store.
+    /// Runs bootstrap as the next turn. Returns false, without running it, if it has to wait for another store.
     private func bootstrap(_ store: SessionStore, _ start: StoreSlot.Start, _ inputs: TurnInputs?) -> Bool {
         let reason: StartReason = if case .restored = start { .restored } else { .new }
         if shared.lease != nil { store.beginAnew() }
@@ -161,7 +162,8 @@ extension Session {
         return waiting == nil
     }
 
-    /// Makes a store: its bootstrap is its first turn. Nil, and none is made, if that has to wait for another store.
+    /// Creates a store, with its bootstrap as its first turn. Returns nil, and creates none, if that has to wait for
+    /// another store.
     @discardableResult
     func make(
         _ feature: FeatureID, for principal: Principal?, inputs: TurnInputs? = nil
@@ -174,15 +176,15 @@ extension Session {
         return nil
     }
 
-    /// Runs one turn with the intents that it sends to other stores, and that of its failure if it fails. Returns nil; or
-    /// the job to put back, and nothing is kept of it, if it has to wait for another store.
+    /// Runs one turn with the intents that it sends to other stores, and its failure turn if it fails. Returns nil, or
+    /// the job to put back, without its results, if it has to wait for another store.
     private func runReady(_ call: consuming TurnCall, after effects: [Effect]) -> (any QueueJob)? {
         call.context.earlier = effects
         var turn = call.run(call.store.runner, call.context)
         var chain: [ChainLink] = []
         if case .needsStore = turn.outcome {
             guard let complete = runAgain(&call, turn) else { return call.waiting }
-            // It may lose against another writer, and runs again as it was judged.
+            // After a conflict, it runs again as it was judged.
             turn = TurnResult(complete, judged: complete.judged ?? call.judged, inputs: complete.inputs)
         }
         if !turn.sends.isEmpty {
@@ -190,13 +192,13 @@ extension Session {
             guard let end = runChain(call, turn) else { return call.waiting }
             (turn, chain) = end
         }
-        // A bootstrap has no sender to be refused to, and runs once.
+        // A bootstrap has no sender to answer, and runs once.
         if case .start = call.kind, let error = turn.outcome.refusal { turn = turn.undone(call.failed(error)) }
         join(call, turn, chain)
         return nil
     }
 
-    /// Runs the turn of a failure. Where that has to wait for another store, the failure is reported only.
+    /// Runs a failure turn. If that has to wait for another store, the failure is only reported.
     private func runFailure(_ failure: Failure, on store: SessionStore, _ principal: Principal?) {
         let job = StoreJob(failure, of: nil, on: store, principal: principal)
         guard case .ready(let effects) = prepare(store) else { return }
@@ -204,9 +206,9 @@ extension Session {
             TurnCall(job: job, store: store, context: job.context, run: job.turn, follows: true), after: effects)
     }
 
-    /// Adds a turn with its outcome, and its chain's, to the batch; then the turns of their failures.
+    /// Adds a turn with its outcome, and its chain's, to the batch; then their failure turns.
     private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]) {
-        // Mostly nothing of a turn has a time.
+        // In most cases nothing of a turn has a time.
         let hasTimes = call.receipt != nil || !turn.labels.isEmpty || turn.recording != nil || !chain.isEmpty
         let now = hasTimes ? shared.time.sinceEpoch() : .zero
         var isLastTry = false
@@ -232,7 +234,7 @@ extension Session {
     func drop(_ job: any QueueJob) { core.withLock { $0.joinOther(job, .dropped, isKept: false) } }
 }
 
-/// A store's bootstrap, for when its batch could not be committed.
+/// A store's bootstrap, for the case that its batch could not be committed.
 final class BootstrapJob: QueueJob {
     private let session: Session
     private let store: SessionStore
@@ -242,7 +244,7 @@ final class BootstrapJob: QueueJob {
         (self.session, self.store, self.inputs) = (session, store, inputs)
     }
 
-    // That of a restored store is tried again until it is committed.
+    // A restored store's is retried until it is committed.
     var lane: JobLane { .steps }
 
     func run() -> (any QueueJob)? {

@@ -2,54 +2,54 @@ import Locking
 import MVI
 import SessionJournal
 
-/// The turns that ran since the last commit: the working copies of what they change, and the rows that will be appended.
+/// The turns that ran since the last commit: working copies of changed data, and the rows to append.
 struct SessionBatch {
-    /// A store that the batch's turns are about, from its first turn in the batch to the batch's end: a feature instance
-    /// that is disposed of and made again has two.
+    /// A store of the batch's turns, from its first turn to the batch's end. A feature instance that is disposed of and
+    /// created again has two.
     struct Entry {
         let feature: FeatureID
-        /// Nil for one that is not in memory, which is disposed of.
+        /// Nil for a store that is not in memory and is disposed of.
         let store: SessionStore?
-        /// Whether the session had it before the batch.
+        /// True if the session had it before the batch.
         let isKept: Bool
-        /// Whether the journal has a row of the feature instance, of this store or of an earlier one.
+        /// True if the journal has a row of the feature instance, of this store or of an earlier one.
         let hasRow: Bool
         var isDisposed = false
-        /// Where in `changes` it is; nil as long as nothing of it changes.
+        /// Its index in `changes`; nil if it has not changed.
         var change: Int?
-        /// Of the last turn that changed the view state.
+        /// The number of the last turn that changed the view state.
         var version: UInt64
-        /// The number of the turn that made it.
+        /// The number of the turn that created it.
         var made: UInt64
-        /// Members that the next state to be kept would lose; see `StoreSlot.lost`.
+        /// Members that the next commit would lose; see `StoreSlot.lost`.
         var lost: [String] = []
-        /// What the turns so far ask for, and how much of that its bootstrap did.
+        /// The effects of the turns so far, and the number of its bootstrap's among them.
         var effects: [Effect] = []
         var bootstrapEffects = 0
         var hasStarted = false
     }
 
-    /// How many numbers the turns take.
+    /// The number of turn numbers that the turns take.
     var count: UInt64 = 0
     var entries: [Entry] = []
-    /// What the journal is to change of them.
+    /// The changes of stores for the journal.
     var changes: [StoreChange] = []
     var labels: [StoredLabel] = []
     var receipts: [StoredReceipt] = []
     var recordings: [RecordedTurn] = []
     var reminders: [ReminderChange] = []
     var results: ShortList<JobResult> = []
-    /// Stores whose work is to begin although no turn asks for it: the node becomes the session's owner.
+    /// Stores whose work begins although no turn asks for it: the node becomes the session's owner.
     var claims: [FeatureID] = []
-    /// Whether the node owns the session no more, if no turn launches work; or hands its work to the next one.
+    /// True if the node releases the session unless a turn launches work; or if it gives its work to the next owner.
     var releasesOwner = false
     var givesAway = false
-    /// Whether a caller is answered by it: where other nodes append, even an answer without a turn has to be true.
+    /// True if it answers a caller: if other nodes append, even an answer without a turn has to be current.
     var isAnswer = false
-    /// The generation of access by which the first of its clients was judged; nil if none was.
+    /// The access generation by which the first of its clients was judged; nil if none was.
     var accessGeneration: UInt64?
 
-    /// Adds a store that is kept; returns its place.
+    /// Adds a stored store. Returns its index.
     mutating func add(_ summary: StoreSummary, _ store: SessionStore?, lost: [String]) -> Int {
         entries.append(
             Entry(
@@ -58,9 +58,9 @@ struct SessionBatch {
         return entries.count - 1
     }
 
-    /// The place of a feature instance's last store.
+    /// The index of a feature instance's last store.
     func index(of feature: FeatureID) -> Int? {
-        // By the index: a closure would be given a copy of each.
+        // By index: a closure would get a copy of each.
         for index in entries.indices.reversed() where entries[index].feature == feature { return index }
         return nil
     }
@@ -73,7 +73,7 @@ struct SessionBatch {
     }
 }
 
-/// A request's name, as its receipt will have it.
+/// The name of a request for its receipt.
 struct ReceiptName: Sendable {
     let key: ReceiptKey
     let bodyHash: [UInt8]
@@ -83,7 +83,7 @@ extension SessionCore {
     /// The number of the batch's last turn.
     var lastNumber: UInt64 { head.number + batch.count }
 
-    /// Judges a request's name by the head and the batch's earlier turns; `reserved` if it is the next.
+    /// Looks up a request's name by the head and the batch's earlier turns; `reserved` if it is the next.
     func judge(_ name: ReceiptName) -> ReceiptBook.Lookup {
         if let known = receipts.known(name.key, name.bodyHash) { return known }
         guard case .sequence(let number, let epoch) = name.key else { return .reserved }
@@ -92,18 +92,18 @@ extension SessionCore {
         return .refused(number < expected ? .receiptExpired : .outOfSequence(expected: expected))
     }
 
-    /// What a job has before it at its turn.
+    /// The store that a job finds at its turn.
     enum Found {
-        /// With what the batch's turns of it ask for; nil if the store has something to do before its turn.
+        /// A store in memory, with the effects of the batch's turns; nil if a start is pending.
         case store(SessionStore, version: UInt64, effects: [Effect]?)
-        /// It is kept, and not in memory; why the last load of it failed, if it did.
+        /// A stored store that is not in memory, and the error of the last load, if any.
         case passive(StoreError?)
-        /// There is none; why none can be made, and whether one that the journal has was disposed of by another turn of
-        /// the batch.
+        /// No store: the reason why none can be created, and true if another turn of the batch disposed of a stored
+        /// one.
         case absent(refusal: StoreError?, wasDisposed: Bool)
     }
 
-    /// Looks for a feature instance's store at this point of the batch, which works on it from now on.
+    /// Finds a feature instance's store at this point of the batch, which works on it from now on.
     mutating func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
         var place = batch.index(of: feature)
         if place == nil, let index = stores.index(of: feature) {
@@ -121,7 +121,7 @@ extension SessionCore {
             refusal: refusal ?? (isFull ? .tooManyStores(limits.storesPerSession) : nil), wasDisposed: place != nil)
     }
 
-    /// The place in the batch of a store that is in memory; nil if this is not the feature instance's store any more.
+    /// The index in the batch of a store in memory; nil if it is not the feature instance's store any more.
     mutating func work(on store: SessionStore) -> Int? {
         if let place = batch.index(of: store.feature) {
             return batch.entries[place].store === store && !batch.entries[place].isDisposed ? place : nil
@@ -130,13 +130,13 @@ extension SessionCore {
         return batch.add(stores[index].summary, store, lost: stores[index].lost)
     }
 
-    /// What a store in memory has yet to do before a turn of its.
+    /// The pending start of a store in memory.
     func start(at place: Int) -> StoreSlot.Start {
         if batch.entries[place].hasStarted || !batch.entries[place].isKept { return .done }
         return stores.index(of: batch.entries[place].feature).map { stores[$0].start } ?? .done
     }
 
-    /// Adds a turn that has an outcome. One of which no trace would be left takes no number.
+    /// Adds a turn that has an outcome. A turn without a trace takes no number.
     mutating func join(
         _ call: TurnCall, _ turn: TurnResult, _ verdict: TurnVerdict, at index: Int, refusal: RecordedRefusal?,
         now: Duration
@@ -156,7 +156,7 @@ extension SessionCore {
                     // It is the store's first turn in the batch.
                     batch.entries[index].bootstrapEffects = batch.entries[index].effects.count
                 } else if turn.effects.contains(where: \.watches) {
-                    // What bootstrap registers for watchers any node registers again; the rest only this one knows of.
+                    // Any node can register again what bootstrap registers for watchers; only this one knows the rest.
                     batch.claims.append(batch.entries[index].feature)
                 }
             }
@@ -185,7 +185,7 @@ extension SessionCore {
         case .restored(let derived)?: view = view ?? derived
         case .replaces(let reason)?:
             kind = .made
-            // Empty for one that is new: nothing is set aside.
+            // Empty for a new store: nothing is set aside.
             setsAside = reason.isEmpty ? nil : reason
             view = view ?? batch.entries[index].store?.erased.view
             state = state ?? batch.entries[index].store?.erased.state
@@ -233,14 +233,14 @@ extension SessionCore {
         if let receipt { add(receipt, intentID, .ran(version: version), now: now) }
     }
 
-    /// Has the state that is kept now set aside: the change's state lacks members of it.
+    /// Has the stored state set aside, since the new state lacks members of it.
     private mutating func setAside(at index: Int) {
         guard let place = batch.entries[index].change, batch.changes[place].kind == .changed else { return }
         let members = batch.entries[index].lost.joined(separator: ", ")
         batch.changes[place].setsAside = "the feature's state does not read these members of it: \(members)"
     }
 
-    /// What becomes of a store, in the place of what the batch's earlier turns made of it.
+    /// Records a store's change, in place of the batch's earlier change.
     private mutating func put(_ change: consuming StoreChange, at index: Int) {
         if let place = batch.entries[index].change {
             batch.changes[place] = change
@@ -259,13 +259,13 @@ extension SessionCore {
                 outcome: outcome, made: now))
     }
 
-    /// Adds a turn that does nothing but use a number up.
+    /// Adds a turn that only consumes a number.
     mutating func add(_ refusal: RecordedRefusal, _ receipt: ReceiptName, _ intentID: IntentID, now: Duration) {
         batch.count += 1
         add(receipt, intentID, .refused(status: refusal.status, body: refusal.body), now: now)
     }
 
-    /// Adds a turn that disposes of a store; false, and nothing is added, if there is none.
+    /// Adds a turn that disposes of a store. Returns false, and adds nothing, if there is none.
     mutating func dispose(of feature: FeatureID) -> Bool {
         let place =
             batch.index(of: feature)
@@ -279,7 +279,7 @@ extension SessionCore {
                     feature: feature, kind: .disposed, number: lastNumber, version: store.version, made: store.made),
                 at: index)
         } else if let place = store.change {
-            // The batch itself made it: the journal never hears of it.
+            // The batch itself created it: the journal is not told.
             batch.changes.remove(at: place)
             for other in batch.entries.indices where batch.entries[other].change.map({ $0 > place }) == true {
                 batch.entries[other].change? -= 1
@@ -293,12 +293,12 @@ extension SessionCore {
         return true
     }
 
-    /// Adds a store that is made: its bootstrap is its first turn.
+    /// Adds a created store, with its bootstrap as its first turn.
     mutating func joinMade(_ store: SessionStore) {
         var entry = SessionBatch.Entry(
             feature: store.feature, store: store, isKept: false, hasRow: false, version: 0, made: 0)
         if let earlier = batch.index(of: store.feature) {
-            // The journal hears of the last of a feature instance's stores only.
+            // The journal is told only of the last of a feature instance's stores.
             entry = SessionBatch.Entry(
                 feature: store.feature, store: store, isKept: false, hasRow: batch.entries[earlier].hasRow,
                 change: batch.entries[earlier].change.take(), version: 0, made: 0)
@@ -306,7 +306,7 @@ extension SessionCore {
         batch.entries.append(entry)
     }
 
-    /// Takes a store back whose bootstrap has to wait for another store. The caller ends it.
+    /// Removes a created store whose bootstrap has to wait for another store. The caller ends it.
     mutating func leaveMade(_ store: SessionStore) {
         guard let index = batch.index(of: store.feature), batch.entries[index].store === store else { return }
         let change = batch.entries[index].change
@@ -314,7 +314,7 @@ extension SessionCore {
         if let earlier = batch.index(of: store.feature) { batch.entries[earlier].change = change }
     }
 
-    /// Adds the result of a job that is no turn of a store.
+    /// Adds the result of a job that is not a turn of a store.
     mutating func joinOther(_ job: any QueueJob, _ outcome: TurnOutcome = .ran, isKept: Bool) {
         batch.results.append(JobResult(job, outcome, isKept: isKept))
     }

@@ -5,34 +5,34 @@ import Synchronization
 
 /// Jobs that are run and committed together.
 struct JobBatch {
-    /// The first, and those after it: mostly there is one.
+    /// The first, and those after it. In most cases there is one.
     var first: any QueueJob
     var others: ArraySlice<any QueueJob> = []
 
     var jobs: [any QueueJob] { [first] + others }
 }
 
-/// A serial queue of jobs, and who runs it: the thread that finds it idle. Every other enqueues and goes on.
+/// A serial queue of jobs, run by the thread that finds it idle. Other threads enqueue and go on.
 ///
-/// Plain data under a lock; nothing here calls out. the session drives it.
+/// Plain data under a lock, without callbacks. The session drives it.
 package final class TurnQueue: Sendable {
-    /// How many jobs are run and committed together at most, so that the first of them is not kept waiting.
+    /// The maximum number of jobs in a batch, so that the first of them does not wait too long.
     static let batchLimit = 64
-    /// How many turns of failures wait to be tried again: code that throws while nothing can be committed throws again
-    /// and again.
+    /// The maximum number of failure turns that wait for a retry: code that throws while nothing can be committed
+    /// throws again and again.
     static let failureLimit = 64
 
     struct State {
-        /// Why it takes nothing any more.
+        /// The error for new jobs of a closed queue.
         var closed: StoreError?
-        /// Whether some thread runs it, or something is in flight whose end goes on with it.
+        /// True if a thread runs it, or something is in flight that continues it.
         var isRunning = false
         var lanes = JobLanes()
-        /// What runs before all else, each as one batch, the last first.
+        /// Batches that run before all others, the last first.
         var again: [JobBatch] = []
-        /// How often in a row another writer was faster than what runs.
+        /// The number of conflicts in a row with other writers.
         var conflicts = 0
-        /// What could not be committed and waits for its next try.
+        /// Jobs that could not be committed and wait for a retry.
         var parked: [any QueueJob] = []
         var isTimerSet = false
         var timer: Task<Void, Never>?
@@ -49,12 +49,12 @@ package final class TurnQueue: Sendable {
     }
 
     let state: Lock<State>
-    /// How often in a row a try failed of what is tried again. Only the runner changes it.
+    /// The number of failed retries in a row. Only the runner changes it.
     private let failures = Atomic(0)
 
     package init() { state = Lock(State()) }
 
-    /// Whether the queue was idle: the caller is its runner now, and runs a job of its own first.
+    /// Returns true if the queue was idle: the caller is its runner now, and runs a job of its own first.
     func enterIdle() -> Bool {
         state.withLock { state in
             guard !state.isRunning, state.closed == nil else { return false }
@@ -63,11 +63,11 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    /// Takes a job.
+    /// Enqueues a job.
     func enter(_ job: any QueueJob, limit: Int) -> Entry {
         state.withLock { state in
             if let closed = state.closed { return .refused(closed) }
-            // Not running: nothing waits.
+            // If it is not running, nothing waits.
             if !state.isRunning {
                 state.isRunning = true
                 return .alone
@@ -76,7 +76,7 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    /// The next batch, for the runner; nil if nothing waits, and the caller is the runner no more.
+    /// Returns the next batch for the runner. Nil if nothing waits: the caller is then no longer the runner.
     func next() -> JobBatch? {
         state.withLock { state in
             if let again = state.again.popLast() { return again }
@@ -87,8 +87,8 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    /// The runner puts back what is to run before all else, also before what it put back already. A closed queue does
-    /// not take it, and says why.
+    /// Puts back a batch to run before all others, also before earlier ones. Called by the runner. A closed queue
+    /// refuses it with its error.
     func runAgain(_ batch: JobBatch) -> StoreError? {
         state.withLock { state in
             if state.closed == nil { state.again.append(batch) }
@@ -96,7 +96,7 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    /// Another writer was faster than what ran; returns how often that was so in a row.
+    /// Counts a conflict with another writer. Returns the number in a row.
     func noteConflict() -> Int {
         state.withLock { state in
             state.conflicts += 1
@@ -104,15 +104,15 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    /// Whether nothing waits and nothing is in flight.
+    /// True if nothing waits and nothing is in flight.
     package var isIdle: Bool {
         state.withLock { !$0.isRunning && $0.isEmpty && $0.parked.isEmpty && !$0.isTimerSet }
     }
 
-    /// Whether a thread runs it, or it waits for something that is in flight.
+    /// True if a thread runs it, or something in flight continues it.
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// How many jobs wait, those apart that run or are being committed.
+    /// The number of waiting jobs, without those that run or are being committed.
     package var length: Int {
         state.withLock { state in
             let again = state.again.reduce(0) { $0 + 1 + $1.others.count }
@@ -120,18 +120,17 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    // MARK: What is tried again
+    // MARK: Retries
 
-    /// Whether what was tried last failed. Not under the lock: it is asked after each commit.
+    /// True if the last retry failed. Not under the lock, since it is called after each commit.
     var isFailing: Bool { failures.load(ordering: .relaxed) > 0 }
 
-    /// A try has failed; returns how often that was so in a row.
+    /// Counts a failed attempt. Returns the number in a row.
     func noteFailure() -> Int { failures.add(1, ordering: .relaxed).newValue }
 
     func noteSuccess() { failures.store(0, ordering: .relaxed) }
 
-    /// Keeps jobs for a later try, as far as there is room: returns those that there is none for, and whether the caller
-    /// is to set a timer for `unpark`.
+    /// Keeps jobs for a retry. Returns the jobs without room, and true if the caller has to set a timer for `unpark`.
     func park(_ jobs: [any QueueJob]) -> (dropped: [any QueueJob], error: StoreError?, setsTimer: Bool) {
         state.withLock { state in
             if let closed = state.closed { return (jobs, closed, false) }
@@ -145,7 +144,7 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    /// Keeps the timer's task, unless it has fired already; false if the queue was closed meanwhile.
+    /// Stores the timer's task, unless it has fired already. Returns false if the queue was closed meanwhile.
     func attach(_ timer: Task<Void, Never>) -> Bool {
         state.withLock { state in
             if state.isTimerSet { state.timer = timer }
@@ -153,7 +152,7 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    /// The time has come for what was parked; true if the caller is the queue's runner now.
+    /// Enqueues the parked jobs for their retry. Returns true if the caller is the queue's runner now.
     func unpark() -> Bool {
         state.withLock { state in
             (state.isTimerSet, state.timer) = (false, nil)
@@ -166,10 +165,10 @@ package final class TurnQueue: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Takes nothing any more, and gives up what waits: returns it, to be ended with the error. What is in flight goes on,
-    /// then `last` is run, if it is not nil; `isIdle` says that nothing is, and `last` is not run.
+    /// Closes the queue. Returns the waiting jobs, to be ended with the error. Jobs in flight go on, then `last` runs
+    /// unless it is nil; if `isIdle`, nothing is in flight and `last` does not run.
     func close(_ error: StoreError, last: (any QueueJob)? = nil) -> (jobs: [any QueueJob], isIdle: Bool) {
         let (jobs, timer, isIdle) = state.withLock { state -> ([any QueueJob], Task<Void, Never>?, Bool) in
             guard state.closed == nil else { return ([], nil, !state.isRunning) }
@@ -186,35 +185,35 @@ package final class TurnQueue: Sendable {
     }
 }
 
-/// Which jobs wait behind each other. The lanes of a queue take turns, and each has a bound of its own, so that none
-/// crowds another out.
+/// The lanes of a queue. Jobs of a lane wait behind each other. The lanes take turns, and each has its own limit, so
+/// that none crowds out another.
 enum JobLane: Sendable {
-    /// Intents, and what is ordered with them, such as disposals. One more than their bound is refused as busy.
+    /// Intents, and jobs that are ordered with them, such as disposals. Beyond their limit they are refused as busy.
     case intents
-    /// Steps of launched work, turns of failures, bootstraps: what cannot be committed is run again later. Each suspends
-    /// its caller, so there are as many as tasks of launched work, which `workLimit` bounds.
+    /// Steps of launched work, failure turns, bootstraps. Uncommitted ones are run again later. Each suspends its
+    /// caller, so `workLimit` bounds their number.
     case steps
-    /// What clients want to see: stores that have to be loaded or made. Bounded as intents are.
+    /// Requests to show stores that have to be loaded or created. Limited like intents.
     case opens
-    /// What comes from no client: reminders, deliveries from outside the features, stores that the server needs itself.
+    /// Jobs of no client: reminders, deliveries from outside the features, stores that the server needs itself.
     case server
 }
 
-/// Jobs that wait, in lanes that take turns.
+/// Waiting jobs, in lanes that take turns.
 struct JobLanes {
-    /// How many jobs of the server's own wait at most.
+    /// The maximum number of waiting server jobs.
     static let serverLimit = 1_024
 
-    /// How many wait, in all lanes: asked before any of these is looked at.
+    /// The number of waiting jobs in all lanes, checked before any of them.
     private(set) var count = 0
     private var intents: Deque<any QueueJob> = []
     private var steps: Deque<any QueueJob> = []
     private var opens: Deque<any QueueJob> = []
     private var server: Deque<any QueueJob> = []
 
-    /// Adds a job as the last of its lane; returns why not if there is no room.
+    /// Adds a job as the last of its lane. Returns an error if there is no room.
     ///
-    /// - Parameter limit: how many of clients' jobs may wait in each of their lanes.
+    /// - Parameter limit: the maximum number of clients' jobs in each of their lanes.
     mutating func append(_ job: any QueueJob, limit: Int) -> StoreError? {
         switch job.lane {
         case .intents:
@@ -225,7 +224,7 @@ struct JobLanes {
             guard opens.count < limit else { return .tooManyJobs("requests for stores") }
             opens.append(job)
         case .server:
-            guard server.count < Self.serverLimit else { return .tooManyJobs("jobs of the server's own") }
+            guard server.count < Self.serverLimit else { return .tooManyJobs("server jobs") }
             server.append(job)
         }
         count += 1
@@ -238,11 +237,11 @@ struct JobLanes {
         count += jobs.count
     }
 
-    /// Takes what is to run next: of each lane one in turn, at most so many.
+    /// Takes the next jobs: one of each lane in turn, up to the limit.
     mutating func takeBatch(limit: Int) -> JobBatch? {
         guard let first = intents.popFirst() ?? steps.popFirst() ?? opens.popFirst() ?? server.popFirst()
         else { return nil }
-        // Mostly it is the only one.
+        // In most cases it is the only one.
         var others: ArraySlice<any QueueJob> = []
         count -= 1
         let limit = min(limit - 1, count)
@@ -256,7 +255,7 @@ struct JobLanes {
         return JobBatch(first: first, others: others)
     }
 
-    /// All that wait. Not by `Array(_:)`: of an empty deque it writes to the empty array that all threads share.
+    /// All waiting jobs. Not by `Array(_:)`: of an empty deque it writes to the empty array that all threads share.
     var all: [any QueueJob] { [intents, steps, opens, server].flatMap { $0 } }
 }
 
@@ -266,16 +265,16 @@ extension StoreError {
     }
 }
 
-/// The counts of the work that runs or waits for each intent, over all stores of a queue, and the requests that wait until
-/// an intent has none.
+/// The numbers of pieces of work that run or wait for each intent, over all stores of a queue, and the requests that
+/// wait until an intent has none.
 struct Settling {
     private var counts: [IntentID: Int] = [:]
     /// Each waits for an intent that had work when it came.
     private var waiters: [(intentID: IntentID, id: UInt64, action: @Sendable () -> Void)] = []
-    /// Whether a batch is being applied that ends some work and begins other: who waits is told after both.
+    /// True while a batch is applied that ends some work and begins other: waiters are called after both.
     var isHeld = false
 
-    /// Whether no work of any intent is running, and no waiter is to be told so.
+    /// True if no work of any intent is running, and no waiter is left to be called.
     var isDone: Bool { counts.isEmpty && waiters.isEmpty }
 
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }
@@ -300,7 +299,7 @@ struct Settling {
         return remove { intentID, _ in counts[intentID] == nil }
     }
 
-    /// Removes and returns the waiters of which the condition holds, for the caller to call, or to let die after the lock.
+    /// Removes and returns the waiters that match the condition, to be called, or released after the lock.
     mutating func remove(where isRemoved: (_ intentID: IntentID, _ id: UInt64) -> Bool) -> [@Sendable () -> Void] {
         let taken = waiters.filter { isRemoved($0.intentID, $0.id) }
         waiters.removeAll { isRemoved($0.intentID, $0.id) }
@@ -314,10 +313,10 @@ struct WorkCount: Sendable {
     let difference: Int
 }
 
-/// The work of each intent, counted once over all stores of the queue that the intent reached. All may be called from any
-/// thread.
+/// The work of each intent, counted once over all stores of the queue that the intent reached. All may be called from
+/// any thread.
 extension TurnQueue {
-    /// Notes changes of a store's work; returns what is to be called now, under no lock.
+    /// Records changes of a store's work. Returns the callbacks to call now, under no lock.
     func note(_ changes: [WorkCount]) -> [@Sendable () -> Void] {
         if changes.isEmpty { return [] }
         return state.withLock { state in
@@ -326,16 +325,16 @@ extension TurnQueue {
         }
     }
 
-    /// The same for changes that a committed batch makes: what is to be called is taken when all of them are noted.
+    /// The same for the changes of a committed batch: the callbacks are taken when all of them are recorded.
     func noteOfBatch(_ changes: [WorkCount]) {
         if !changes.isEmpty { state.withLock { $0.settling.note(changes) } }
     }
 
-    /// Holds news of settled intents back until `takeSettled`: stores end with a batch in which other stores may begin work of
-    /// the same intents.
+    /// Defers callbacks of settled intents until `takeSettled`: stores end with a batch in which other stores may begin
+    /// work of the same intents.
     package func holdSettled() { state.withLock { $0.settling.isHeld = true } }
 
-    /// Takes what is to be called after a committed batch, and says whether no intent has work.
+    /// Takes the callbacks after a committed batch, and returns true if no intent has work.
     func takeSettled() -> (isDone: Bool, actions: [@Sendable () -> Void]) {
         state.withLock { state in
             state.settling.isHeld = false
@@ -345,15 +344,16 @@ extension TurnQueue {
         }
     }
 
-    /// Whether no work that the intent launched is running.
+    /// True if no work that the intent launched is running.
     func isSettled(_ intentID: IntentID) -> Bool { state.withLock { $0.settling.isSettled(intentID) } }
 
-    /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
+    /// Calls `action` once when no work that the intent launched is running. Returns false, and does not call, if that
+    /// is so now.
     package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { $0.settling.wait(for: intentID, id: id, action) }
     }
 
-    /// Takes `whenSettled` back. The call may be under way already.
+    /// Cancels `whenSettled`. The call may be under way already.
     package func stopWaiting(for intentID: IntentID, id: UInt64) {
         let actions = state.withLock { state in state.settling.remove { $0 == intentID && $1 == id } }
         withExtendedLifetime(actions) {}

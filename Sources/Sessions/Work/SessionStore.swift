@@ -2,12 +2,12 @@ import Locking
 import MVI
 import Tracing
 
-/// A store in memory: the place where its turns run, and what launched work lives in: which of it runs, who waits for it,
-/// who watches the store; and the store's diagnostics.
+/// A store in memory, in which turns run: its launched work with the requests that wait for it, its watchers and its
+/// diagnostics.
 package final class SessionStore: Sendable {
     private struct State {
         var work = WorkTable()
-        /// Nil as long as there is nothing to tell.
+        /// Nil if there is nothing to report.
         var troubles: Troubles?
         var isEnded = false
 
@@ -41,7 +41,7 @@ package final class SessionStore: Sendable {
 
     deinit { session.shared.metrics.stores.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Changes the work under the lock, and does all that follows after it but to begin what was started.
+    /// Changes the work under the lock, and runs the follow-up after it, except for starting new work.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
         var change = WorkChange()
         let result = state.withLock { body(&$0, &change) }
@@ -50,7 +50,7 @@ package final class SessionStore: Sendable {
         return (result, change.started)
     }
 
-    /// Takes the effects of a committed batch; returns the work to begin.
+    /// Applies the effects of a committed batch. Returns the work to begin.
     func apply(_ batch: borrowing SessionBatch.Entry) -> [WorkStart] {
         let (effects, count) = (batch.effects, batch.bootstrapEffects)
         var change = WorkChange()
@@ -67,14 +67,14 @@ package final class SessionStore: Sendable {
     /// See `TurnHost`, as the next three.
     package func check(_ effects: [Effect], after earlier: [Effect]) throws {
         let limit = environment.workLimit
-        // One effect makes two pieces at most: work and what holds it back or keeps it registered.
+        // One effect makes at most two pieces: work and its throttle interval or watcher registration.
         let most = 2 * (earlier.count + effects.count)
         let table = state.withLock { state in state.work.count <= limit - most ? nil : state.work }
         guard var table else { return }
         _ = table.simulate(earlier)
         let before = table.count
         let started = table.simulate(effects)
-        // A store that is full may still cancel and replace, unless what it replaced has not ended.
+        // A full store may still cancel and replace, unless the replaced work has not ended.
         if table.count > limit, table.count > before || started > 0 { throw WorkLimitExceeded(limit: limit) }
     }
 
@@ -88,7 +88,7 @@ package final class SessionStore: Sendable {
         let context = WorkContext(host: self, token: start.token, origin: start.request.origin)
         let operation = start.request.operation
         let task = Task(executorPreference: environment.executor) { [self] in
-            // Cancelled before it began: it must not begin.
+            // Canceled before it began: it must not begin.
             guard isLive(context) else { return ended(context) }
             environment.meter?.workBegan()
             defer { environment.meter?.workEnded() }
@@ -105,13 +105,13 @@ package final class SessionStore: Sendable {
             }
             ended(context)
         }
-        // The work may have been cancelled, or have ended, before its task existed.
+        // The work may have been canceled, or have ended, before its task existed.
         let isKept = state.withLock { $0.work.attach(task, to: start.token) }
         if !isKept { task.cancel() }
     }
 
-    /// Reports a throw of launched work and runs `onFailure` in a turn of its own, then `then`: a request that waits for
-    /// the intent to settle sees the state that the failure led to. A throw of cancelled work is not reported.
+    /// Reports a throw of launched work and runs `onFailure` in a turn of its own, then `then`: a request that waits
+    /// for the intent to settle sees the resulting state. A throw of canceled work is not reported.
     private func failed(_ context: WorkContext, _ error: any Error, then: (@Sendable () -> Void)?) {
         let failure = state.withLock { state -> Failure? in
             guard state.work.isLive(context.token) else { return nil }
@@ -129,8 +129,8 @@ package final class SessionStore: Sendable {
 
     private func ended(_ context: WorkContext) { begin(change { $0.work.ended(context.token, &$1) }.started) }
 
-    /// Whether a step of the work is still taken, in a batch whose earlier turns ask for those effects. Counts one that comes
-    /// after the end of the store, or of the work itself.
+    /// Returns true if a step of the work is still accepted, in a batch whose earlier turns ask for those effects.
+    /// Counts a step that comes after the end of the store, or of the work itself.
     package func acceptsStep(of token: WorkToken, after earlier: [Effect] = []) -> Bool {
         state.withLock { state in
             if state.isEnded {
@@ -156,17 +156,18 @@ package final class SessionStore: Sendable {
         state.withLock { $0.work.parts }.union(effects.lazy.compactMap(\.part))
     }
 
-    /// The names of the work that runs, for tests; the intervals of `throttle` are not work of the author's.
+    /// The names of the running work, for tests. Intervals of `throttle` are not the feature's work.
     package var workInProgress: [String] { state.withLock { $0.work.inProgress } }
 
-    /// Whether nothing would be missed if the store left memory: no work runs, waits or is registered by anything but
-    /// bootstrap. Calls nothing, so that it may be asked under a lock.
+    /// True if the store may leave memory without a loss: no work runs or waits, and only bootstrap has registered
+    /// work. Calls nothing, so that it may be used under a lock.
     package var isDormant: Bool { state.withLock { $0.work.isDormant } }
 
-    /// Why `isDormant` does not hold, each a sentence's part; empty if it does. For tests of features.
+    /// The reasons why `isDormant` is false, each a part of a sentence; otherwise empty. For tests of features.
     package var obstacles: [String] { state.withLock { $0.work.obstacles } }
 
-    /// One more watcher: work that runs `whileWatched` starts with the first. False, and nothing happens, after the end.
+    /// Adds a watcher. Work that runs `whileWatched` starts with the first. Returns false, and does nothing, after the
+    /// end.
     @discardableResult
     package func beginWatching() -> Bool {
         let (isAlive, started) = change { state, change in
@@ -177,12 +178,12 @@ package final class SessionStore: Sendable {
         return isAlive
     }
 
-    /// One watcher less. One call too many does nothing.
+    /// Removes a watcher. An extra call does nothing.
     package func endWatching() {
         let (generation, graces) = state.withLock { $0.work.watching.end() }
         for (id, grace) in graces {
             let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
-                // Called off by a watcher who came back, or by the store's end.
+                // Canceled by a returning watcher, or by the store's end.
                 guard (try? await clock.sleep(for: grace)) != nil else { return }
                 _ = self?.change { if $0.work.watching.graceOver(id, generation) { $0.work.cancelAll(id, &$1) } }
             }
@@ -193,34 +194,35 @@ package final class SessionStore: Sendable {
 
     // MARK: Work of another process
 
-    /// Whether work runs or waits, of which only this process knows how it goes on. May be asked under a lock.
+    /// True if work runs or waits whose progress only this process knows. May be called under a lock.
     package var isBusy: Bool { state.withLock { $0.work.isBusy } }
 
-    /// Whether work would run for watchers, if it were not paused. May be asked under a lock.
+    /// True if work would run for watchers if it were not paused. May be called under a lock.
     package var isHeldBack: Bool { state.withLock { $0.work.isHeldBack } }
 
-    /// Whether somebody watches.
+    /// True if there is a watcher.
     package var isWatched: Bool { state.withLock { $0.work.watching.isWatched } }
 
-    /// Cancels all work, and starts none until `resume`: another process runs the store's turns. What waited for it to
-    /// settle is told so.
+    /// Cancels all work, and starts none until `resume`: another process runs the store's turns. Callers that wait for
+    /// it to settle are told.
     package func pause() { _ = change { $0.work.pause(&$1) } }
 
-    /// Starts no work until `resume`: any process may run the store's turns. What is registered for watchers stays.
+    /// Starts no work until `resume`: any process may run the store's turns. Work that is registered for watchers
+    /// stays.
     package func hold() { _ = change { $0.work.hold(&$1) } }
 
-    /// A life begins whose bootstrap registers anew what runs for watchers: what was registered before does not start.
+    /// Drops work registered for watchers if paused, since the next bootstrap registers it anew.
     package func beginAnew() { _ = change { if $0.work.isPaused { $0.work.pause(&$1) } } }
 
-    /// Lets work start, and starts what is registered for watchers if there are any.
+    /// Lets work start, and starts work that is registered for watchers if there are any.
     package func resume() {
         let started = change { state, change in if !state.isEnded { state.work.resume(&change) } }.started
         begin(started)
     }
 
-    // MARK: Condition
+    // MARK: Diagnostics
 
-    /// The store's own condition, as far as it is counted here.
+    /// The store's own diagnostics, as far as they are counted here.
     package var diagnostics: StoreDiagnostics {
         state.withLock { state in
             var diagnostics = state.troubles?.diagnostics ?? StoreDiagnostics()
@@ -237,7 +239,7 @@ package final class SessionStore: Sendable {
         runner.observe(failure: failure)
     }
 
-    /// Counts and reports a throw in an author's code.
+    /// Counts and reports a throw in a feature's code.
     package func report(_ failure: Failure) {
         note {
             $0.failures += 1
@@ -254,7 +256,7 @@ package final class SessionStore: Sendable {
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Cancels all work and starts no more. What waited for it to settle is told so. A second call does nothing, and
+    /// Cancels all work and starts no more. Callers that wait for it to settle are told. A second call does nothing and
     /// returns false.
     @discardableResult
     func endWork() -> Bool {
@@ -265,11 +267,11 @@ package final class SessionStore: Sendable {
         }.0
     }
 
-    /// The store's end: its work is cancelled, observers are told. A second call does nothing.
+    /// Ends the store: its work is canceled, observers are told. A second call does nothing.
     func end() { if endWork() { runner.observeEnd() } }
 }
 
-/// What its turns ask for.
+/// Services for its turns.
 extension SessionStore: TurnHost {
     package func check(_ reminders: [EncodedReminder]) throws { try session.check(reminders, of: feature) }
 
@@ -280,12 +282,12 @@ extension SessionStore: TurnHost {
     package func noteGonePart() { note { $0.droppedForGoneParts += 1 } }
 }
 
-/// What its launched work asks for.
+/// Services for its launched work.
 extension SessionStore: WorkHost {
     package func step(of work: WorkContext, _ turn: @escaping RunTurn) async -> (any Error)? {
-        // Cancelled work does not wait for its turn to be told so.
+        // Canceled work does not wait for its turn.
         guard acceptsStep(of: work.token) else { return nil }
-        // As the work's own code has it now.
+        // The context of the work's own code.
         let trace = environment.tracer == nil ? nil : ServiceContext.current
         return await withCheckedContinuation { continuation in
             session.enqueue(

@@ -1,15 +1,15 @@
 import MVI
 import Tracing
 
-/// A turn that a store asks for itself: a step of launched work, or the turn of a failure.
+/// A turn that a store asks for itself: a step of launched work, or a failure turn.
 final class StoreJob: QueueJob {
     let store: SessionStore
     let context: TurnContext
     let turn: RunTurn
-    /// The launched work that it belongs to; nil if it belongs to none. It is dropped once that is over.
+    /// Its launched work; nil if it belongs to none. The turn is dropped once the work is over.
     let token: WorkToken?
     let isFailureTurn: Bool
-    /// Called once, when the turn is over or never will be.
+    /// Called once, when the turn is over or will never run.
     private let done: @Sendable (Result<TurnOutcome, StoreError>) -> Void
 
     private init(
@@ -22,7 +22,7 @@ final class StoreJob: QueueJob {
 
     /// A step of launched work.
     ///
-    /// - Parameter completion: called once: with what the step threw, or nil when it is committed or dropped.
+    /// - Parameter completion: called once: with the step's error, or nil when it is committed or dropped.
     convenience init(
         step turn: @escaping RunTurn, of work: WorkContext, on store: SessionStore, trace: ServiceContext?,
         completion: @escaping @Sendable ((any Error)?) -> Void
@@ -41,11 +41,11 @@ final class StoreJob: QueueJob {
         }
     }
 
-    /// A throw to be handed to `onFailure`, in a turn of its own.
+    /// A throw to be passed to `onFailure`, in a turn of its own.
     ///
     /// - Parameters:
     ///   - work: the launched work that failed; nil if it was a handler.
-    ///   - then: called once, when the turn is over or never will be.
+    ///   - then: called once, when the turn is over or will never run.
     convenience init(
         _ failure: Failure, of work: WorkContext?, on store: SessionStore, principal: Principal?,
         then: (@Sendable () -> Void)? = nil
@@ -56,7 +56,7 @@ final class StoreJob: QueueJob {
         self.init(store, context, turn, work?.token, isFailureTurn: true) { result in
             switch result {
             case .success(let outcome):
-                // An action that `onFailure` sent: reported, but not handed to it once more.
+                // An action that `onFailure` sent: reported, but not passed to it once more.
                 if let error = outcome.thrown {
                     store.tell(
                         Failure(

@@ -6,13 +6,13 @@ struct WorkStart: Sendable {
     let request: WorkRequest
 }
 
-/// What follows from a change of a store's work, after the lock under which it was made.
+/// The follow-up of a change of a store's work, after its lock.
 struct WorkChange: Sendable {
     var started: [WorkStart] = []
     var cancelled: [Task<Void, Never>] = []
-    /// An author's values: they may do anything when they die.
+    /// Values of features: code may run when they are released.
     var released: [any Sendable] = []
-    /// Of the intents that led to the work.
+    /// The counts of the intents that led to the work.
     var counts: [WorkCount] = []
 
     mutating func count(_ request: WorkRequest, _ difference: Int) {
@@ -21,14 +21,14 @@ struct WorkChange: Sendable {
     }
 }
 
-/// Which work runs, waits or is registered, and for which intent. A pure state machine: it says what to start and to
-/// cancel, the store does it after its lock.
+/// The work that runs, waits or is registered, and its intents. A pure state machine: it returns the work to start and
+/// to cancel, and the store does it after its lock.
 struct WorkTable {
     private struct Running {
         let request: WorkRequest
-        /// For the interval of a `throttle`, which is not work of the author's: the id that it holds back.
+        /// For the interval of a `throttle`, which is not the feature's work: the id that it holds back.
         var window: WorkID?
-        /// Nil between the decision to start and the task's existence.
+        /// Nil between the decision to start and the task's creation.
         var task: Task<Void, Never>?
     }
 
@@ -36,13 +36,13 @@ struct WorkTable {
     private struct Window {
         let token: WorkToken
         let interval: Duration
-        /// What runs at its end.
+        /// The work that runs at its end.
         var latest: WorkRequest?
     }
 
     private var lastToken: UInt64 = 0
     private var running: [WorkToken: Running] = [:]
-    /// Work that was cancelled and has not ended: it may not listen.
+    /// Canceled work that has not ended: it may ignore the cancellation.
     private var cancelled: Set<WorkToken> = []
     /// The running work of each id.
     private var active: [WorkID: [WorkToken]] = [:]
@@ -52,31 +52,32 @@ struct WorkTable {
     private var throttled: [WorkID: Window] = [:]
     private var heldBackCount = 0
     var watching = Watching()
-    /// Whether nothing starts: the work is another process's now.
+    /// True if nothing starts: the work is another process's now.
     private(set) var isPaused = false
 
     var runningCount: Int { running.count }
 
-    /// Pieces of work that run, cancelled or not, wait in a queue, hold back others or are registered for watchers.
+    /// The number of pieces of work that run, canceled or not, wait in a queue, hold back others or are registered for
+    /// watchers.
     var count: Int { running.count + cancelled.count + queuedCount + heldBackCount + watching.count }
 
-    /// The names of the author's work that runs, or is held back until the end of a `throttle`'s interval.
+    /// The names of the feature's work that runs, or is held back until the end of a `throttle`'s interval.
     var inProgress: [String] {
         running.filter { $0.value.window.map { throttled[$0]?.latest != nil } ?? true }
             .sorted { $0.key.number < $1.key.number }
             .map { ($0.value.window ?? $0.value.request.id)?.description ?? "work without an id" }
     }
 
-    /// Whether work of that id runs or waits.
+    /// True if work of that id runs or waits.
     func isRunning(_ id: WorkID) -> Bool { active[id] != nil || throttled[id]?.latest != nil }
 
-    /// Whether nothing runs, waits or is waited for, and nothing is registered that bootstrap would not register again.
+    /// True if nothing runs, waits or is waited for, and bootstrap would register all registered work again.
     var isDormant: Bool {
         running.isEmpty && cancelled.isEmpty && queues.isEmpty && !watching.isWatched
             && watching.isAllOfBootstrap
     }
 
-    /// Why `isDormant` does not hold, for people; empty if it does.
+    /// The reasons why `isDormant` is false, for people; otherwise empty.
     var obstacles: [String] {
         var obstacles: [String] = []
         if !running.isEmpty {
@@ -96,30 +97,30 @@ struct WorkTable {
         return obstacles
     }
 
-    /// Whether work runs, waits or is registered, of which only this process knows how it goes on.
+    /// True if work runs, waits or is registered whose progress only this process knows.
     var isBusy: Bool { !running.isEmpty || queuedCount > 0 || !watching.isAllOfBootstrap }
 
-    /// Whether work would run for watchers, if it were not paused.
+    /// True if work would run for watchers if it were not paused.
     var isHeldBack: Bool { isPaused && watching.isWatched && watching.count > 0 }
 
-    /// Whether what the work dispatches is still taken, in a batch whose earlier turns ask for those effects.
+    /// True if dispatches of the work are still accepted, in a batch whose earlier turns ask for those effects.
     func isLive(_ token: WorkToken, after earlier: [Effect] = []) -> Bool {
         guard let entry = running[token] else { return false }
         return !earlier.contains { $0.cancels(entry.request) }
     }
 
-    /// The parts that have work. What waits in a queue, or is held back, does so behind work that runs.
+    /// The parts that have work. Queued and held-back work waits behind work that runs.
     var parts: Set<PartName> {
         Set(running.values.lazy.compactMap(\.request.part)).union(watching.requests.lazy.compactMap(\.part))
     }
 
     func id(of token: WorkToken) -> WorkID? { running[token]?.request.id }
 
-    /// Whether work has ended by itself; not if it was cancelled.
+    /// True if work has ended by itself; false if it was canceled.
     func hasEnded(_ token: WorkToken) -> Bool { running[token] == nil && !cancelled.contains(token) }
 
-    /// Applies effects to a copy that is used for nothing else; returns how many pieces they start. What they cancel
-    /// counts no more: it gets the time to end.
+    /// Applies effects to a copy that is used for nothing else. Returns the number of pieces that they start. Canceled
+    /// work does not count: it gets the time to end.
     mutating func simulate(_ effects: [Effect]) -> Int {
         var change = WorkChange()
         let before = cancelled
@@ -144,7 +145,7 @@ struct WorkTable {
         }
     }
 
-    /// Cancels all work of parts, in the order in which it began, and forgets what they registered for watchers.
+    /// Cancels all work of parts, in the order in which it began, and removes their registrations for watchers.
     private mutating func cancelAll(of parts: Set<PartName>, _ change: inout WorkChange) {
         change.released += watching.forget(workOf: parts)
         let ended = running.filter { $0.value.request.part.map(parts.contains) ?? false }
@@ -194,7 +195,7 @@ struct WorkTable {
         launch(request, &change)
     }
 
-    /// Keeps a throttled call until the end of the interval, in the place of an earlier one.
+    /// Holds a throttled call until the end of the interval, in place of an earlier one.
     private mutating func holdBack(
         _ request: WorkRequest, _ id: WorkID, _ interval: Duration, _ change: inout WorkChange
     ) {
@@ -205,7 +206,7 @@ struct WorkTable {
         heldBackCount += 1
     }
 
-    /// Gives up a throttled call that waits.
+    /// Drops a throttled call that waits.
     private mutating func giveUp(_ latest: WorkRequest?, _ change: inout WorkChange) {
         guard let latest else { return }
         change.count(latest, -1)
@@ -213,8 +214,8 @@ struct WorkTable {
         change.released.append(latest)
     }
 
-    /// Registers work for watchers, in the place of all that runs under its id. What ran for watchers until now, in its
-    /// grace period too, is followed by the new work at once.
+    /// Registers work for watchers, in place of all that runs under its id. If the earlier work ran for watchers, also
+    /// in its grace period, the new work follows at once.
     private mutating func watch(
         _ request: WorkRequest, grace: Duration, isOfBootstrap: Bool, _ change: inout WorkChange
     ) {
@@ -251,14 +252,14 @@ struct WorkTable {
         return WorkToken(number: lastToken)
     }
 
-    /// Remembers the task of work that was started; false if the work was cancelled, or ended, before it had one.
+    /// Stores the task of started work. Returns false if the work was canceled, or ended, before.
     mutating func attach(_ task: Task<Void, Never>, to token: WorkToken) -> Bool {
         guard running[token] != nil else { return false }
         running[token]?.task = task
         return true
     }
 
-    /// Work has ended: its id is free, and the next in its queue starts.
+    /// Ends work: its id is free, and the next in its queue starts.
     mutating func ended(_ token: WorkToken, _ change: inout WorkChange) {
         guard let entry = running.removeValue(forKey: token) else {
             cancelled.remove(token)
@@ -284,12 +285,12 @@ struct WorkTable {
         start(next, &change)
     }
 
-    /// One more watcher.
+    /// Adds a watcher.
     mutating func beginWatching(_ change: inout WorkChange) {
         for request in watching.begin(graces: &change.cancelled) { launch(request, &change) }
     }
 
-    /// The end of all work until `resume`. Who watches stays known; what is registered for them goes, since bootstrap
+    /// Ends all work until `resume`. The watchers stay known; their registered work is removed, since bootstrap
     /// registers it anew.
     mutating func pause(_ change: inout WorkChange) {
         if isPaused, watching.count == 0 { return }
@@ -299,20 +300,20 @@ struct WorkTable {
         isPaused = true
     }
 
-    /// No work starts until `resume`. Where some runs this is the end of it; else what is registered for watchers stays.
+    /// Starts no work until `resume`. If some runs, this ends it; otherwise registered work for watchers stays.
     mutating func hold(_ change: inout WorkChange) {
         if isBusy { return pause(&change) }
         isPaused = true
     }
 
-    /// Work runs again: what is registered for watchers starts, if there are any.
+    /// Resumes work: registered work starts if there are watchers.
     mutating func resume(_ change: inout WorkChange) {
         guard isPaused else { return }
         isPaused = false
         for request in watching.resume() { launch(request, &change) }
     }
 
-    /// The end of all work. What does not listen runs on.
+    /// Ends all work. Work that ignores cancellation runs on.
     mutating func removeAll(_ change: inout WorkChange) {
         change.cancelled += running.values.compactMap { $0.task } + watching.graces
         let counted =
