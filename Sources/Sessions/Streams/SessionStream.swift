@@ -125,8 +125,7 @@ package final class SessionStream: Sendable {
 }
 
 extension SessionCore {
-    /// A batch contains at most about this many bytes of states, and of labels, so that catching up takes bounded
-    /// memory.
+    /// The approximate maximum bytes of states, and of labels, in a batch, so that catching up takes bounded memory.
     private static let batchBytes = 64 * 1024
 
     fileprivate mutating func nextStep(

@@ -79,8 +79,8 @@ final class SharedPatch: Sendable {
         stage = Lock(.wanted(old: old, new: new))
     }
 
-    /// Nil if the patch is not shorter than the whole state. The first call takes as long as comparing the two view
-    /// states.
+    /// Nil if the patch is not shorter than the whole state. The first call compares the two view states, which is
+    /// slow.
     var bytes: [UInt8]? {
         stage.withLock { stage in
             if case .wanted(let old, let new) = stage { stage = .made(name.form.diff(from: old, to: new)) }

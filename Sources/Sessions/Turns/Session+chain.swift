@@ -34,7 +34,7 @@ extension Session {
         let count = core.withLock { $0.reminderCount(after: reminders, of: feature) }
         if count > shared.limits.reminders {
             throw ReminderLimitExceeded(
-                "The session would have \(count) reminders; \(shared.limits.reminders) are allowed. Use the same id for "
+                "The session would have \(count) reminders; \(shared.limits.reminders) are allowed. Use one id for "
                     + "reminders that replace each other, and cancel unneeded ones.")
         }
         let latest = reminders.compactMap { $0.action?.due }.max() ?? now
@@ -45,8 +45,7 @@ extension Session {
         }
     }
 
-    /// The maximum number of intents and actions in other stores that one turn leads to, and of other stores it may
-    /// need.
+    /// The maximum number of intents and actions in other stores from one turn, and of other stores it may need.
     private static var chainLimit: Int { 64 }
 
     // MARK: Turns that need other stores

@@ -161,8 +161,7 @@ extension Session {
         return true
     }
 
-    /// Launches work, tells observers, reports and answers, in that order. In most cases it is one result without
-    /// effects.
+    /// Launches work, tells observers, reports and answers, in that order. Usually it is one result without effects.
     private func committed(_ end: CommitEnd) {
         if queue.isFailing, end.results.contains(where: \.isKept) { queue.noteSuccess() }
         var launches: [(store: SessionStore, work: [WorkStart])] = []

@@ -5,8 +5,7 @@ import Tracing
 
 /// A turn that is to be run on a store in memory.
 struct TurnCall {
-    /// The origin of the turn, as far as it decides about its result. In most cases without a payload, which lies
-    /// beside the call.
+    /// The origin of the turn, as far as it decides about its result. Usually without a payload.
     indirect enum Kind {
         /// A request, a delivery, launched work, a sign-in, or another store's turn.
         case ordinary
@@ -162,8 +161,7 @@ extension Session {
         return waiting == nil
     }
 
-    /// Creates a store, with its bootstrap as its first turn. Returns nil, and creates none, if that has to wait for
-    /// another store.
+    /// Creates a store, with its bootstrap as its first turn; returns nil if that has to wait for another store.
     @discardableResult
     func make(
         _ feature: FeatureID, for principal: Principal?, inputs: TurnInputs? = nil

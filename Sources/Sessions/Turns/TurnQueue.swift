@@ -347,8 +347,7 @@ extension TurnQueue {
     /// True if no work that the intent launched is running.
     func isSettled(_ intentID: IntentID) -> Bool { state.withLock { $0.settling.isSettled(intentID) } }
 
-    /// Calls `action` once when no work that the intent launched is running. Returns false, and does not call, if that
-    /// is so now.
+    /// Calls `action` once when no work of the intent is running. Returns false, and does not call, if that is so now.
     package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { $0.settling.wait(for: intentID, id: id, action) }
     }

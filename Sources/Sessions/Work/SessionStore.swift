@@ -166,8 +166,7 @@ package final class SessionStore: Sendable {
     /// The reasons why `isDormant` is false, each a part of a sentence; otherwise empty. For tests of features.
     package var obstacles: [String] { state.withLock { $0.work.obstacles } }
 
-    /// Adds a watcher. Work that runs `whileWatched` starts with the first. Returns false, and does nothing, after the
-    /// end.
+    /// Adds a watcher. Work that runs `whileWatched` starts with the first. Returns false after the store's end.
     @discardableResult
     package func beginWatching() -> Bool {
         let (isAlive, started) = change { state, change in
@@ -207,8 +206,7 @@ package final class SessionStore: Sendable {
     /// it to settle are told.
     package func pause() { _ = change { $0.work.pause(&$1) } }
 
-    /// Starts no work until `resume`: any process may run the store's turns. Work that is registered for watchers
-    /// stays.
+    /// Starts no work until `resume`: any process may run the store's turns. Work registered for watchers stays.
     package func hold() { _ = change { $0.work.hold(&$1) } }
 
     /// Drops work registered for watchers if paused, since the next bootstrap registers it anew.

@@ -7,8 +7,7 @@ struct Watching {
         let grace: Duration
         let request: WorkRequest
         let isOfBootstrap: Bool
-        /// True if it began for the present watchers, or for a grace period that is not over: then it does not begin
-        /// again.
+        /// True if it began for the present watchers or a current grace period: then it does not begin again.
         var isBegun = false
     }
 
@@ -95,8 +94,7 @@ struct Watching {
     /// True if no watcher has come back since.
     private func isOver(_ generation: UInt64) -> Bool { watchers == 0 && self.generation == generation }
 
-    /// Ends a grace period. Returns false if a watcher came back meanwhile; otherwise the work begins again with the
-    /// next one.
+    /// Ends a grace period. Returns false if a watcher came back; otherwise the next one begins the work again.
     mutating func graceOver(_ id: WorkID, _ generation: UInt64) -> Bool {
         guard isOver(generation) else { return false }
         if let index = registered.firstIndex(where: { $0.id == id }) { registered[index].isBegun = false }

@@ -57,8 +57,7 @@ struct WorkTable {
 
     var runningCount: Int { running.count }
 
-    /// The number of pieces of work that run, canceled or not, wait in a queue, hold back others or are registered for
-    /// watchers.
+    /// The work that runs, canceled or not, waits in a queue, holds back others or is registered for watchers.
     var count: Int { running.count + cancelled.count + queuedCount + heldBackCount + watching.count }
 
     /// The names of the feature's work that runs, or is held back until the end of a `throttle`'s interval.
@@ -88,7 +87,7 @@ struct WorkTable {
             }
             obstacles.append("work runs: \(names.joined(separator: ", "))")
         }
-        if !cancelled.isEmpty { obstacles.append("work that was cancelled has not ended") }
+        if !cancelled.isEmpty { obstacles.append("canceled work has not ended") }
         if !queues.isEmpty { obstacles.append("work waits in a queue") }
         if watching.isWatched { obstacles.append("it is watched") }
         if !watching.isAllOfBootstrap {
