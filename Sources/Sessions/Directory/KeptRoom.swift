@@ -40,7 +40,7 @@ final class KeptRoom: Sendable {
     /// Stores a new session and makes room for it if there is none.
     ///
     /// - Parameters:
-    ///   - generation: the generation of the journal's secret from which the epoch follows; nil if it follows from none.
+    ///   - generation: the generation of the journal's secret from which the epoch follows; nil if there is none.
     ///   - address: the client's address; nil for a client that is signed in.
     func create(
         _ session: SessionRecord, credential: StoredCredential? = nil, of generation: [UInt8]? = nil,

@@ -40,8 +40,8 @@ extension Session {
         let latest = reminders.compactMap { $0.action?.due }.max() ?? now
         guard latest - now <= shared.limits.longestReminder else {
             throw ReminderLimitExceeded(
-                "A reminder may be \(shared.limits.longestReminder.components.seconds / 86_400) days ahead. Set an "
-                    + "earlier one, and another when it fires.")
+                "A reminder may be at most \(shared.limits.longestReminder.components.seconds / 86_400) days ahead. "
+                    + "Set an earlier one, and another when it fires.")
         }
     }
 
