@@ -1,7 +1,7 @@
 import Dispatch
 import Locking
 
-/// A result and its caller's handler.
+/// A result together with the caller's handler.
 package enum Completion: Sendable {
     case append(AppendResult, @Sendable (AppendResult) -> Void)
     case other(@Sendable () -> Void)
@@ -14,8 +14,8 @@ package enum Completion: Sendable {
     }
 }
 
-/// Runs completion handlers off the threads that a journal writes and reads on: they run code of features and write to
-/// sockets. A session always has the same thread, so that its results come in the order of commits.
+/// Runs completion handlers off the journal's writing and reading threads, since handlers run feature code and write to
+/// sockets. All results of a session run on one thread, so they arrive in commit order.
 package final class CompletionThreads: Sendable {
     private struct Thread: Sendable {
         let state = Lock<(waiting: [Completion], isEnding: Bool)>(([], false))
@@ -47,7 +47,7 @@ package final class CompletionThreads: Sendable {
 
     private let threads: [Thread]
 
-    /// Starts the threads; they run until `end`. Nil if the system has none to give.
+    /// Starts the threads, which run until `end`. Returns nil if the system cannot create them.
     package init?(count: Int) {
         threads = (0..<count).map { _ in Thread() }
         for thread in threads {
@@ -63,14 +63,14 @@ package final class CompletionThreads: Sendable {
         threads[index(session)].enqueue([completion])
     }
 
-    /// Enqueues those of a transaction; each has a session in whose order it comes, or none.
+    /// Enqueues a transaction's completions, each ordered by its session if it has one.
     package func enqueue(_ completions: [Completion], of sessions: some Sequence<SessionKey?>) {
         var parts: [[Completion]] = Array(repeating: [], count: threads.count)
         for (completion, session) in zip(completions, sessions) { parts[index(session)].append(completion) }
         for (thread, part) in zip(threads, parts) where !part.isEmpty { thread.enqueue(part) }
     }
 
-    /// Ends the threads when they have run what was enqueued, and waits for that. What is enqueued later is never run.
+    /// Runs what was enqueued, ends the threads and waits for them. Later completions never run.
     package func end() {
         for thread in threads { thread.enqueue([], isEnding: true) }
         for thread in threads { thread.hasEnded.wait() }

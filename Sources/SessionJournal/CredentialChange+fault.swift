@@ -1,12 +1,12 @@
 import MVI
 
-/// What every engine asks of a change before it makes it.
+/// Checks that every journal makes before a change.
 extension CredentialChange {
-    /// Why a session cannot be changed so, as far as the session itself tells; nil if it can.
+    /// Returns the reason why the session refuses the change, without looking at other sessions, or nil if it is valid.
     ///
     /// - Parameters:
-    ///   - owner: whose the session is.
-    ///   - credentials: those that it has.
+    ///   - owner: The session's subject.
+    ///   - credentials: The session's credentials.
     package func fault(subject owner: Subject?, credentials: [(token: TokenHash, number: Int)]) -> StoreError? {
         let tokens = Set(kept.lazy.map(\.token))
         guard tokens.count == kept.count, tokens.isDisjoint(with: removed),
@@ -15,13 +15,13 @@ extension CredentialChange {
         guard Subject.isSame(expecting, owner),
             requires.allSatisfy({ required in credentials.contains { $0.token == required } })
         else { return .credentialsChanged }
-        // Two writers that add a credential each come to the same number.
+        // Two writers that each add a credential choose the same number.
         let others = credentials.lazy.filter { !tokens.contains($0.token) && !removed.contains($0.token) }
         let numbers = Set(others.map(\.number))
         return kept.contains { numbers.contains($0.number) } ? .credentialsChanged : nil
     }
 
-    /// What a session's credentials become, in the order of their numbers.
+    /// Returns the session's credentials after the change, ordered by number.
     package func merged(into old: [StoredCredential]) -> [StoredCredential] {
         let changed = Set(kept.map(\.token) + removed)
         return (old.filter { !changed.contains($0.token) } + kept).sorted { $0.number < $1.number }
@@ -29,7 +29,7 @@ extension CredentialChange {
 }
 
 extension Subject {
-    /// Whether two subjects are the same byte for byte, see `SubjectBytes`.
+    /// True if two subjects are equal byte for byte, see `SubjectBytes`.
     package func isSame(as other: Subject?) -> Bool { Self.isSame(self, other) }
 
     package static func isSame(_ left: Subject?, _ right: Subject?) -> Bool {

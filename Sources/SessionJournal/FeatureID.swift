@@ -1,14 +1,14 @@
-/// Names a feature instance on the wire: `counter`, or `order-detail:42` for a keyed feature.
+/// The id of a feature instance in the API: `counter`, or `order-detail:42` for a keyed feature.
 ///
-/// The name is `[a-z][a-z0-9-]{0,47}`, the key `[A-Za-z0-9._~-]{1,64}`: neither can hold a byte that would end a line
-/// of an event stream or need an escape in a path or in JSON.
+/// The name is `[a-z][a-z0-9-]{0,47}`, the key `[A-Za-z0-9._~-]{1,64}`. Neither can contain a byte that ends a line of
+/// an event stream or needs escaping in a path or in JSON.
 package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
-    /// The whole of it, as clients write it.
+    /// The whole id as clients write it.
     package let text: String
-    /// How many bytes of it are the name.
+    /// The number of bytes in the name.
     private let nameLength: Int
 
-    /// Parses an id; nil if it is not one.
+    /// Parses an id. Returns nil if it is malformed.
     package init?(_ bytes: ArraySlice<UInt8>) {
         let nameEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
         guard Self.isName(bytes[..<nameEnd]), nameEnd == bytes.endIndex || Self.isKey(bytes[(nameEnd + 1)...])
@@ -17,10 +17,10 @@ package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
         nameLength = nameEnd - bytes.startIndex
     }
 
-    /// Parses an id; nil if it is not one.
+    /// Parses an id. Returns nil if it is malformed.
     package init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
-    /// An id of parts that are known to be well formed; traps on others.
+    /// Creates an id from valid parts. Traps on invalid ones.
     package init(name: String, key: String?) {
         guard let id = FeatureID(key.map { "\(name):\($0)" } ?? name) else {
             preconditionFailure("'\(name)' with key '\(key ?? "")' is no feature id")
@@ -30,24 +30,24 @@ package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
 
     package var name: String { hasKey ? String(text.utf8.prefix(nameLength)) ?? text : text }
 
-    /// Nil for a feature without one.
+    /// The key, or nil for a feature without one.
     package var key: String? { hasKey ? String(text.utf8.dropFirst(nameLength + 1)) : nil }
 
     package var hasKey: Bool { nameLength < text.utf8.count }
 
     package var description: String { text }
 
-    /// Whether the bytes are a feature's name.
+    /// True if the bytes are a valid feature name.
     package static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         guard let first = bytes.first, bytes.count <= 48, isLowercase(first) else { return false }
         return bytes.allSatisfy { isLowercase($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
     }
 
-    /// Whether the bytes are the key of a feature's instance.
+    /// True if the bytes are a valid key.
     package static func isKey(_ bytes: some Collection<UInt8>) -> Bool {
         guard !bytes.isEmpty, bytes.count <= 64 else { return false }
         return bytes.allSatisfy { byte in
-            // An ASCII letter with this bit is a small one.
+            // This bit makes an ASCII letter lowercase.
             isLowercase(byte | 0x20) || isDigit(byte) || "._~-".utf8.contains(byte)
         }
     }

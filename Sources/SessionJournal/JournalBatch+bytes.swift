@@ -1,5 +1,5 @@
 extension JournalBatch {
-    /// About how many bytes it writes.
+    /// The approximate number of bytes that the batch writes.
     package var bytes: Int {
         var bytes = 200 + receipts.count * 200
         for store in stores { bytes += 200 + (store.state?.count ?? 0) + (store.view?.count ?? 0) }

@@ -1,47 +1,46 @@
 import MVI
 
-/// The next turns of a session's log, kept as one unit: all of it or nothing.
+/// The next turns of a session's log, committed as one unit.
 ///
-/// Its turns are those with the numbers from `expecting.number + 1` to `head.number`.
+/// They are the turns from `expecting.number + 1` to `head.number`.
 package struct JournalBatch: Sendable {
     package var session: SessionKey
-    /// What the log's head must be.
+    /// The head that the log must have.
     package var expecting: SessionHead
-    /// The log's head from now on.
+    /// The log's head after the append.
     package var head: SessionHead
-    /// Time since 1970. The session was seen then.
+    /// Time since 1970, noted as the session's last use.
     package var time: Duration
-    /// What the turns changed, at most one change for each store.
+    /// The changes of stores, at most one for each store.
     package var stores: [StoreChange]
     /// The turns' labels, in order.
     package var labels: [StoredLabel]
-    /// The receipts of the turns, in order. If there is one with the same key already, nothing is appended and the
-    /// result is `duplicate`.
+    /// The turns' receipts, in order. If one with the same key is stored already, nothing is appended and the result is
+    /// `duplicate`.
     package var receipts: [StoredReceipt]
-    /// How the turns changed the session's reminders, in order. A store's reminders stay when it is disposed of, unless
-    /// the batch forgets them.
+    /// The changes of the session's reminders, in order. A store's reminders survive its disposal unless the batch
+    /// removes them.
     package var reminders: [ReminderChange]
-    /// What happened in the turns, as far as that is recorded, in order.
+    /// The recordings of the turns, in order, as far as turns are recorded.
     package var recordings: [RecordedTurn]
-    /// How many recorded turns the session keeps: the newest.
+    /// The number of recorded turns that the session keeps: the newest.
     package var recordingLimit: Int
-    /// Receipts that are not kept any more.
+    /// Receipts to delete.
     package var forgottenReceipts: [ReceiptKey]
-    /// Labels before this one are not kept any more; nil if that has not changed.
+    /// Deletes labels before this one; nil to delete none.
     package var firstLabel: LabelID?
-    /// Labels behind the first that is kept which are not kept any more, in no order; those that are not there are passed
-    /// over.
+    /// Labels to delete after the first one that is kept, in no order. Missing ones are skipped.
     package var forgottenLabels: [LabelID]
-    /// Which labels were lost; nil if that has not changed.
+    /// The new record of lost labels, or nil if it is unchanged.
     package var lostLabels: LostLabels?
-    /// The log's new name; nil to keep the old one.
+    /// The log's new epoch, or nil to keep the old one.
     package var epoch: String?
-    /// Who owns the session: another owner, or none, is another head. Journals of one process need not look at it.
+    /// The session's owner, compared like the head. Journals of one process may ignore it.
     package var expectedOwner: SessionOwner?
-    /// How often access to the session was changed, as far as its writer knows: another count is another head. Nil where no
-    /// other process writes; journals of one process need not look at it.
+    /// The number of changes of access to the session that the writer knows of, compared like the head. Nil if no other
+    /// process writes. Journals of one process may ignore it.
     package var expectedAccess: UInt64?
-    /// What becomes of the owner; nil if it stays.
+    /// The change of the owner, or nil to keep it.
     package var ownerChange: OwnerChange?
 
     @inlinable
@@ -74,37 +73,37 @@ package struct JournalBatch: Sendable {
     }
 }
 
-/// What a batch changes of one store.
+/// A batch's change of one store.
 package struct StoreChange: Sendable {
-    /// What becomes of the store.
+    /// The kind of change.
     package enum Kind: Sendable, Hashable {
-        /// It starts, in the place of an earlier one of the same feature instance if there is one. It needs a state and
-        /// a view state.
+        /// The store is created and replaces an earlier one of the same feature instance. It needs a state and a view
+        /// state.
         case made
-        /// It goes on.
+        /// The store continues.
         case changed
-        /// It is gone. Its labels stay.
+        /// The store is disposed of. Its labels stay.
         case disposed
     }
 
     package var feature: FeatureID
     package var kind: Kind
-    /// The number of the batch's last turn that was about it.
+    /// The number of the batch's last turn of this store.
     package var number: UInt64
     /// The number of the last turn that changed its view state.
     package var version: UInt64
-    /// The number of the turn that made it.
+    /// The number of the turn that created it.
     package var made: UInt64
     /// The schema version of `state`.
     package var schemaVersion: Int
-    /// The state after the last turn as JSON; nil if it is still what is kept.
+    /// The state after the last turn as JSON, or nil if it is unchanged.
     package var state: [UInt8]?
-    /// The view state after the last turn as JSON; nil if it is still what is kept.
+    /// The view state after the last turn as JSON, or nil if it is unchanged.
     package var view: [UInt8]?
-    /// The intent that led to `view`, nil if none did; kept only together with `view`.
+    /// The intent that led to `view`, or nil if there was none. Stored only together with `view`.
     package var viewIntent: String?
-    /// Why the state that is kept now is set aside: it cannot be read and the store that is made takes its place, or the
-    /// state of a change lacks members of it. Nil if it is not.
+    /// The reason for setting the stored state aside: it is unreadable and the new store replaces it, or the new state
+    /// lacks members of it. Nil to set nothing aside.
     package var setsAside: String?
 
     @inlinable
@@ -118,25 +117,25 @@ package struct StoreChange: Sendable {
     }
 }
 
-/// How an append ended.
+/// The result of an append.
 package enum AppendResult: Sendable {
     case committed
-    /// The head or the owner is another one: another writer was first. Nothing is kept.
+    /// The head or the owner differs: another writer was first. Nothing is stored.
     case conflict
-    /// This receipt was there already. Nothing is kept.
+    /// This receipt was stored before. Nothing is stored.
     indirect case duplicate(StoredReceipt)
-    /// Certainly nothing is kept.
+    /// The append failed. Nothing is stored.
     case failed(StoreError)
-    /// It may be kept or not: a sync failed, a connection was lost. `load(_:since:)` tells.
+    /// The outcome is unknown: a sync failed or a connection was lost. `load(_:since:)` tells it.
     case unknown(StoreError)
 }
 
 extension StoreError.Code {
-    /// There are as many sessions as there may be: in memory, or kept.
+    /// The limit of sessions is reached, in memory or in the journal.
     package static let tooManySessions = Self("tooManySessions")
 }
 
-/// What every engine says in the same words.
+/// Checks that every journal shares.
 extension StoreError {
     package static let journalClosed = StoreError(.closed, "The journal is closed.")
     package static let sessionGone = StoreError(.gone, "The session is gone.")
@@ -150,15 +149,15 @@ extension StoreError {
 }
 
 extension JournalBatch {
-    /// How many stores a session may have.
+    /// The largest number of stores of a session.
     package static let storeLimit = 65_536
 
-    /// Why the batch makes no sense for a session with so many stores; nil if it does. For engines, which ask when the
-    /// head is the one expected.
+    /// Returns the reason why the batch is invalid for a session with this number of stores, or nil. Journals call it
+    /// after they have compared the head.
     package func fault(storeCount: Int, hasStore: (FeatureID) -> Bool) -> StoreError? {
         func fault(_ detail: String) -> StoreError { StoreError(.invalid, detail) }
         if head.number < expecting.number { return fault("The head of a log cannot go back.") }
-        // At the end: a batch may dispose of stores and make others in their place.
+        // Counted at the end: a batch may dispose of stores and create others in their place.
         var finalCount = storeCount
         for change in stores {
             let isThere = hasStore(change.feature)

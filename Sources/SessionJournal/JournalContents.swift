@@ -1,31 +1,30 @@
 import MVI
 
-/// All that a journal keeps, for another journal that takes its place.
+/// The whole contents of a journal, for a journal that replaces it.
 package protocol JournalContents: Sendable {
-    /// Its place, for a message.
+    /// The journal's location, for messages.
     var place: String { get }
-    /// Reads all of it, as of one moment, and changes nothing. No server can use the journal meanwhile.
+    /// Reads a consistent snapshot without changing anything. No server can use the journal meanwhile.
     ///
-    /// Fails with `StoreError.Code.contended` if one does, before anything is read; and with what `take` throws.
+    /// Fails with the errors of `take`, and with `StoreError.Code.contended` before the first part if a server uses it.
     ///
-    /// - Parameter take: gets `.beginning`, then the sessions in the order of their keys, then the ended tokens.
+    /// - Parameter take: Receives `.beginning`, then the sessions in the order of their keys, then the ended tokens.
     func forEachPart(_ take: (JournalPart) throws -> Void) throws(StoreError)
 }
 
-/// A part of what a journal keeps.
+/// A part of a journal's contents.
 package enum JournalPart: Sendable {
-    /// The journal's secret, and a key that none of its sessions is beyond.
+    /// The journal's secret, and a key that is not below that of any session.
     case beginning(JournalSecret, lastKey: SessionKey)
-    /// A session, with all its heads that are remembered.
+    /// A session with all its remembered heads.
     case session(SessionExport)
-    /// A session of which rows cannot be read as what they must be, and why.
+    /// A session with unreadable rows, and the reason.
     case damaged(SessionKey, String)
-    /// The token of a session that has ended, or of a credential that was removed, and until when that is remembered: time
-    /// since 1970.
+    /// The token of an ended session or a removed credential, and the time since 1970 until which it is remembered.
     case endedToken(TokenHash, until: Duration)
 }
 
-/// The amount that a journal took over from another one.
+/// The counts of what was imported from another journal.
 package struct JournalCounts: Sendable, Hashable {
     package var sessions = 0
     package var stores = 0
@@ -36,7 +35,7 @@ package struct JournalCounts: Sendable, Hashable {
     package var recordedTurns = 0
     package var statesSetAside = 0
     package var endedTokens = 0
-    /// The sessions that could not be read and were left out, each with the reason.
+    /// The sessions that were unreadable and skipped, each with the reason.
     package var damaged: [String] = []
 
     package init() {}
@@ -60,12 +59,12 @@ package struct JournalCounts: Sendable, Hashable {
     }
 }
 
-/// A journal that servers share, as tools change it.
+/// The maintenance of a journal that servers share.
 package protocol SharedJournalMaintenance: JournalMaintenance {
-    /// Takes over all that another journal keeps, or nothing: sessions with their tokens, heads and epochs, so that clients
-    /// go on where they were, and the secret. The schema is made if it is not there.
+    /// Imports another journal as a whole or not at all: sessions with tokens, heads and epochs, so that clients
+    /// continue where they were, and the secret. Creates the schema if it is missing.
     ///
-    /// Fails with `StoreError.Code.contended` if a server uses either journal, and with `StoreError.Code.invalid` if this one
-    /// has sessions.
+    /// Fails with `StoreError.Code.contended` if a server uses either journal, and with `StoreError.Code.invalid` if
+    /// this one has sessions.
     func takeOver(_ contents: some JournalContents) throws(StoreError) -> JournalCounts
 }

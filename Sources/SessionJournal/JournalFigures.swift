@@ -1,14 +1,14 @@
-/// The trouble that a shared journal has met since it was opened.
+/// Counts of a shared journal's problems since it was opened.
 package struct JournalFigures: Sendable, Hashable {
-    /// Connections to where it is kept that were lost.
+    /// The number of lost database connections.
     package var connectionsLost: Int
-    /// Groups of appends that failed together and were tried one by one.
+    /// The number of groups of appends that failed together and were retried one by one.
     package var groupsSplit: Int
-    /// The number of times that news of other processes began to be late.
+    /// The number of times that news from other processes became late.
     package var newsDelays: Int
-    /// Whether they are.
+    /// True while news from other processes is late.
     package var areNewsLate: Bool
-    /// The age of the oldest transaction where it is kept; nil if none was found, or none was looked for.
+    /// The age of the database's oldest transaction; nil if there is none or it was not checked.
     package var oldestTransaction: Duration?
 
     package init(

@@ -1,37 +1,36 @@
 import MVI
 
-/// A journal as tools look at it, beside servers that run or while none does. Everything is only read; its methods block,
-/// and each call sees one moment.
+/// Read access to a journal for tools, while servers use it or not. The methods block, and each call sees one snapshot.
 package protocol JournalInspection: Sendable {
-    /// Where it is, for a message: without a password.
+    /// The journal's location without a password, for messages.
     var place: String { get }
-    /// Sessions in the order in which they were made, at most so many.
+    /// Lists at most `limit` sessions in the order of their creation.
     ///
-    /// - Parameter session: the last one of the call before; nil to begin.
+    /// - Parameter session: The last one of the previous call; nil to begin.
     func sessions(after session: SessionKey?, limit: Int) throws(StoreError) -> [SessionOverview]
-    /// Everything that is kept of the session with a public id; nil if there is none.
+    /// Exports everything stored about the session with a public id; nil if there is none.
     func export(_ id: String) throws(StoreError) -> SessionExport?
 }
 
-/// A journal as tools change it. Its methods block.
+/// Changes of a journal for tools. The methods block.
 package protocol JournalMaintenance: JournalInspection {
-    /// Gives the journal's secret another key, see `JournalSecret.rotated`. Servers that share the journal go on meanwhile.
+    /// Replaces the secret's key, see `JournalSecret.rotated`. Servers that share the journal continue meanwhile.
     ///
-    /// Fails with `StoreError.Code.contended` if the key was changed a moment ago, or if a server uses a journal that is
-    /// for one process.
+    /// Fails with `StoreError.Code.contended` if the key was changed a moment ago, or if a server uses a journal that
+    /// is limited to one process.
     ///
     /// - Parameters:
-    ///   - now: time since 1970.
-    ///   - tokenLife: how long a token names a session that is not kept: the longest life that a server gave sessions.
+    ///   - now: Time since 1970.
+    ///   - tokenLife: The lifetime of a token of a session that is not stored: the longest that a server gave sessions.
     func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError)
 
-    /// Signs everybody out, in sessions that are kept and in those that are not: no token that was ever given names a session
-    /// afterwards, and the secret has another key and no former one.
+    /// Signs everybody out of stored and unstored sessions: no token given so far names a session afterwards, and the
+    /// secret gets a new key and no former one.
     ///
-    /// Sessions stay, each without credentials and under a token that nobody has: the one that a subject's devices share is
-    /// joined by signing in, the others expire in their time, and reminders of all of them fire. Fails with
-    /// `StoreError.Code.contended` while a server uses the journal.
+    /// Sessions stay, without credentials and under a token that nobody has. A subject's shared session is joined by
+    /// signing in; the others expire in time, and reminders of all of them fire. Fails with `StoreError.Code.contended`
+    /// while a server uses the journal.
     ///
-    /// - Returns: how many sessions are kept.
+    /// - Returns: The number of stored sessions.
     func signOutAll() throws(StoreError) -> Int
 }

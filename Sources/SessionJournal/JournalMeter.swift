@@ -1,11 +1,11 @@
-/// Measures what a journal does, for a server's metrics.
+/// Receives measurements of a journal for a server's metrics.
 package protocol JournalMeter: Sendable {
-    /// The medium committed a transaction.
+    /// Reports a committed transaction.
     ///
-    /// Called on a thread of the journal's, under no lock; must not block.
+    /// Called on a thread of the journal, without a lock. Must not block.
     ///
     /// - Parameters:
-    ///   - appends: how many appends are permanent by it.
-    ///   - duration: from its begin to the medium's answer to its commit.
+    ///   - appends: The number of appends that it made durable.
+    ///   - duration: The time from its begin to the response to its commit.
     func committed(appends: Int, in duration: Duration)
 }

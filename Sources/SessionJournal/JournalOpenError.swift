@@ -1,4 +1,4 @@
-/// Why a journal cannot be opened at all.
+/// An error that makes it impossible to open a journal.
 public struct JournalOpenError: Error, Sendable, CustomStringConvertible {
     /// A sentence for an operator.
     public let description: String

@@ -1,48 +1,48 @@
-/// Random bytes that a journal made, for sessions that it does not keep yet: see `SessionSeal` in `Sessions`.
+/// Random bytes of a journal that prove sessions which it does not store yet: see `SessionSeal` in `Sessions`.
 package struct JournalSecret: Sendable, Hashable {
-    /// A key that another one replaced.
+    /// A key that was replaced.
     package struct FormerKey: Sendable, Hashable {
         package var key: [UInt8]
-        /// When every token that it proved is over: time since 1970.
+        /// The time since 1970 at which the last token that it proved expires.
         package var until: Duration
 
         package init(key: [UInt8], until: Duration) { (self.key, self.until) = (key, until) }
     }
 
-    /// How much the clocks of servers that share a journal may differ, with the time after which all of them have read a
-    /// secret that was changed: a new key proves nothing before, and a former one is taken so much longer.
+    /// The largest difference between servers' clocks plus the time until all have read a changed secret. A new key
+    /// proves nothing before this time has passed, and a former one is accepted this much longer.
     package static let spread: Duration = .seconds(120)
 
-    /// 32 bytes. Only servers that use the journal may know them.
+    /// 32 bytes, known only to servers that use the journal.
     package var key: [UInt8]
-    /// From when on `key` proves new tokens: time since 1970. Until then the first of the former keys does.
+    /// The time since 1970 from which `key` proves new tokens. Until then the first former key does.
     package var since: Duration
-    /// The keys before it whose tokens are taken, the newest first.
+    /// The earlier keys whose tokens are still accepted, newest first.
     package var formerKeys: [FormerKey]
-    /// 16 bytes, other ones whenever the journal was put back to an earlier time: names of logs depend on them.
+    /// 16 bytes that change when the journal is restored to an earlier time. Epochs of logs depend on them.
     package var generation: [UInt8]
 
     package init(key: [UInt8], since: Duration = .zero, formerKeys: [FormerKey] = [], generation: [UInt8]) {
         (self.key, self.since, self.formerKeys, self.generation) = (key, since, formerKeys, generation)
     }
 
-    /// New ones, from the system's random source.
+    /// Returns a new secret from the system's random source.
     package static func random() -> JournalSecret {
         JournalSecret(key: randomBytes(32), generation: randomBytes(16))
     }
 
-    /// The key that proves new tokens at a time since 1970.
+    /// Returns the key that proves new tokens at a time since 1970.
     package func provingKey(at now: Duration) -> [UInt8] {
         now < since ? formerKeys.first?.key ?? key : key
     }
 
-    /// The secret with another key. Tokens that the present key proves are taken until they are over.
+    /// Returns the secret with a new key. Tokens that the present key proves are accepted until they expire.
     ///
     /// - Parameters:
-    ///   - now: time since 1970.
-    ///   - since: from when on the new key proves tokens.
-    ///   - tokenLife: how long a token names a session that is not kept.
-    /// - Returns: nil if the present key does not prove tokens yet: some servers may not know it.
+    ///   - now: Time since 1970.
+    ///   - since: The time from which the new key proves tokens.
+    ///   - tokenLife: The lifetime of a token of a session that is not stored.
+    /// - Returns: Nil if the present key is not in use yet: some servers may not know it.
     package func rotated(now: Duration, since: Duration, tokenLife: Duration) -> JournalSecret? {
         guard self.since <= now else { return nil }
         let former = FormerKey(key: key, until: max(now, since) + tokenLife + Self.spread)

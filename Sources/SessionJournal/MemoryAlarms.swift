@@ -1,12 +1,12 @@
-/// The alarms of a journal in memory in their order: for each session one for each time at which a reminder of it is due.
+/// The alarms of a journal in memory, in order: one for each session and due time of its reminders.
 ///
-/// They lie in pieces of at most 256, so that adding one moves few of 100,000.
+/// Stored in pieces of at most 256, so that an insertion moves few of 100,000 alarms.
 struct MemoryAlarms {
     private static let pieceSize = 256
-    /// In order; none is empty.
+    /// The pieces in order. None is empty.
     private var pieces: [[Alarm]] = []
 
-    /// Adds an alarm, which is not there yet.
+    /// Inserts an alarm that is not present.
     mutating func insert(_ alarm: Alarm) {
         guard !pieces.isEmpty else { return pieces = [[alarm]] }
         let piece = piece(of: alarm)
@@ -18,14 +18,14 @@ struct MemoryAlarms {
         pieces.insert(half, at: piece + 1)
     }
 
-    /// Removes an alarm, which is there.
+    /// Removes an alarm that is present.
     mutating func remove(_ alarm: Alarm) {
         guard !pieces.isEmpty else { return }
         let piece = piece(of: alarm)
         let place = Self.count(in: pieces[piece]) { $0.isBefore(alarm) }
         guard place < pieces[piece].count, pieces[piece][place] == alarm else { return }
         pieces[piece].remove(at: place)
-        // Small neighbours become one, or there would be many pieces that hold little.
+        // Merges small neighbors, to avoid many pieces with few alarms.
         let next = piece + 1
         if pieces[piece].isEmpty {
             pieces.remove(at: piece)
@@ -35,7 +35,7 @@ struct MemoryAlarms {
         }
     }
 
-    /// At most `limit` that come after one, or from the first on.
+    /// Returns at most `limit` alarms after one, or from the first on.
     func alarms(after alarm: Alarm?, limit: Int) -> [Alarm] {
         var (piece, place) = (0, 0)
         if let alarm, !pieces.isEmpty {
@@ -50,10 +50,10 @@ struct MemoryAlarms {
         return found
     }
 
-    /// The last piece that begins with the alarm or before it, or the first.
+    /// Returns the last piece that begins at or before the alarm, or the first piece.
     private func piece(of alarm: Alarm) -> Int { max(0, Self.count(in: pieces) { !alarm.isBefore($0[0]) } - 1) }
 
-    /// How many elements at the beginning a condition holds for, which holds for none after one for which it does not.
+    /// Returns the number of leading elements that meet a condition, by binary search.
     private static func count<Element>(in elements: [Element], while holds: (Element) -> Bool) -> Int {
         var (low, high) = (0, elements.count)
         while low < high {
@@ -65,7 +65,7 @@ struct MemoryAlarms {
 }
 
 extension Alarm {
-    /// The order of alarms: by time, and those of one time by their sessions' keys.
+    /// True if this alarm comes first, by time, then by session key.
     fileprivate func isBefore(_ other: Alarm) -> Bool {
         (due, session.number) < (other.due, other.session.number)
     }

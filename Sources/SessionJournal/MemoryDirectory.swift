@@ -1,26 +1,26 @@
 import HeapModule
 import MVI
 
-/// Which tokens, ids and subjects the sessions of a journal in memory have, and which tokens were there not long ago.
+/// The tokens, ids and subjects of the sessions of a journal in memory, and the tokens that ended recently.
 struct MemoryDirectory {
     var isClosed = false
-    /// Where the next step of expiry begins.
+    /// The shard at which the next step of expiry begins.
     var nextShard = 0
     private var lastKey: Int64 = 0
-    /// Of sessions and of their credentials.
+    /// The tokens of sessions and their credentials.
     private(set) var tokens: [TokenHash: SessionKey] = [:]
     private(set) var ids: [String: SessionKey] = [:]
-    /// The sessions of each subject, oldest first; none is empty.
+    /// The sessions of each subject, oldest first. None is empty.
     private var subjects: [SubjectBytes: [SessionKey]] = [:]
     private var shared: [SubjectBytes: SessionKey] = [:]
-    /// Until when each token that is gone is remembered.
+    /// The time until which each ended token is remembered.
     private(set) var tombstones: [TokenHash: Duration] = [:]
-    /// The same, the one whose time is over first at its top.
+    /// The same times as a heap, the earliest at its top.
     private var tombstoneEnds: Heap<Due<TokenHash>> = []
 
     // MARK: Sessions
 
-    /// Gives a new session its key, or says why it cannot have one.
+    /// Assigns a new session its key, or returns the reason why it cannot.
     mutating func add(
         _ session: SessionRecord, credential: TokenHash?, limit: Int
     ) -> Result<SessionKey, StoreError> {
@@ -55,7 +55,7 @@ struct MemoryDirectory {
 
     // MARK: Credentials
 
-    /// Why a session cannot get credentials with tokens that it does not have; nil if it can.
+    /// Returns the reason why a session cannot have credentials with these new tokens, or nil if it can.
     func fault(newTokens: some Sequence<TokenHash>, of key: SessionKey) -> StoreError? {
         for token in newTokens {
             if let owner = tokens[token] {
@@ -67,7 +67,7 @@ struct MemoryDirectory {
         return nil
     }
 
-    /// Whether a subject has a shared session.
+    /// True if a subject has a shared session.
     func hasShared(_ subject: Subject) -> Bool { shared[SubjectBytes(subject)] != nil }
 
     mutating func add(_ token: TokenHash, of key: SessionKey) { tokens[token] = key }
@@ -87,7 +87,7 @@ struct MemoryDirectory {
     /// All sessions, in no order.
     var all: [SessionKey] { Array(ids.values) }
 
-    /// At most `limit` of the sessions that are looked for, with keys after one, oldest first.
+    /// Returns at most `limit` sessions that match the query, with keys after one, oldest first.
     func sessions(_ query: SessionQuery, after key: SessionKey, limit: Int) -> [SessionKey] {
         let found: ArraySlice<SessionKey>
         switch query {
@@ -112,7 +112,7 @@ struct MemoryDirectory {
         subjects[subject]?.remove(at: Self.index(of: key, in: keys[...]))
     }
 
-    /// The place of the first key that is not below one.
+    /// Returns the index of the first key that is not below one.
     private static func index(of key: SessionKey, in keys: ArraySlice<SessionKey>) -> Int {
         var (low, high) = (keys.startIndex, keys.endIndex)
         while low < high {
@@ -125,13 +125,13 @@ struct MemoryDirectory {
     // MARK: Tombstones
 
     mutating func bury(_ token: TokenHash, until: Duration, limit: Int) {
-        // A token is buried once: it names nothing afterwards.
+        // A token is buried once, since it names nothing afterwards.
         guard tombstones.updateValue(until, forKey: token) == nil else { return }
         tombstoneEnds.insert(Due(time: until, of: token))
         if tombstones.count > limit { tombstones[tombstoneEnds.removeMin().of] = nil }
     }
 
-    /// Removes at most 1,000 tombstones whose time is over; says whether there may be more.
+    /// Removes at most 1,000 tombstones that have ended. Returns true if there may be more.
     mutating func removeTombstones(now: Duration) -> Bool {
         for _ in 0..<1_000 {
             guard let first = tombstoneEnds.min, first.time <= now else { return false }
@@ -142,7 +142,7 @@ struct MemoryDirectory {
     }
 }
 
-/// What something is due by.
+/// A value with the time at which it is due.
 struct Due<Value: Equatable>: Comparable {
     let time: Duration
     let of: Value
@@ -150,8 +150,8 @@ struct Due<Value: Equatable>: Comparable {
     static func < (left: Due, right: Due) -> Bool { left.time < right.time }
 }
 
-/// A subject as a journal compares it: byte for byte. `==` on strings takes composed and decomposed letters for the same,
-/// which are two users to an issuer that compares bytes.
+/// A subject that is compared byte for byte. `==` on strings treats composed and decomposed letters as equal, which are
+/// two users to an issuer that compares bytes.
 package struct SubjectBytes: Hashable {
     private let issuer: [UInt8]
     private let id: [UInt8]

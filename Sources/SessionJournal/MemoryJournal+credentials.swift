@@ -1,6 +1,6 @@
 import MVI
 
-/// Credentials and subjects. Tokens change under the directory's lock and the session's, so that a token always names a
+/// Credentials and subjects. Tokens change under both the directory's and the session's lock, so a token always names a
 /// session that has it.
 extension MemoryJournal {
     package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
@@ -12,14 +12,14 @@ extension MemoryJournal {
                     let old = session.credentials
                     if let fault = fault(change, of: session, directory) { return .failure(fault) }
                     session.credentials = change.merged(into: old)
-                    // A session that gets another subject keeps its place in the directory otherwise.
+                    // The session's place in the other tables stays the same.
                     directory.move(
                         change.session, from: session.subject, to: change.subject, isShared: session.record.isShared)
                     session.subject = change.subject
                     session.accessChanges += 1
                     if !change.reminders.isEmpty { set(change.reminders, of: change.session, session) }
                     for credential in change.kept { directory.add(credential.token, of: change.session) }
-                    // The session's own token goes on naming it.
+                    // The session's own token still names it.
                     let gone = Set(old.map(\.token)).intersection(change.removed)
                     for token in gone where token != session.record.tokenHash {
                         directory.remove(token, tombstoneUntil: change.tombstoneUntil, limit: limit)
@@ -48,7 +48,7 @@ extension MemoryJournal {
             let keys = directory.withLock { $0.sessions(query, after: last, limit: limit - found.count) }
             guard let key = keys.last else { break }
             last = key
-            // One that is gone meanwhile, or another's, is passed over.
+            // Skips sessions that are gone or changed their subject meanwhile.
             found += keys.compactMap { key in read(key) { $0.record.answers(query) ? $0.record : nil } }
         }
         answer(found, done)
@@ -66,7 +66,7 @@ extension MemoryJournal {
             .sorted { $0.number > $1.number }
         var found: [SessionOverview] = []
         for key in keys where found.count < limit {
-            // One that is gone meanwhile, or another's, is passed over.
+            // Skips sessions that are gone or changed their subject meanwhile.
             let overview = read(key) { session in
                 subject.map { $0.isSame(as: session.subject) } ?? true ? session.overview(key) : nil
             }
@@ -94,7 +94,7 @@ extension MemorySession {
             isShared: record.isShared)
     }
 
-    /// Whether a token is the session's own, or one of its credentials'.
+    /// True if a token is the session's own or that of one of its credentials.
     func isNamed(by token: TokenHash) -> Bool {
         record.tokenHash == token || credentials.contains { $0.token == token }
     }

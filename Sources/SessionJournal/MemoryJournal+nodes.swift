@@ -1,13 +1,13 @@
-/// What a journal that several nodes share is asked besides, for tests with such nodes in one process.
+/// The operations of a journal that nodes share, for tests with several nodes in one process.
 extension MemoryJournal {
     package func mark(of session: SessionKey) -> SessionMark? { read(session) { $0.mark } }
 
-    /// A session as it is now, to go back to.
+    /// Returns a snapshot of a session.
     package func snapshot(of session: SessionKey) -> MemorySnapshot? {
         shard(of: session).withLock { $0.sessions[session]?.copy() }.map { MemorySnapshot(session: $0) }
     }
 
-    /// Makes a session again as it was, under another epoch: as in a restore, or a failover to a standby that lacks commits.
+    /// Restores a session from a snapshot under another epoch, as a restore or a failover to a lagging standby does.
     package func goBack(_ session: SessionKey, to snapshot: MemorySnapshot, epoch: String) {
         let kept = snapshot.session.copy()
         kept.rename(epoch)
@@ -19,14 +19,14 @@ extension MemoryJournal {
         }
     }
 
-    /// Gives a session's log another name, as where what was committed last is lost.
+    /// Changes a session's epoch, as after the loss of its last commits.
     package func renewEpoch(of session: SessionKey, to epoch: String) {
         shard(of: session).withLock { $0.sessions[session]?.rename(epoch) }
     }
 
     package func owner(of session: SessionKey) -> SessionOwner? { read(session) { $0.owner?.owner } }
 
-    /// All sessions that have an owner.
+    /// All sessions with an owner.
     package var ownedSessions: [OrphanedSession] {
         shards.flatMap { shard in
             shard.withLock { shard in
@@ -41,7 +41,7 @@ extension MemoryJournal {
     }
 }
 
-/// A session as it once was. Nobody changes it.
+/// An immutable copy of a session at one moment.
 package struct MemorySnapshot {
     fileprivate let session: MemorySession
 }

@@ -1,6 +1,6 @@
 import MVI
 
-/// Reminders. What is to be looked after is in one list for all sessions, which only appends with reminders change.
+/// Reminders. Alarms are in one list for all sessions, which only appends with reminders change.
 extension MemoryJournal {
     /// Appends a batch that changes reminders.
     func appendReminders(_ batch: JournalBatch, to session: MemorySession, in shard: inout MemoryShard) -> AppendResult
@@ -11,7 +11,7 @@ extension MemoryJournal {
         return result
     }
 
-    /// Sets reminders with another change.
+    /// Sets reminders as part of another change.
     func set(_ reminders: [StoredReminder], of key: SessionKey, _ session: MemorySession) {
         let before = session.dueTimes
         session.apply(reminders.map { .set($0) })
@@ -33,9 +33,9 @@ extension MemoryJournal {
 }
 
 extension MemorySession {
-    /// When its reminders are due.
+    /// The due times of its reminders.
     var dueTimes: Set<Duration> { Set(reminders.lazy.map(\.due)) }
 
-    /// When the last of them is due; nil if there are none.
+    /// The due time of the last reminder, or nil if there is none.
     var lastDue: Duration? { reminders.last?.due }
 }

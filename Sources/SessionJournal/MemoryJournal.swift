@@ -1,25 +1,25 @@
 import Locking
 import MVI
 
-/// A journal that keeps everything in memory: nothing of it outlives the process.
+/// A journal in memory. Its contents end with the process.
 ///
-/// Every method does what it is asked for on the calling thread and calls `done`, where it has one to call, before it
-/// returns; `append` always returns its result. Sessions are spread over shards by their key, so that appends to
-/// different sessions rarely wait for one another; tokens and ids have one table, which an append never asks.
+/// Every method does its work on the calling thread and calls `done` before it returns; `append` always returns its
+/// result. Sessions are spread over shards by key, so that appends to different sessions rarely contend; tokens and ids
+/// have one table, which appends do not use.
 ///
-/// Locks are taken in one order: the directory's, then a shard's, then that of the alarms.
+/// Locks are taken in one order: the directory's, a shard's, then that of the alarms.
 public final class MemoryJournal: Journal {
     private let kept = Lock(JournalSecret.random())
     let directory = Lock(MemoryDirectory())
-    /// A power of two of them.
+    /// The shards. Their number is a power of two.
     let shards = (0..<64).map { _ in Lock(MemoryShard()) }
     let alarmList = Lock(MemoryAlarms())
 
     let limit: Int
 
-    /// An empty journal.
+    /// Creates an empty journal.
     ///
-    /// - Parameter sessionLimit: how many sessions it keeps; one more is refused.
+    /// - Parameter sessionLimit: The largest number of sessions; further ones are refused.
     public init(sessionLimit: Int = .max) { limit = sessionLimit }
 
     func shard(of session: SessionKey) -> Lock<MemoryShard> {
@@ -38,7 +38,7 @@ public final class MemoryJournal: Journal {
             $0.isClosed = true
         }
         for shard in shards {
-            // Freed when the lock is free again: there may be many.
+            // Freed after the lock is released: there may be many.
             _ = shard.withLock { shard in
                 let sessions = shard.sessions
                 shard = .closed
@@ -50,7 +50,7 @@ public final class MemoryJournal: Journal {
 
     package func secret(done: @escaping Done<JournalSecret>) { answer(kept.withLock { $0 }, done) }
 
-    /// Puts a secret in the place of the one that is there, as `JournalMaintenance` does for journals that outlive processes.
+    /// Replaces the secret, as `JournalMaintenance` does for durable journals.
     package func replaceSecret(by change: (JournalSecret) -> JournalSecret?) {
         kept.withLock { $0 = change($0) ?? $0 }
     }
@@ -109,7 +109,7 @@ public final class MemoryJournal: Journal {
                 shards[index], lastSeenBefore: lastSeenBefore, dueBefore: dueBefore, tombstoneUntil: tombstoneUntil,
                 limit: limit - count)
             guard count < limit else {
-                // The next call goes on here.
+                // The next call continues here.
                 directory.withLock { $0.nextShard = index }
                 break
             }
@@ -142,12 +142,12 @@ public final class MemoryJournal: Journal {
     ) -> Int {
         var count = 0
         while count < limit {
-            // Few at a time: appends wait for the lock.
+            // A few at a time, since appends wait for the lock.
             let (unused, isOver) = shard.withLock {
                 $0.takeUnused(since: lastSeenBefore, dueBefore: dueBefore, lookingAt: min(64, limit - count))
             }
             for key in unused {
-                // Asked again: it may have been used in the meantime.
+                // Checked again: it may have been used meanwhile.
                 let isRemoved = remove(key, tombstoneUntil: tombstoneUntil) {
                     $0.record.lastSeen < lastSeenBefore && $0.lastDue.map { $0 < dueBefore } ?? true
                 }
@@ -164,8 +164,8 @@ public final class MemoryJournal: Journal {
         return count
     }
 
-    /// Removes a session if it is there and `condition` holds; says whether it did. To a load the token's end and the
-    /// session's are one step.
+    /// Removes a session if it is present and `condition` holds. Returns true if it was removed. Loads see the token
+    /// and the session end at once.
     @discardableResult
     private func remove(
         _ key: SessionKey, tombstoneUntil: Duration, if condition: (MemorySession) -> Bool
@@ -213,19 +213,19 @@ public final class MemoryJournal: Journal {
         answer(read({ $0.ids[id] }, { $1.exported($0) }), done)
     }
 
-    /// What `body` makes of a session; nil if it is gone.
+    /// Returns the result of `body` for a session, or nil if it is gone.
     func read<Value>(_ key: SessionKey, _ body: (MemorySession) -> Value?) -> Value? {
         shard(of: key).withLock { shard in shard.sessions[key].flatMap(body) }
     }
 
-    /// What `body` makes of the session that `find` finds; nil if there is none. `body` returns nil for a session that is
-    /// no longer what was looked for.
+    /// Returns the result of `body` for the session that `find` returns; nil if there is none. `body` returns nil if
+    /// the session no longer matches.
     private func read<Value>(
         _ find: (MemoryDirectory) -> SessionKey?, _ body: (SessionKey, MemorySession) -> Value?
     ) -> Value? {
         while let key = directory.withLock({ find($0) }) {
-            // If it is gone, or another, the directory was changed with it, and another look there tells what is so now;
-            // its lock is not held while a session is copied.
+            // If the session is gone or changed, the directory has changed too, so it is read again. Its lock is not
+            // held while a session is copied.
             if let value = read(key, { body(key, $0) }) { return value }
         }
         return nil

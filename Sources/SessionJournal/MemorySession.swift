@@ -1,25 +1,25 @@
 import DequeModule
 import MVI
 
-/// A session in memory. Its shard's lock guards it; it leaves that only when it has left the shard.
+/// A session in memory, guarded by its shard's lock. It leaves the lock only after it has left the shard.
 ///
-/// The lock is also why what an append changes is not checked for overlapping access: no method calls back.
+/// The members that an append changes are not checked for exclusive access: the lock ensures it.
 final class MemorySession {
     @exclusivity(unchecked) private(set) var record: SessionRecord
     @exclusivity(unchecked) private var head = SessionHead.empty
-    /// The heads before it, at most `SessionHead.remembered - 1`; from then on the next one replaces `oldestHead`.
+    /// The previous heads, at most `SessionHead.remembered - 1`. After that, each new one replaces `oldestHead`.
     @exclusivity(unchecked) private var earlierHeads: [SessionHead] = []
     private var oldestHead = 0
-    /// At most some dozens, mostly one or two: looked through in order.
+    /// At most some dozens, usually one or two, searched in order.
     @exclusivity(unchecked) private(set) var stores: [StoredStore] = []
-    /// In the order of their ids.
+    /// Ordered by id.
     private var labels: Deque<StoredLabel> = []
     private var lostLabels = LostLabels()
     private var receipts: [ReceiptKey: StoredReceipt] = [:]
-    /// The newest of the recorded turns.
+    /// The newest recorded turns.
     private var turns: Deque<RecordedTurn> = []
     private var setAside: [SetAsideState] = []
-    /// Nil for most sessions, which have none of it.
+    /// Rarely needed members, nil for most sessions.
     @exclusivity(unchecked) private var additions: MemoryAdditions?
 
     init(_ record: SessionRecord, credential: StoredCredential? = nil) {
@@ -27,25 +27,25 @@ final class MemorySession {
         if let credential { credentials = [credential] }
     }
 
-    /// In the order of their numbers.
+    /// Ordered by number.
     var credentials: [StoredCredential] {
         get { additions?.credentials ?? [] }
         set { change { $0.credentials = newValue } }
     }
 
-    /// In the order of their due times.
+    /// Ordered by due time.
     private(set) var reminders: [StoredReminder] {
         get { additions?.reminders ?? [] }
         set { change { $0.reminders = newValue } }
     }
 
-    /// Who owns it, with the stores whose work runs.
+    /// The owner, with the stores whose work runs.
     private(set) var owner: (owner: SessionOwner, working: [FeatureID])? {
         get { additions?.owner }
         set { change { $0.owner = newValue } }
     }
 
-    /// How often it was changed who may use it.
+    /// The number of changes of access to the session.
     var accessChanges: UInt64 {
         get { additions?.accessChanges ?? 0 }
         set { change { $0.accessChanges = newValue } }
@@ -53,7 +53,7 @@ final class MemorySession {
 
     func rename(_ epoch: String) { record.epoch = epoch }
 
-    /// One that goes its own way from here.
+    /// Returns an independent copy.
     func copy() -> MemorySession {
         let copy = MemorySession(record)
         (copy.head, copy.earlierHeads, copy.oldestHead) = (head, earlierHeads, oldestHead)
@@ -68,7 +68,7 @@ final class MemorySession {
         SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges, epoch: record.epoch)
     }
 
-    /// Whether expiry passes the session over, since it had reminders when it was looked at.
+    /// True if expiry skips the session, because it had reminders when last checked.
     var isPassedOver: Bool {
         get { additions?.isPassedOver == true }
         set { change { $0.isPassedOver = newValue } }
@@ -87,7 +87,7 @@ final class MemorySession {
 
     func append(_ batch: JournalBatch) -> AppendResult {
         for receipt in batch.receipts {
-            // A receipt that the same batch forgets is no duplicate.
+            // A receipt that the same batch deletes is no duplicate.
             if let known = receipts[receipt.key], !batch.forgottenReceipts.contains(receipt.key) {
                 return .duplicate(known)
             }
@@ -100,9 +100,9 @@ final class MemorySession {
 
         for change in batch.stores { apply(change, time: batch.time) }
         if head == .empty {
-            // Known without being kept: most sessions that are idle have one turn, that of their first store.
+            // Implied, not stored: most idle sessions have one turn, the creation of their first store.
         } else if earlierHeads.count < SessionHead.remembered - 1 {
-            // At once: growing step by step takes twice the memory.
+            // Reserved at once: growing in steps takes twice the memory.
             if earlierHeads.isEmpty { earlierHeads.reserveCapacity(SessionHead.remembered - 1) }
             earlierHeads.append(head)
         } else {
@@ -112,7 +112,7 @@ final class MemorySession {
         head = batch.head
         record.lastSeen = max(record.lastSeen, batch.time)
         if !batch.labels.isEmpty { labels.append(contentsOf: batch.labels) }
-        // After the new labels: one of them may be dropped at once.
+        // After the new labels, since one of them may be dropped at once.
         if let first = batch.firstLabel {
             while let label = labels.first, label.id < first { labels.removeFirst() }
         }
@@ -144,7 +144,7 @@ final class MemorySession {
         for index in labels.indices where written.contains(labels[index].id) { labels[index].isWritten = true }
     }
 
-    /// All of it but the states, or what is newer than a turn's number.
+    /// Returns the session without states, or only what is newer than a turn's number.
     func stored(_ key: SessionKey, since number: UInt64? = nil) -> StoredSession {
         let first: [SessionHead] =
             head != .empty && earlierHeads.count < SessionHead.remembered - 1 ? [.empty] : []
@@ -161,12 +161,12 @@ final class MemorySession {
     }
 
     func exported(_ key: SessionKey) -> SessionExport {
-        // `map`, since an array made of an empty deque writes to the one empty array that all threads share.
+        // `map`, since an array made from an empty deque writes to the one empty array that all threads share.
         SessionExport(session: stored(key), stores: stores, turns: turns.map { $0 }, setAside: setAside)
     }
 
     private func index(of feature: FeatureID) -> Int? {
-        // By the index: a closure would be given a copy of each.
+        // By index, since a closure would receive a copy of each.
         for index in stores.indices where stores[index].summary.feature == feature { return index }
         return nil
     }
@@ -207,7 +207,7 @@ final class MemorySession {
     }
 }
 
-/// What few sessions have, beside the session.
+/// The members that few sessions need.
 private final class MemoryAdditions {
     var credentials: [StoredCredential] = []
     var reminders: [StoredReminder] = []
@@ -221,7 +221,7 @@ private final class MemoryAdditions {
 }
 
 extension StoredReminder {
-    /// The order of a session's reminders: by time, then by name.
+    /// True if this reminder comes first, by time, then by name.
     fileprivate func isDue(before other: StoredReminder) -> Bool {
         if due != other.due { return due < other.due }
         if feature != other.feature { return feature.text.utf8.lexicographicallyPrecedes(other.feature.text.utf8) }

@@ -3,14 +3,14 @@ import HeapModule
 /// The sessions of one part of the keys.
 struct MemoryShard {
     private(set) var sessions: [SessionKey: MemorySession] = [:]
-    /// One for each session that may expire, and for those that are gone until it is due: when it was last used, or
-    /// earlier.
+    /// One entry for each session that may expire, also for removed ones until their entry is due: the time of the last
+    /// use, or an earlier one.
     private var uses: Heap<Due<SessionKey>> = []
-    /// One for each session that expiry passes over: when the last of its reminders is due, or was earlier.
+    /// One entry for each session that expiry skips: the due time of its last reminder, or an earlier one.
     private var passedOver: Heap<Due<SessionKey>> = []
     private(set) var isClosed = false
 
-    /// Nothing is in it, or comes into it.
+    /// An empty shard that accepts nothing.
     static var closed: MemoryShard {
         var shard = MemoryShard()
         shard.isClosed = true
@@ -26,16 +26,16 @@ struct MemoryShard {
 
     mutating func replace(_ key: SessionKey, by session: MemorySession) { sessions[key] = session }
 
-    /// Sees to it that a session is looked at when it was not used for long.
+    /// Schedules a check of a session for when it was unused for long.
     mutating func addUse(of session: MemorySession, _ key: SessionKey) {
         uses.insert(Due(time: session.record.lastSeen, of: key))
-        // Sessions that come and go leave entries behind.
+        // Removed sessions leave entries behind.
         guard uses.count > 2 * sessions.count + 64 else { return }
         uses = Heap(
             sessions.lazy.filter { !$0.value.isPassedOver }.map { Due(time: $0.value.record.lastSeen, of: $0.key) })
     }
 
-    /// Appends to a session that expires again once it has no reminders.
+    /// Appends to a session that can expire again once it has no reminders.
     mutating func append(_ batch: JournalBatch, to session: MemorySession) -> AppendResult {
         let result = session.append(batch)
         if session.isPassedOver, session.reminders.isEmpty {
@@ -45,7 +45,7 @@ struct MemoryShard {
         return result
     }
 
-    /// Has expiry look at sessions again whose reminders were all due before a time.
+    /// Makes sessions eligible for expiry whose reminders were all due before a time.
     private mutating func endPassingOver(dueBefore: Duration, lookingAt limit: Int) {
         for _ in 0..<limit {
             guard let first = passedOver.min, first.time < dueBefore else { return }
@@ -63,11 +63,11 @@ struct MemoryShard {
         }
     }
 
-    /// Passes a session over as long as it has reminders that keep it alive.
+    /// Excludes a session from expiry while its reminders keep it alive.
     private mutating func passOver(_ session: MemorySession, _ key: SessionKey, until due: Duration) {
         session.isPassedOver = true
         passedOver.insert(Due(time: due, of: key))
-        // Sessions that got others leave entries behind.
+        // Sessions with changed reminders leave entries behind.
         guard passedOver.count > 2 * sessions.count + 64 else { return }
         passedOver = Heap(
             sessions.lazy.filter(\.value.isPassedOver).compactMap { key, session in
@@ -75,9 +75,8 @@ struct MemoryShard {
             })
     }
 
-    /// Removes the entries of sessions that were last used before a time, at most so many are looked at; returns these
-    /// sessions, without those that have reminders which are due at another time or later. The others' entries are put
-    /// right.
+    /// Takes at most `limit` entries of sessions last used before a time. Returns these sessions, except those that a
+    /// reminder due at `dueBefore` or later keeps alive. Corrects the entries of sessions used later.
     mutating func takeUnused(
         since time: Duration, dueBefore: Duration, lookingAt limit: Int
     ) -> (unused: [SessionKey], isOver: Bool) {
@@ -95,7 +94,7 @@ struct MemoryShard {
                 continue
             }
             uses.removeMin()
-            // An entry that stayed would be looked at in each step.
+            // An entry that stayed would be checked in each step.
             if let last = session.lastDue, last >= dueBefore {
                 passOver(session, first.of, until: last)
             } else {

@@ -2,20 +2,20 @@ import MVI
 
 /// A session in a list.
 package struct SessionOverview: Sendable, Hashable {
-    /// Its number: what a list goes on after.
+    /// The session's number, with which the next page is requested.
     package let key: SessionKey
-    /// Its public id.
+    /// The public id.
     package let id: String
-    /// Time since 1970.
+    /// The creation time, since 1970.
     package let created: Duration
-    /// When it was last used, as far as that was noted: time since 1970.
+    /// The last noted use, as time since 1970.
     package let lastSeen: Duration
     package let stores: Int
-    /// How many bytes the stores' states and view states have.
+    /// The size of the stores' states and view states in bytes.
     package let bytes: Int
-    /// Who has signed in to it; nil as long as it is anonymous.
+    /// The signed-in subject, or nil for an anonymous session.
     package let subject: Subject?
-    /// Whether it is the one session that all devices of its subject share.
+    /// True if all devices of its subject share this session.
     package let isShared: Bool
 
     package init(

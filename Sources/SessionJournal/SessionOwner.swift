@@ -1,6 +1,6 @@
-/// One process's name among those that use a journal: random, and new with each start.
+/// The id of a process that uses a journal, random and new with each start.
 package struct NodeID: Hashable, Sendable {
-    /// Not negative.
+    /// Never negative.
     package let number: Int64
 
     package init(_ number: Int64) { self.number = number }
@@ -8,32 +8,32 @@ package struct NodeID: Hashable, Sendable {
     package static func random() -> NodeID { NodeID(.random(in: 1 ... .max)) }
 }
 
-/// The node that alone runs a session's turns, since it runs the session's work.
+/// The node that alone runs a session's turns, because it runs the session's work.
 ///
-/// Work cannot move to another node: what it would do next is known in its process only. So a session with work is one
-/// node's until the work is over, or the node is gone.
+/// Work cannot move to another node, since its progress exists in its process only. A session with work belongs to one
+/// node until the work ends or the node is gone.
 package struct SessionOwner: Hashable, Sendable {
     package var node: NodeID
-    /// The head of the append with which it became the owner: new each time, so that a node that was the owner before is
-    /// told from itself. Its appends fail for ever (a fencing token, M. Kleppmann, "Designing Data-Intensive Applications",
-    /// chapter 8).
+    /// The head of the append that made the node the owner. It is new each time, so a node cannot pass for a later
+    /// owner of the same id: all its appends fail (a fencing token, M. Kleppmann, "Designing Data-Intensive
+    /// Applications", chapter 8).
     package var fence: SessionHead
 
     package init(node: NodeID, fence: SessionHead) { (self.node, self.fence) = (node, fence) }
 }
 
-/// What an append makes of a session's owner.
+/// An append's change of a session's owner.
 package enum OwnerChange: Sendable, Hashable {
-    /// This one owns it, and work of these stores runs: in the place of the one before, or the same one with more stores.
+    /// This node owns the session and runs work of these stores. It replaces another owner or adds stores.
     case owned(SessionOwner, working: [FeatureID])
-    /// It has no owner any more.
+    /// The session has no owner.
     case released
 }
 
 /// A session whose owner is gone, with the stores whose work ran.
 package struct OrphanedSession: Sendable, Hashable {
     package var session: SessionKey
-    /// The token that it began with.
+    /// The token of the session's record.
     package var token: TokenHash
     package var owner: SessionOwner
     package var working: [FeatureID]
@@ -43,14 +43,14 @@ package struct OrphanedSession: Sendable, Hashable {
     }
 }
 
-/// A process that uses a journal, as the others see it.
+/// A process that uses a journal, as other processes see it.
 package struct NodeRecord: Sendable, Hashable {
     package var id: NodeID
-    /// Where other nodes reach it: a host and a port, such as `10.0.0.3:8080`.
+    /// The host and port for requests of other nodes, such as `10.0.0.3:8080`.
     package var address: String
-    /// Whether it gives its sessions away and takes no more.
+    /// True if the node gives its sessions away and accepts no more.
     package var isDraining: Bool
-    /// How often it was renewed. A node whose number stays the same is gone.
+    /// The number of renewals. A node whose number stays the same is gone.
     package var renewals: UInt64
 
     package init(id: NodeID, address: String, isDraining: Bool = false, renewals: UInt64 = 0) {

@@ -4,15 +4,15 @@ import MVI
 package struct SessionKey: Hashable, Sendable {
     package let number: Int64
 
-    /// A key that a journal gave.
+    /// A key that a journal assigned.
     package init(_ number: Int64) { self.number = number }
 }
 
-/// The end of a session's log: what compare-and-append compares.
+/// The end of a session's log, on which compare-and-append relies.
 ///
-/// New with each append. The number alone would not do: after a failover two branches of a log can reach the same one.
+/// New with each append. The number alone is not enough: after a failover two branches of a log can have the same one.
 package struct SessionHead: Hashable, Sendable {
-    /// Of the log's last turn; 0 if there was none.
+    /// The number of the log's last turn; 0 if there was none.
     package var number: UInt64
     /// 64 random bits.
     package var nonce: UInt64
@@ -22,45 +22,45 @@ package struct SessionHead: Hashable, Sendable {
         self.nonce = nonce
     }
 
-    /// That of a session without any turn.
+    /// The head of a session without turns.
     package static let empty = SessionHead(number: 0, nonce: 0)
 
-    /// How many of a session's last heads a journal remembers, the newest included.
+    /// The number of heads that a journal remembers of a session, including the newest.
     package static let remembered = 16
 }
 
-/// How a session's client proves whose it is: with a token that it sends itself, or a cookie that its browser sends.
+/// The kind of a client's credential: a token that the client sends itself, or a cookie that the browser sends.
 package enum SessionCredential: String, Sendable {
     case bearer, cookie
 }
 
-/// What a session is, apart from its stores.
+/// A session apart from its stores.
 package struct SessionRecord: Sendable, Hashable {
     /// The public id.
     package var id: String
     package var tokenHash: TokenHash
-    /// Names its log.
+    /// The epoch of its log.
     package var epoch: String
     package var credential: SessionCredential
-    /// Whether it is the one session that all devices of its subject share.
+    /// True if all devices of its subject share this session.
     package var isShared: Bool
-    /// Time since 1970.
+    /// The creation time, since 1970.
     package var created: Duration
-    /// When it was last used, as far as that was noted: time since 1970.
+    /// The last noted use, as time since 1970.
     package var lastSeen: Duration
     private var owner: Owner?
 
-    /// Who has signed in to it; nil as long as it is anonymous.
+    /// The signed-in subject, or nil for an anonymous session.
     package var subject: Subject? {
         get { if case .subject(let subject)? = owner { subject } else { nil } }
         set { owner = newValue.map { .subject($0) } }
     }
 
-    /// How many sessions may be there already for this one to be kept, where so many may be in all: a sixteenth is for those
-    /// with a subject.
+    /// The number of existing sessions up to which this one can be stored, of `limit` in all. A sixteenth is reserved
+    /// for sessions with a subject.
     package func limit(ofAll limit: Int) -> Int { subject == nil ? limit - limit / 16 : limit }
 
-    /// Keeps a subject outside the record: most sessions have none, and a journal in memory has a record for each.
+    /// Stores a subject outside the record: most sessions have none, and a journal in memory has a record for each.
     private indirect enum Owner: Sendable, Hashable { case subject(Subject) }
 
     package init(
@@ -73,12 +73,12 @@ package struct SessionRecord: Sendable, Hashable {
     }
 }
 
-/// What is noted of a session from time to time.
+/// Values of a session that are noted from time to time.
 package struct SessionTouch: Sendable {
     package var session: SessionKey
-    /// When it was last used: time since 1970.
+    /// The last use, as time since 1970.
     package var lastSeen: Duration
-    /// Labels that some stream's socket took meanwhile.
+    /// Labels that were written to a stream's socket meanwhile.
     package var written: [LabelID]
 
     package init(session: SessionKey, lastSeen: Duration, written: [LabelID]) {
@@ -86,39 +86,39 @@ package struct SessionTouch: Sendable {
     }
 }
 
-/// What a token names.
+/// The result of looking up a token.
 package enum SessionLoad: Sendable {
     case found(StoredSession)
-    /// A session of which rows cannot be read as what they must be, and why: it can be removed.
+    /// A session with unreadable rows, and the reason. It can be removed.
     case damaged(SessionKey, String)
-    /// A session that was deleted or has expired not long ago.
+    /// A session that was deleted or expired not long ago.
     case ended
     case unknown
 }
 
-/// A session as it is kept, or what of it is newer than some head: see `Journal.load(_:since:)`.
+/// A stored session, or its parts that are newer than a head: see `Journal.load(_:since:)`.
 package struct StoredSession: Sendable {
     package var key: SessionKey
-    /// `lastSeen` is the newest of what was noted and of its appends.
+    /// `lastSeen` is the newest time of its touches and appends.
     package var record: SessionRecord
-    /// The log's newest heads, at most `SessionHead.remembered`, the newest last; `empty` for a log without turns. Where
-    /// nothing is asked of older ones, only the newest.
+    /// The log's newest heads, at most `SessionHead.remembered`, newest last; `empty` for a log without turns. Only the
+    /// newest if older ones were not requested.
     package var recentHeads: [SessionHead]
     /// All stores, in no order.
     package var stores: [StoreSummary]
-    /// Those of them with a newer number, with their states; none where the session was not loaded since a head.
+    /// The stores with newer numbers, with their states; empty unless loaded since a head.
     package var changed: [StoredStore]
-    /// In the order in which they were published, also those whose time is over.
+    /// In the order of publication, including expired ones.
     package var labels: [StoredLabel]
-    /// What the session remembers of labels that are not kept any more.
+    /// The record of labels that are no longer stored.
     package var lostLabels: LostLabels
     /// In the order of their turns.
     package var receipts: [StoredReceipt]
-    /// All that the session has, also the revoked ones, in the order of their numbers. They do not depend on a head.
+    /// All credentials, including revoked ones, ordered by number. They do not depend on a head.
     package var credentials: [StoredCredential]
-    /// All that the session has, in the order of their due times. They do not depend on a head.
+    /// All reminders, ordered by due time. They do not depend on a head.
     package var reminders: [StoredReminder]
-    /// Who runs its turns; nil if any node may.
+    /// The owner, or nil if any node may run the session's turns.
     package var owner: SessionOwner?
     /// See `SessionMark`.
     package var accessChanges: UInt64 = 0
@@ -144,11 +144,11 @@ package struct StoredSession: Sendable {
     }
 }
 
-/// Everything that is kept of a session, for people and tests to look at.
+/// Everything stored about a session, for people and tests.
 package struct SessionExport: Sendable {
     package var session: StoredSession
     package var stores: [StoredStore]
-    /// The turns that were recorded, oldest first.
+    /// The recorded turns, oldest first.
     package var turns: [RecordedTurn]
     package var setAside: [SetAsideState]
 

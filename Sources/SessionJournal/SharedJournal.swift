@@ -1,70 +1,69 @@
 import MVI
 
-/// A journal to which other processes append as well: the nodes of one cluster.
+/// A journal that other processes append to as well: the nodes of a cluster.
 ///
-/// Who appends finds what others appended by compare-and-append; who only shows a session is told here.
+/// A writer notices other appends by compare-and-append; a node that only shows a session receives news of them.
 package protocol SharedJournal: Journal {
-    /// Has `heard` called when others may have appended, until the journal is closed.
+    /// Calls `heard` when other processes may have appended, until the journal is closed.
     ///
-    /// News are hints: they may be lost, late and doubled, and may be of what this process knows already. Mostly they are
-    /// not of what this process appended itself. Called on any thread, under no lock. A later listener takes the place of
-    /// the one before.
+    /// News are hints: they may be lost, late, repeated or already known. Usually they exclude this process's own
+    /// appends. `heard` is called on any thread, without a lock. A later listener replaces the previous one.
     func listen(_ heard: @escaping @Sendable (JournalNews) -> Void)
 
-    /// Keeps a new session whose epoch follows from the journal's secret: `contended` if the secret has another generation by
-    /// now, since the journal lost what was committed last. The epoch may have been another log's then.
+    /// Stores a new session whose epoch derives from the journal's secret. Fails with `contended` if the secret's
+    /// generation has changed because the journal lost its last commits: the epoch may have named another log.
     func create(
         _ session: SessionRecord, credential: StoredCredential?, of generation: [UInt8],
         done: @escaping Done<SessionKey>)
 
-    /// Where sessions are; one that is not kept any more has no mark. Cheaper than loading them.
+    /// Returns the marks of stored sessions; the others have none. Cheaper than loading them.
     func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>)
 
-    /// Which of the sessions are kept that began with these tokens, or were ended.
+    /// Returns those of the tokens that are the own token of a stored session or have ended.
     func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>)
 
-    /// Tells the other processes that appends of this one to a session conflict with theirs again and again. A hint: nothing
-    /// is kept.
+    /// Tells the other processes that this process's appends to a session repeatedly conflict with theirs. A hint that
+    /// is not stored.
     func tellContention(of session: SessionKey)
 
     // MARK: Nodes
 
-    /// Enters a node among the others: before it owns sessions, and again when it was forgotten, under another id.
+    /// Registers a node before it owns sessions, and again under another id if it was removed.
     func join(_ node: NodeRecord, done: @escaping Done<Void>)
 
-    /// Counts a renewal of a node, and notes whether it drains. Hands over all nodes, this one among them, with the numbers
-    /// of their renewals; nil if this one was forgotten.
+    /// Counts a node's renewal and notes if it drains. Reports all nodes, including this one, with the numbers of their
+    /// renewals; nil if this node was removed.
     ///
-    /// A renewal is a commit: an answer shows that the journal can be written, and not only read.
+    /// A renewal is a commit, so a response shows that the journal is writable and not only readable.
     func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>)
 
-    /// Forgets a node if it has as many renewals as `node` says; with nil, however many it has. Says whether it is gone.
-    /// Sessions that it owns have no living owner from now on.
+    /// Removes a node if it has this number of renewals; with nil, in any case. Reports true if the node is gone.
+    /// Sessions that it owns then have no living owner.
     func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>)
 
-    /// Sessions whose owner is none of the nodes: at most `limit`, in no order.
+    /// Returns at most `limit` sessions whose owner is none of the nodes, in no order.
     func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>)
 
-    /// Notes how many streams of a session a node has open; 0 forgets them.
+    /// Notes the number of a session's streams that a node has open; 0 removes the note.
     ///
-    /// - Parameter limit: how many all nodes may have; nil to note it in any case.
-    /// - Returns: false, and nothing is noted, if they would be more.
+    /// - Parameter limit: The largest number on all nodes; nil to note it in any case.
+    /// - Returns: False if the limit would be exceeded; then nothing is noted.
     func noteStreams(
         _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>)
 
-    /// Reminders that are due, for one node alone: no node gets the same ones again until a time has passed. Those of
-    /// sessions that another living node owns are left to that one.
+    /// Claims due reminders for one node: no other node receives them until the claim ends. Excludes those of sessions
+    /// that another living node owns.
     ///
     /// - Parameters:
-    ///   - now: time since 1970; what is due then or before is handed over, the first at most `limit`.
-    ///   - life: how long the claim lasts by the journal's own clock. It also ends when the reminder is forgotten or set.
-    /// - Returns: each pair of a session and a due time once, and when the next reminder is due that is not yet, or that
-    ///   others have: nil if there is none.
+    ///   - now: Time since 1970. At most `limit` reminders that are due by then are returned, the earliest first.
+    ///   - life: The duration of the claim by the journal's clock. Removing or setting the reminder also ends it.
+    /// - Returns: Each pair of a session and a due time once, and the due time of the next reminder that is not yet due
+    ///   or that others claimed; nil if there is none.
     func claimAlarms(
         dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
         done: @escaping Done<(due: [Alarm], next: Duration?)>)
 
-    /// The trouble that it has met since it was opened, for a server's metrics.
+    /// Counts of its problems since it was opened, for a server's metrics.
     var figures: JournalFigures { get }
 }
 
@@ -80,28 +79,28 @@ extension SharedJournal {
 }
 
 extension StoreError.Code {
-    /// The journal answers, and does not know yet what is kept of a session: a commit had no answer.
+    /// A commit had no response, so the journal does not know yet what is stored of a session.
     package static let inDoubt = Self("inDoubt")
 }
 
-/// The answer to a node's renewal.
+/// The result of a node's renewal.
 package struct NodeRenewal: Sendable, Hashable {
     /// All nodes.
     package var nodes: [NodeRecord]
-    /// The journal's clock while the renewal was made: time since 1970. Nil where the journal has no clock of its own.
+    /// The journal's clock at the renewal, as time since 1970. Nil if the journal has no clock of its own.
     package var time: Duration?
 
     package init(nodes: [NodeRecord], time: Duration? = nil) { (self.nodes, self.time) = (nodes, time) }
 }
 
-/// Where a session is: a session with the same mark is the same to its clients.
+/// A session's position: clients see no difference between two states with the same mark.
 package struct SessionMark: Sendable, Hashable {
-    /// The session's own: a key may come back after a restore, and name another session.
+    /// The session's own. After a restore, a key may be used again for another session.
     package var token: TokenHash
     package var head: SessionHead
-    /// How often it was changed who may use it.
+    /// The number of changes of access to the session.
     package var accessChanges: UInt64
-    /// The log's name; empty where a new one is due, since the journal lost what was committed.
+    /// The log's epoch; empty if a new one is due because the journal lost commits.
     package var epoch: String
 
     package init(token: TokenHash, head: SessionHead, accessChanges: UInt64, epoch: String) {
@@ -109,18 +108,18 @@ package struct SessionMark: Sendable, Hashable {
     }
 }
 
-/// What a journal heard of others.
+/// News from other processes.
 package enum JournalNews: Sendable {
-    /// Sessions have these heads now, or had a moment ago.
+    /// Sessions have these heads, or had them a moment ago.
     case appended([SessionKey: SessionHead])
-    /// Sessions are gone, or others may use them than before.
+    /// Sessions are gone, or access to them was changed.
     case changed([SessionKey])
-    /// Sessions that were not kept are now, or were ended: those that began with these tokens.
+    /// Sessions that began with these tokens are stored now, or have ended.
     case known([TokenHash])
-    /// Appends of another process to a session conflict again and again.
+    /// Another process's appends to a session conflict repeatedly.
     case contended(SessionKey)
-    /// A node came, went or began to drain.
+    /// A node joined, left or began to drain.
     case nodes
-    /// News may have been lost: the connection to where they come from is new.
+    /// The connection for news is new, so some may have been lost.
     case interrupted
 }

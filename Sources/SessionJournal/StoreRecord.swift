@@ -1,13 +1,14 @@
-/// A store as it is kept, without its state.
+/// A stored store without its state.
 package struct StoreSummary: Sendable, Hashable {
     package var feature: FeatureID
-    /// The number of the last turn that was about it.
+    /// The number of its last turn.
     package var number: UInt64
     /// The number of the last turn that changed its view state.
     package var version: UInt64
-    /// The number of the turn that made it. It tells the store from an earlier one of the same feature instance.
+    /// The number of the turn that created it. It distinguishes the store from an earlier one of the same feature
+    /// instance.
     package var made: UInt64
-    /// The same as `made` if the store took the place of one that could not be read; else 0.
+    /// Equal to `made` if the store replaced one that could not be read; otherwise 0.
     package var replaced: UInt64
 
     package init(feature: FeatureID, number: UInt64, version: UInt64, made: UInt64, replaced: UInt64) {
@@ -16,16 +17,16 @@ package struct StoreSummary: Sendable, Hashable {
     }
 }
 
-/// A store as it is kept.
+/// A stored store.
 @usableFromInline package struct StoredStore: Sendable, Hashable {
     package var summary: StoreSummary
     /// The schema version of `state`.
     @usableFromInline package var schemaVersion: Int
-    /// As JSON.
+    /// The state as JSON.
     @usableFromInline package var state: [UInt8]
-    /// As JSON.
+    /// The view state as JSON.
     package var view: [UInt8]
-    /// The intent that led to `view`; nil if none did.
+    /// The intent that led to `view`, or nil if there was none.
     package var viewIntent: String?
 
     package init(summary: StoreSummary, schemaVersion: Int, state: [UInt8], view: [UInt8], viewIntent: String?) {
@@ -34,16 +35,16 @@ package struct StoreSummary: Sendable, Hashable {
     }
 }
 
-/// A state that could not be read, or not whole.
+/// A state that could not be read, or only in part.
 package struct SetAsideState: Sendable, Hashable {
     package var feature: FeatureID
     /// The schema version of `state`.
     package var schemaVersion: Int
-    /// As it was kept.
+    /// The stored bytes.
     package var state: [UInt8]
-    /// Why it was set aside.
+    /// The reason for setting it aside.
     package var reason: String
-    /// When it was set aside: time since 1970.
+    /// The time since 1970 at which it was set aside.
     package var time: Duration
 
     package init(feature: FeatureID, schemaVersion: Int, state: [UInt8], reason: String, time: Duration) {
@@ -56,9 +57,9 @@ package struct SetAsideState: Sendable, Hashable {
 package struct RecordedTurn: Sendable, Hashable {
     package var number: UInt64
     package var feature: FeatureID
-    /// When it was appended: time since 1970.
+    /// The time since 1970 at which it was appended.
     package var time: Duration
-    /// What happened in it: a JSON object.
+    /// A JSON object that describes the turn.
     package var recording: [UInt8]
 
     package init(number: UInt64, feature: FeatureID, time: Duration, recording: [UInt8]) {
@@ -66,11 +67,11 @@ package struct RecordedTurn: Sendable, Hashable {
     }
 }
 
-/// Names a label inside its session.
+/// The id of a label inside its session.
 package struct LabelID: Hashable, Sendable, Comparable {
     /// The number of the turn that published it.
     package var number: UInt64
-    /// Which of that turn's labels it is.
+    /// The label's index in its turn.
     package var index: Int
 
     package init(number: UInt64, index: Int) {
@@ -83,19 +84,19 @@ package struct LabelID: Hashable, Sendable, Comparable {
     }
 }
 
-/// A label as it is kept.
+/// A stored label.
 package struct StoredLabel: Sendable, Hashable {
     package var id: LabelID
     /// The feature instance that published it.
     package var feature: FeatureID
     /// The store's version after the turn.
     package var version: UInt64
-    /// The intent that led to it; nil if none did.
+    /// The intent that led to it, or nil if there was none.
     package var intent: String?
     package var json: [UInt8]
-    /// When it is no longer to be delivered: time since 1970.
+    /// The time since 1970 after which it is no longer delivered.
     package var expiry: Duration
-    /// Whether some stream's socket took it, as far as that was noted.
+    /// True if it was written to a stream's socket, as far as that was noted.
     package var isWritten: Bool
 
     package init(
@@ -107,13 +108,13 @@ package struct StoredLabel: Sendable, Hashable {
     }
 }
 
-/// What a session remembers of labels that it keeps no more.
+/// A session's record of labels that are no longer stored.
 package struct LostLabels: Sendable, Hashable {
-    /// The last label of a feature instance that was dropped by a bound, not by its time.
+    /// The last label of a feature instance that was dropped by a bound, not by expiry.
     package struct Dropped: Sendable, Hashable {
         /// The number of its turn.
         package var number: UInt64
-        /// Whether one of those dropped was never written to any stream, and no stream has been told so yet.
+        /// True if a dropped label was never written to a stream and no stream has been told yet.
         package var isUnheard: Bool
 
         package init(number: UInt64, isUnheard: Bool) {
@@ -122,7 +123,7 @@ package struct LostLabels: Sendable, Hashable {
         }
     }
 
-    /// Whether any label has left the outbox, by a bound or by its time.
+    /// True if a label has left the outbox, by a bound or by expiry.
     package var hasAny = false
     package var dropped: [FeatureID: Dropped] = [:]
 

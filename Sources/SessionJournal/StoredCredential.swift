@@ -1,21 +1,21 @@
 import MVI
 
-/// One client's way to a session, beside the token that the session began with: made when somebody signs in.
+/// A client's credential for a session, besides the token that the session began with. Created by signing in.
 ///
-/// A session without any is anonymous, and its own token is good for it. Once it has one, only those that it has are.
+/// A session without credentials is anonymous and its own token is valid. With credentials, only those are valid.
 package struct StoredCredential: Sendable, Hashable {
-    /// Of its token. No two credentials, and no credential and session, have the same.
+    /// The hash of its token, unique among credentials and sessions.
     package var token: TokenHash
-    /// How the client sends the token.
+    /// The way in which the client sends the token.
     package var kind: SessionCredential
-    /// Tells it from the session's other credentials, also from those that are gone: 1, 2, 3 …
+    /// A number that no other credential of the session has or had: 1, 2, 3 …
     package var number: Int
-    /// Who is signed in with it: JSON of the sessions' own.
+    /// The signed-in principal, as JSON in a format of `Sessions`.
     package var principal: [UInt8]
-    /// Time since 1970.
+    /// The creation time, since 1970.
     package var made: Duration
-    /// Until when the request that replaced it with a newer credential may be repeated: time since 1970. Nil as long as it
-    /// is good.
+    /// The time since 1970 until which the request that replaced this credential may be repeated. Nil while it is
+    /// valid.
     package var revokedUntil: Duration?
 
     package init(
@@ -27,25 +27,25 @@ package struct StoredCredential: Sendable, Hashable {
     }
 }
 
-/// A change of who may use a session: all of it is kept or nothing.
+/// A change of access to a session, stored as a whole or not at all.
 package struct CredentialChange: Sendable {
     package var session: SessionKey
-    /// Whose the session must be now. If it is another's, nothing is kept and the change fails with
+    /// The subject that the session must have. If it has another, nothing is stored and the change fails with
     /// `StoreError.Code.contended`.
     package var expecting: Subject?
-    /// Whose it is from now on.
+    /// The session's subject after the change.
     package var subject: Subject?
-    /// Added, or put in the place of one with the same token. One whose token is another session's fails the change with
-    /// `StoreError.Code.exists`.
+    /// Credentials to add, or to replace the one with the same token. If the token belongs to another session, the
+    /// change fails with `StoreError.Code.exists`.
     package var kept: [StoredCredential]
-    /// Forgotten; those that are not there are passed over.
+    /// Credentials to remove. Missing ones are skipped.
     package var removed: [TokenHash]
-    /// Credentials that the session must have; else nothing is kept and the change fails with `contended`: one that was
-    /// signed out meanwhile is not renewed.
+    /// Credentials that the session must have. Otherwise the change fails with `contended`, so that a credential which
+    /// was signed out meanwhile is not renewed.
     package var requires: [TokenHash]
-    /// Until when the tokens of those removed are remembered as ended: time since 1970.
+    /// The time since 1970 until which the removed tokens are remembered as ended.
     package var tombstoneUntil: Duration
-    /// Set with the change, each in the place of one of the same feature instance and id.
+    /// Reminders to set, each replacing one of the same feature instance and id.
     package var reminders: [StoredReminder]
 
     package init(
@@ -59,12 +59,12 @@ package struct CredentialChange: Sendable {
     }
 }
 
-/// Which sessions are looked for.
+/// A query for sessions.
 package enum SessionQuery: Sendable, Hashable {
-    /// That with a public id.
+    /// The session with a public id.
     case id(String)
-    /// Those of a subject.
+    /// All sessions of a subject.
     case subject(Subject)
-    /// The one that a subject's devices share.
+    /// The session that a subject's devices share.
     case shared(Subject)
 }

@@ -1,14 +1,14 @@
-/// An action that a store asked to be reminded of.
+/// A durable timer of a store.
 package struct StoredReminder: Sendable, Hashable {
-    /// The feature instance that asked.
+    /// The feature instance that set it.
     package var feature: FeatureID
-    /// The author's name for it: of one name there is one inside a feature instance.
+    /// The author's name for it, unique inside a feature instance.
     package var id: String
-    /// When it is to fire: time since 1970.
+    /// The time since 1970 at which it fires.
     package var due: Duration
     /// The number of the turn that set it.
     package var number: UInt64
-    /// As JSON.
+    /// The action as JSON.
     package var action: [UInt8]
 
     package init(feature: FeatureID, id: String, due: Duration, number: UInt64, action: [UInt8]) {
@@ -17,29 +17,30 @@ package struct StoredReminder: Sendable, Hashable {
 }
 
 extension StoredReminder {
-    /// How long after its due time a reminder keeps its session alive: it may be one that no build can read any more.
+    /// The time after its due time for which a reminder keeps its session alive. It is limited since no build may be
+    /// able to read the reminder any more.
     package static let sessionLife: Duration = .seconds(30 * 24 * 3600)
 
-    /// Ids are compared byte for byte: `==` on strings takes composed and decomposed letters for the same.
+    /// Ids are compared byte for byte: `==` on strings treats composed and decomposed letters as equal.
     package func isNamed(_ id: String, of feature: FeatureID) -> Bool {
         self.feature == feature && self.id.utf8.elementsEqual(id.utf8)
     }
 }
 
-/// What a batch changes of a session's reminders.
+/// A batch's change of a session's reminders.
 package enum ReminderChange: Sendable, Hashable {
-    /// Takes the place of one of the same feature instance and id.
+    /// Sets a reminder and replaces one of the same feature instance and id.
     case set(StoredReminder)
-    /// Forgets it, if it is there.
+    /// Removes a reminder if it is present.
     case forgotten(FeatureID, id: String)
 }
 
-/// A reminder of some session, to be looked after.
+/// A due time of a session's reminders.
 package struct Alarm: Sendable, Hashable {
     /// The token of the session's record.
     package var token: TokenHash
     package var session: SessionKey
-    /// When it is to fire: time since 1970.
+    /// The time since 1970 at which the reminder fires.
     package var due: Duration
 
     package init(token: TokenHash, session: SessionKey, due: Duration) {

@@ -1,9 +1,9 @@
 import MVI
 
-// How engines write values that a database has no type for.
+// The common encoding of values that databases have no type for.
 
 extension Duration {
-    /// Nanoseconds in 64 bits: enough for the years 1678 to 2262 when it is a time since 1970; beyond, the nearest.
+    /// Nanoseconds in 64 bits, enough for times since 1970 in the years 1678 to 2262. Clamped beyond.
     package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -26,7 +26,8 @@ extension StoreError {
 }
 
 extension LostLabels {
-    /// `0` or `1` for `hasAny`, then for each feature instance a space, its id, `=`, the number, and `!` if it is unheard.
+    /// `0` or `1` for `hasAny`, then for each feature instance a space, its id, `=`, the number, and `!` if it is
+    /// unheard.
     package var text: String {
         dropped.reduce(hasAny ? "1" : "0") { text, entry in
             "\(text) \(entry.key)=\(entry.value.number)\(entry.value.isUnheard ? "!" : "")"

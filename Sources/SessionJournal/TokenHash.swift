@@ -1,8 +1,8 @@
-/// The SHA-256 of a session's token: 32 bytes. Looking it up tells an attacker who measures time nothing about tokens.
+/// The SHA-256 of a session's token: 32 bytes. Look-ups by hash reveal nothing about tokens to a timing attack.
 package struct TokenHash: Hashable, Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// A hash of its 32 bytes; traps on another number of them.
+    /// A hash from its 32 bytes. Traps on any other length.
     package init(_ bytes: [UInt8]) {
         precondition(bytes.count == 32, "a SHA-256 has 32 bytes")
         func word(_ start: Int) -> UInt64 {
@@ -25,7 +25,7 @@ package struct TokenHash: Hashable, Sendable {
         }
     }
 
-    /// Spreads the hashes over a table's shards.
+    /// The shard of a table for this hash.
     package var shard: Int { Int(truncatingIfNeeded: words.3 & 0xffff) }
 
     package static func == (left: TokenHash, right: TokenHash) -> Bool { left.words == right.words }
