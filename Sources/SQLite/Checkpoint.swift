@@ -1,12 +1,12 @@
 import CSQLite
 
-/// How a write-ahead log is copied into its database, https://sqlite.org/c3ref/wal_checkpoint_v2.html.
+/// The kind of a checkpoint, https://sqlite.org/c3ref/wal_checkpoint_v2.html.
 package enum CheckpointKind: Sendable {
-    /// As far as that goes without waiting for other connections.
+    /// Copies as much as possible without waiting for other connections.
     case passive
-    /// All of it, so that the next writer begins the log anew; waits for readers of it, at most the busy timeout.
+    /// Copies everything, so that the next writer restarts the log. Waits for its readers, at most the busy timeout.
     case restart
-    /// The same; afterwards the log is empty.
+    /// Like `restart`, and truncates the log.
     case truncate
 
     var mode: Int32 {
@@ -18,22 +18,22 @@ package enum CheckpointKind: Sendable {
     }
 }
 
-/// How far a checkpoint came.
+/// The progress of a checkpoint.
 package struct CheckpointProgress: Sendable, Hashable {
-    /// How many pages the log holds.
+    /// The number of pages in the log.
     package let pages: Int
-    /// How many of them are in the database.
+    /// The number of pages copied to the database.
     package let copied: Int
 }
 
-/// How many pages a connection's write-ahead log had after its last commit.
+/// The number of pages in a connection's write-ahead log after its last commit.
 ///
-/// Pointers: the cell is made and freed here. The connection takes the hook away in its `deinit`, which is before this
-/// goes. SQLite calls the hook on the thread that commits, which is the one that has the connection.
+/// Pointers: the cell is allocated and freed here. The connection removes the hook in its `deinit`, which runs first.
+/// SQLite calls the hook on the committing thread, which is the one that owns the connection.
 final class LogLength {
     private let cell: UnsafeMutablePointer<Int32>
 
-    /// Installs itself; this replaces SQLite's checkpoints of its own.
+    /// Installs the hook, which replaces SQLite's automatic checkpoints.
     init(on handle: OpaquePointer) {
         cell = .allocate(capacity: 1)
         cell.initialize(to: 0)

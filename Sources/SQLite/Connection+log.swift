@@ -2,25 +2,25 @@ import CSQLite
 
 /// The write-ahead log, https://sqlite.org/wal.html, and copies of the whole database.
 extension Connection {
-    /// From now on nothing is copied from the log into the database unless `checkpoint` says so: not after a commit,
-    /// nor when the database is closed.
+    /// Disables automatic checkpoints, after commits and when the database is closed. Only `checkpoint` copies the log.
     package mutating func takeOverCheckpoints() throws(SQLiteError) {
         try setCheckpointOnClose(false)
         logLength = LogLength(on: handle)
     }
 
-    /// Whether closing the last connection copies the log into the database and removes it.
+    /// Sets whether closing the last connection copies the log into the database and removes it.
     package mutating func setCheckpointOnClose(_ does: Bool) throws(SQLiteError) {
         let result = csqlite_set_checkpoint_on_close(handle, does ? 1 : 0)
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle) }
     }
 
-    /// How many pages the log had after the last commit or checkpoint of this connection; 0 before `takeOverCheckpoints`.
+    /// The number of pages in the log after this connection's last commit or checkpoint; 0 before
+    /// `takeOverCheckpoints`.
     package var logPages: Int { logLength?.pages ?? 0 }
 
-    /// Copies from the log into the database.
+    /// Copies the log into the database.
     ///
-    /// - Throws: `busy` if readers did not let go in time, with `restart` and `truncate`; what it did by then stays.
+    /// - Throws: `busy` if `restart` or `truncate` timed out waiting for readers; pages copied by then stay copied.
     @discardableResult
     package mutating func checkpoint(_ kind: CheckpointKind) throws(SQLiteError) -> CheckpointProgress {
         var pages: Int32 = 0
@@ -30,11 +30,11 @@ extension Connection {
         return CheckpointProgress(pages: max(0, Int(pages)), copied: max(0, Int(copied)))
     }
 
-    /// How long a statement waits for another connection's lock from now on.
+    /// Sets the time for which a statement waits for another connection's lock.
     package mutating func setBusyTimeout(_ timeout: Duration) { sqlite3_busy_timeout(handle, timeout.milliseconds) }
 
-    /// Copies this database, as it is now, into `target`, which must be open for writing (https://sqlite.org/backup.html).
-    /// Takes as long as the disks take.
+    /// Copies a snapshot of this database into `target`, which must be open for writing
+    /// (https://sqlite.org/backup.html). Blocks on the disks.
     package mutating func backUp(to target: inout Connection) throws(SQLiteError) {
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             throw SQLiteError(result: sqlite3_errcode(target.handle), handle: target.handle)

@@ -1,38 +1,38 @@
 import CSQLite
 
-/// One open database, for one thread at a time.
+/// An open database, for one thread at a time.
 ///
-/// It cannot be copied, so there is one owner, and all but a few of its methods need exclusive access: while a query
-/// hands out rows, no other statement can run. That is why SQLite's own mutexes are off (`SQLITE_OPEN_NOMUTEX`).
+/// It cannot be copied, so there is one owner, and most of its methods need exclusive access: no other statement can
+/// run while a query returns rows. This is why SQLite's own mutexes are off (`SQLITE_OPEN_NOMUTEX`).
 ///
-/// Pointers: `handle` is opened in `init` and closed in `deinit`, never elsewhere, and does not leave this target.
-/// The cached statements are finalized after `deinit` ran; `sqlite3_close_v2` waits for the last of them.
+/// Pointers: `handle` is opened in `init` and closed in `deinit`, never elsewhere, and does not leave this target. The
+/// cached statements are finalized after `deinit`; `sqlite3_close_v2` waits for the last of them.
 package struct Connection: ~Copyable {
-    /// Where a database is.
+    /// The location of a database.
     package enum Location: Sendable, Equatable {
-        /// In a file, which is made if it is not there; its folder must be.
+        /// A file, which is created if it is missing; its folder must exist.
         case file(String)
-        /// In memory, gone with the connection.
+        /// Memory that is freed with the connection.
         case memory
     }
 
-    /// How a transaction begins, https://sqlite.org/lang_transaction.html.
+    /// The start of a transaction, https://sqlite.org/lang_transaction.html.
     package enum TransactionKind: String, Sendable {
-        /// Takes the write lock at once, so that it cannot fail half way because another writer was first.
+        /// Takes the write lock at once, so that the transaction cannot fail later because another writer was first.
         case immediate = "BEGIN IMMEDIATE"
-        /// Takes locks when the first statement needs them: for reading.
+        /// Takes locks when statements need them, for reading.
         case deferred = "BEGIN DEFERRED"
     }
 
-    /// What may be done with a file.
+    /// The access to a file.
     package enum Access: Sendable {
-        /// It is read and written, and made if it is not there.
+        /// Reads and writes the file, and creates it if it is missing.
         case create
-        /// It is only read. In write-ahead mode the log and its index beside it are used, and made if they are missing.
+        /// Only reads. In write-ahead mode the log and its index are used, and created if they are missing.
         case readOnly
-        /// It is only read, and so is the index of its log, which must be there.
+        /// Only reads, also the log's index, which must exist.
         case readOnlyIndex
-        /// It is only read and taken for unchangeable: nothing beside it is looked at, and no lock is taken.
+        /// Only reads and assumes that nothing changes: no other files are read and no lock is taken.
         case immutable
     }
 
@@ -40,12 +40,12 @@ package struct Connection: ~Copyable {
     private var statements: StatementCache
     var logLength: LogLength?
 
-    /// Opens a database, with foreign keys enforced.
+    /// Opens a database with foreign keys enforced.
     ///
     /// - Parameters:
-    ///   - access: what may be done with it.
-    ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `busy`.
-    ///   - statementLimit: how many compiled statements are kept.
+    ///   - access: The access to the file.
+    ///   - busyTimeout: The time for which a statement waits for another connection's lock before it throws `busy`.
+    ///   - statementLimit: The number of compiled statements in the cache.
     package init(
         _ location: Location, access: Access = .create, busyTimeout: Duration = .seconds(5), statementLimit: Int = 64
     ) throws(SQLiteError) {
@@ -62,15 +62,15 @@ package struct Connection: ~Copyable {
     /// The row id of the last row inserted through this connection.
     package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    /// Whether a transaction is open.
+    /// True while a transaction is open.
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// How many compiled statements are kept now.
+    /// The number of compiled statements in the cache.
     var cachedStatements: Int { statements.count }
 
-    /// Runs one statement to its end and returns how many rows it changed. Rows that it returns are skipped.
+    /// Runs one statement to its end and returns the number of changed rows. Skips returned rows.
     ///
-    /// - Parameter values: one for each `?` in `sql`.
+    /// - Parameter values: One for each `?` in `sql`.
     @discardableResult
     package mutating func execute(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int {
         let statement = try prepared(sql)
@@ -80,7 +80,7 @@ package struct Connection: ~Copyable {
         return statement.isReadOnly ? 0 : Int(sqlite3_changes64(handle))
     }
 
-    /// Runs one statement and makes a value of each row. `body` cannot keep the row or use the connection.
+    /// Runs one statement and maps each row. `body` cannot keep the row or use the connection.
     package mutating func query<Value>(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
     ) throws -> [Value] {
@@ -92,7 +92,7 @@ package struct Connection: ~Copyable {
         return result
     }
 
-    /// Makes a value of the first row; nil if there is none. A statement that writes is run to its end.
+    /// Maps the first row, or returns nil if there is none. Runs a statement that writes to its end.
     package mutating func first<Value>(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
     ) throws -> Value? {
@@ -101,20 +101,20 @@ package struct Connection: ~Copyable {
         try statement.bind(values)
         guard try statement.step() else { return nil }
         let value = try body(Row(statement: statement))
-        // `RETURNING` commits what was written only when the statement is done.
+        // `RETURNING` commits changes only when the statement is done.
         if !statement.isReadOnly { while try statement.step() {} }
         return value
     }
 
-    /// Runs several statements, separated by semicolons, without values: a schema, say.
+    /// Runs several statements without values, separated by semicolons, such as a schema.
     package mutating func script(_ sql: String) throws(SQLiteError) {
         let result = sqlite3_exec(handle, sql, nil, nil, nil)
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle, sql: sql) }
     }
 
-    /// Runs `body` as one transaction: committed if it returns, undone if it or the commit throws.
+    /// Runs `body` in a transaction: commits if it returns, rolls back if it or the commit throws.
     ///
-    /// It cannot be nested; the inner one throws `error`.
+    /// Transactions cannot be nested; the inner one throws `error`.
     package mutating func transaction<Value>(
         _ kind: TransactionKind = .immediate, _ body: (inout Connection) throws -> Value
     ) throws -> Value {
@@ -124,8 +124,8 @@ package struct Connection: ~Copyable {
             try execute("COMMIT")
             return value
         } catch {
-            // Some errors (a full disk, for one) have undone it already; then there is nothing to roll back. A failure
-            // of the rollback itself would hide the reason, and leaves nothing committed either.
+            // Some errors, such as a full disk, roll back automatically. A failure of the rollback would hide the
+            // reason, and leaves nothing committed either.
             if isInTransaction { _ = try? execute("ROLLBACK") }
             throw error
         }
@@ -142,7 +142,7 @@ package struct Connection: ~Copyable {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw SQLiteError(.cannotOpen, "a database's path must not be empty or hold a NUL")
         }
-        // A file may be called ":memory:", too, or like a URI.
+        // A file's name may be ":memory:" or look like a URI.
         var name = location == .memory || path.hasPrefix("/") ? path : "./" + path
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         switch access {
@@ -157,14 +157,14 @@ package struct Connection: ~Copyable {
         if result == SQLITE_OK { result = sqlite3_exec(opened, "PRAGMA foreign_keys = ON", nil, nil, nil) }
         guard result == SQLITE_OK, let handle = opened else {
             let error = SQLiteError(result: result, handle: opened)
-            // SQLite hands out a handle on most failures too, for its message; it must be closed all the same.
+            // SQLite returns a handle on most failures too, for its message. It must be closed.
             sqlite3_close_v2(opened)
             throw SQLiteError(error.code, "cannot open \(path): \(error.message)")
         }
         return handle
     }
 
-    /// A path inside a URI, https://sqlite.org/uri.html.
+    /// Escapes a path for a URI, https://sqlite.org/uri.html.
     private static func escaped(_ path: String) -> String {
         path.utf8.reduce(into: "") { text, byte in
             switch byte {
@@ -177,7 +177,7 @@ package struct Connection: ~Copyable {
         }
     }
 
-    /// A statement of one's own, for what runs very often.
+    /// Compiles a statement that its user keeps, for frequent use.
     package mutating func prepare(_ sql: String) throws(SQLiteError) -> PreparedStatement {
         PreparedStatement(try Statement(sql, on: handle))
     }
@@ -189,7 +189,7 @@ package struct Connection: ~Copyable {
 }
 
 extension Duration {
-    /// Whole milliseconds within what a C `int` holds.
+    /// Whole milliseconds, clamped to a C `int`.
     var milliseconds: Int32 {
         let (seconds, attoseconds) = components
         let whole = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,11 +1,11 @@
 import Dispatch
 import Locking
 
-/// A thread of its own that owns one connection.
+/// A thread that owns one connection.
 ///
-/// SQLite blocks: on the disk, on another process's lock. Neither a thread of the cooperative pool nor one that serves
-/// HTTP may wait for that, so a task that needs the database hands over a closure and is suspended until it has run.
-/// Closures run one after the other in the order in which `perform` was called; their number is bounded.
+/// SQLite blocks on the disk and on other processes' locks. Threads of the cooperative pool and of the HTTP server must
+/// not wait for that, so a task passes a closure and is suspended until it has run. Closures run one at a time in the
+/// order of the calls of `perform`; the number of waiting ones is bounded.
 package final class DatabaseThread: Sendable {
     private struct State {
         var waiting: [any DatabaseTask] = []
@@ -15,19 +15,19 @@ package final class DatabaseThread: Sendable {
         var endWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// What the thread holds, so that the `DatabaseThread` itself may go.
+    /// The state that the thread retains, so that the `DatabaseThread` itself can be released.
     private final class Shared: Sendable {
         let state = Lock(State())
-        /// Counts what the thread has not looked at yet. A semaphore wakes a thread without a lock being held.
+        /// Counts entries that the thread has not examined. A semaphore wakes a thread without holding a lock.
         let signal = DispatchSemaphore(value: 0)
     }
 
     private let shared = Shared()
     private let limit: Int
 
-    /// Moves `connection` to a thread of its own.
+    /// Moves `connection` to a new thread.
     ///
-    /// - Parameter limit: how many closures may wait; one more is refused as `tooManyWaiting`.
+    /// - Parameter limit: The number of closures that may wait; further ones are refused as `tooManyWaiting`.
     package init(owning connection: consuming sending Connection, limit: Int = 10_000) throws(DatabaseThreadError) {
         self.limit = limit
         let carrier = ConnectionCarrier(connection)
@@ -35,15 +35,15 @@ package final class DatabaseThread: Sendable {
         try startThread { Self.run(shared, carrier.unload()) }
     }
 
-    /// No caller of `perform` is left; the thread does what waits and closes.
+    /// No caller of `perform` is left: the thread runs the waiting closures and closes the connection.
     deinit { Self.stop(shared) }
 
-    /// Runs `body` on the thread and returns what it returns.
+    /// Runs `body` on the thread and returns its result.
     ///
-    /// A caller that is cancelled while `body` waits gets `CancellationError` and `body` never runs; once it runs it
-    /// runs to its end.
+    /// If the caller is canceled while `body` waits, `perform` throws `CancellationError` and `body` never runs. Once
+    /// started, `body` runs to its end.
     ///
-    /// - Throws: what `body` throws; `DatabaseThreadError` if it was not run.
+    /// - Throws: The error of `body`, or `DatabaseThreadError` if it was not run.
     package func perform<Value: Sendable>(
         _ body: @escaping @Sendable (inout Connection) throws -> Value
     ) async throws -> Value {
@@ -58,7 +58,7 @@ package final class DatabaseThread: Sendable {
         }
     }
 
-    /// Refuses what comes from now on, runs what waits, closes the connection, and returns when that is done.
+    /// Refuses further closures, runs the waiting ones, closes the connection, and returns when that is done.
     package func close() async {
         Self.stop(shared)
         await withCheckedContinuation { continuation in
@@ -89,7 +89,7 @@ package final class DatabaseThread: Sendable {
         if isFirst { shared.signal.signal() }
     }
 
-    /// The thread's life.
+    /// The thread's main function.
     private static func run(_ shared: Shared, _ owned: consuming Connection) {
         var connection = owned
         while true {
@@ -112,13 +112,13 @@ package final class DatabaseThread: Sendable {
     }
 }
 
-/// Why a closure was not run.
+/// The reason why a closure was not run.
 package enum DatabaseThreadError: Error, Sendable, Equatable {
-    /// The database is closed, or about to.
+    /// The database is closed or closing.
     case closed
-    /// More wait already than the thread is allowed to owe.
+    /// Too many closures are waiting.
     case tooManyWaiting(limit: Int)
-    /// The system gave no thread; the number is from errno.h.
+    /// The system could not create a thread; the number is from errno.h.
     case noThread
 }
 

@@ -1,21 +1,21 @@
 import Locking
 
-/// A closure on its way to the database thread, its result type left out.
+/// A waiting closure, without its result type.
 protocol DatabaseTask: Sendable {
-    /// Runs it, unless it was refused. Called once, on the database thread.
+    /// Runs it unless it was refused. Called once, on the database thread.
     func run(_ connection: inout Connection)
 }
 
-/// A closure, and the caller who waits for it. The caller is resumed exactly once, never under the lock.
+/// A closure and its waiting caller. The caller is resumed exactly once, never under the lock.
 final class PendingTask<Value: Sendable>: DatabaseTask {
     typealias Body = @Sendable (inout Connection) throws -> Value
     private typealias Caller = CheckedContinuation<Value, any Error>
 
     private enum Phase {
-        /// No task waits yet.
+        /// The caller does not wait yet.
         case made
         case waiting(Caller)
-        /// Running, or over: what comes now is too late.
+        /// Running or finished: later calls have no effect.
         case left
         /// Refused before the caller waited.
         case refused(any Error)
@@ -26,7 +26,7 @@ final class PendingTask<Value: Sendable>: DatabaseTask {
 
     init(_ body: @escaping Body) { self.body = body }
 
-    /// Takes the caller; false if the task was refused before, which the caller is then told.
+    /// Stores the caller. If the task was refused before, resumes the caller with the error and returns false.
     func wait(_ caller: CheckedContinuation<Value, any Error>) -> Bool {
         let refusal = phase.withLock { phase -> (any Error)? in
             switch phase {
@@ -44,7 +44,7 @@ final class PendingTask<Value: Sendable>: DatabaseTask {
         return false
     }
 
-    /// Gives up a task that does not run yet.
+    /// Refuses a task that is not running yet.
     func refuse(_ error: any Error) {
         let caller = phase.withLock { phase -> Caller? in
             switch phase {

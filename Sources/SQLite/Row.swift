@@ -1,9 +1,9 @@
 import CSQLite
 
-/// The row on which a query stands, for the length of one call: it can be neither copied nor kept.
+/// The current row of a query, for the length of one call: it can be neither copied nor kept.
 ///
-/// Columns count from 0. Each accessor asks for one storage class and throws `mismatch` where the column holds
-/// another, instead of SQLite's silent conversion, which turns "abc" into 0.
+/// Columns count from 0. Each accessor requires one storage class and throws `mismatch` for another, instead of
+/// SQLite's silent conversion, which turns "abc" into 0.
 package struct Row: ~Copyable {
     let statement: Statement
 
@@ -13,16 +13,16 @@ package struct Row: ~Copyable {
         return statement.integer(at: index)
     }
 
-    /// An integer as `Int`, which has 64 bits wherever this runs.
+    /// An integer as `Int`, which has 64 bits on all supported platforms.
     package func int(_ column: Int) throws(SQLiteError) -> Int { Int(try integer(column)) }
 
-    /// A double; an integer is taken for one.
+    /// A double. Integers are converted.
     package func real(_ column: Int) throws(SQLiteError) -> Double {
         let index = try index(of: column, "REAL") { $0 == SQLITE_FLOAT || $0 == SQLITE_INTEGER }
         return statement.real(at: index)
     }
 
-    /// Text. Bytes that are no UTF-8 become U+FFFD.
+    /// Text. Invalid UTF-8 becomes U+FFFD.
     package func text(_ column: Int) throws(SQLiteError) -> String {
         let index = try index(of: column, "TEXT") { $0 == SQLITE_TEXT }
         return statement.text(at: index)
@@ -34,7 +34,7 @@ package struct Row: ~Copyable {
         return statement.blob(at: index)
     }
 
-    /// Whether the column holds NULL.
+    /// True if the column is NULL.
     package func isNull(_ column: Int) throws(SQLiteError) -> Bool {
         let index = try index(of: column, "any value") { _ in true }
         return statement.type(at: index) == SQLITE_NULL

@@ -1,7 +1,7 @@
 import CSQLite
 
-/// Why SQLite, or this layer over it, refused. For logs and developers: it holds SQL and paths, so it must not reach
-/// a client.
+/// An error of SQLite or of this module. For logs and developers: it contains SQL and paths, so it must not reach a
+/// client.
 package struct SQLiteError: Error, Sendable, Equatable {
     /// SQLite's primary result code, https://sqlite.org/rescode.html.
     package struct Code: RawRepresentable, Sendable, Hashable {
@@ -11,48 +11,48 @@ package struct SQLiteError: Error, Sendable, Equatable {
         /// A code by its number.
         package init(rawValue: Int32) { self.rawValue = rawValue }
 
-        /// SQL that does not compile, or a table that is not there.
+        /// Invalid SQL or a missing table.
         package static let error = Code(rawValue: SQLITE_ERROR)
-        /// Another connection holds the lock and did not let go within the busy timeout.
+        /// Another connection held the lock until the busy timeout.
         package static let busy = Code(rawValue: SQLITE_BUSY)
-        /// The same inside one process: another statement of it holds the lock.
+        /// Another statement of the same process holds the lock.
         package static let locked = Code(rawValue: SQLITE_LOCKED)
-        /// There is no memory.
+        /// Out of memory.
         package static let noMemory = Code(rawValue: SQLITE_NOMEM)
-        /// A value is larger than SQLite keeps.
+        /// A value exceeds SQLite's size limit.
         package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
-        /// The disk or a limit on it is full.
+        /// The disk or a quota is full.
         package static let full = Code(rawValue: SQLITE_FULL)
-        /// The operating system refused a read or write; the extended code says which.
+        /// The operating system failed to read or write; see the extended code.
         package static let inputOutput = Code(rawValue: SQLITE_IOERR)
         /// The file is damaged.
         package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
-        /// The file is no SQLite database.
+        /// The file is not a SQLite database.
         package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
-        /// The file cannot be opened or made.
+        /// The file cannot be opened or created.
         package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
-        /// The database or its file may not be written.
+        /// The database or its file is read-only.
         package static let readOnly = Code(rawValue: SQLITE_READONLY)
-        /// A constraint of the schema does not hold; the extended code says which kind.
+        /// A constraint of the schema is violated; see the extended code.
         package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
-        /// A column holds another type than the one asked for.
+        /// A column has another type than the requested one.
         package static let mismatch = Code(rawValue: SQLITE_MISMATCH)
-        /// A column that the row does not have.
+        /// The row has no such column.
         package static let range = Code(rawValue: SQLITE_RANGE)
-        /// This layer was used in a way that cannot work; the message says how.
+        /// Incorrect use of this module; see the message.
         package static let misuse = Code(rawValue: SQLITE_MISUSE)
     }
 
-    /// What is the matter.
+    /// The primary result code.
     package let code: Code
-    /// The same in more detail: `SQLITE_CONSTRAINT_UNIQUE` where the code is `constraint`.
+    /// The extended code, such as `SQLITE_CONSTRAINT_UNIQUE` for `constraint`.
     package let extendedCode: Int32
-    /// SQLite's sentence about it, or this layer's.
+    /// The message of SQLite or of this module.
     package let message: String
-    /// The SQL that was at work, if any.
+    /// The SQL that was running, if any.
     package let sql: String?
 
-    /// Whether what is stored could not be read: some of it is damaged, and the rest may well be fine.
+    /// True if stored data could not be read: some of it is damaged, the rest may be intact.
     package var isDamage: Bool {
         switch code {
         case .corrupt: true
@@ -71,12 +71,12 @@ package struct SQLiteError: Error, Sendable, Equatable {
         self.sql = sql
     }
 
-    /// What `handle` says of its last call, which returned `result`.
+    /// The error of the last call on `handle`, which returned `result`.
     ///
-    /// `handle` is nil only where SQLite had no memory for a connection; the text is copied before this returns.
+    /// `handle` is nil only if SQLite had no memory for a connection. The text is copied before this returns.
     init(result: Int32, handle: OpaquePointer?, sql: String? = nil) {
         let extended = handle.map { sqlite3_extended_errcode($0) } ?? result
-        // A call that failed without reaching the handle leaves the code of an earlier one there.
+        // A call that failed before it reached the handle leaves an earlier call's code there.
         let isAboutThis = extended & 0xff == result & 0xff
         code = Code(rawValue: result & 0xff)
         extendedCode = isAboutThis ? extended : result
@@ -87,7 +87,7 @@ package struct SQLiteError: Error, Sendable, Equatable {
 }
 
 extension SQLiteError: CustomStringConvertible {
-    /// All of it in one line, for a log.
+    /// The whole error in one line, for a log.
     package var description: String {
         let name = sqlite3_errstr(code.rawValue).map { String(cString: $0) } ?? "unknown"
         let extended = extendedCode == code.rawValue ? "" : ", extended \(extendedCode)"

@@ -1,17 +1,17 @@
-/// A value as SQLite keeps it: one of its five storage classes.
+/// A value of one of SQLite's five storage classes.
 package enum SQLiteValue: Sendable, Hashable {
     /// SQL NULL.
     case null
     /// A signed integer of up to 64 bits.
     case integer(Int64)
-    /// A double. SQLite keeps a NaN as NULL.
+    /// A double. SQLite stores NaN as NULL.
     case real(Double)
-    /// Text, stored as UTF-8; NULs in it are kept.
+    /// Text, stored as UTF-8. NULs are preserved.
     case text(String)
-    /// Bytes as they are.
+    /// Bytes.
     case blob([UInt8])
 
-    /// An integer that came as `Int`.
+    /// Converts an `Int`.
     package static func integer(_ value: Int) -> SQLiteValue { .integer(Int64(value)) }
 
     /// Text, or NULL for nil.

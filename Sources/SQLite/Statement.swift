@@ -2,16 +2,16 @@ import CSQLite
 
 /// A prepared statement: compiled once, run many times.
 ///
-/// Pointers: `handle` is made in `init` and finalized in `deinit`, and nowhere else. It is used only through the
-/// connection that made it, which is exclusive while it runs a statement, so one thread at a time touches it. A text
-/// or blob column's pointer is read before the next call on the statement, which is what ends its life.
+/// Pointers: `handle` is created in `init` and finalized in `deinit`, and nowhere else. It is used only through its
+/// connection, which is exclusive while it runs a statement, so one thread at a time accesses it. The pointer to a text
+/// or blob column is read before the next call on the statement, which invalidates it.
 final class Statement {
     let sql: String
     private let handle: OpaquePointer
     private let connection: OpaquePointer
 
-    /// Compiles `sql`, which must be exactly one statement. `connection` must be open, and may be closed by
-    /// `sqlite3_close_v2` only before this object is gone, never freed.
+    /// Compiles `sql`, which must be exactly one statement. `connection` must be open. Until this object is released it
+    /// may only be closed by `sqlite3_close_v2`.
     init(_ sql: String, on connection: OpaquePointer) throws(SQLiteError) {
         self.sql = sql
         self.connection = connection
@@ -25,7 +25,7 @@ final class Statement {
                 result = sqlite3_prepare_v3(
                     connection, bytes.baseAddress, Int32(bytes.count), UInt32(SQLITE_PREPARE_PERSISTENT), &handle,
                     &tail)
-                // `tail` points into `bytes`, or is nil where nothing was compiled.
+                // `tail` points into `bytes`, or is nil if nothing was compiled.
                 guard let start = bytes.baseAddress, let tail else { return }
                 hasMore = bytes[(tail - start)...].contains { !Self.isBlank($0) }
             }
@@ -64,7 +64,7 @@ final class Statement {
         case .real(let real): return sqlite3_bind_double(handle, index, real)
         case .text(var text):
             return text.withUTF8 { bytes in
-                // An empty string may have no address, and NULL would bind SQL NULL.
+                // An empty string may have no address, and a null pointer would bind SQL NULL.
                 guard let start = bytes.baseAddress else { return csqlite_bind_text_copy(handle, index, "", 0) }
                 return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
                     csqlite_bind_text_copy(handle, index, $0, UInt64(bytes.count))
@@ -88,8 +88,8 @@ final class Statement {
         try check(bind(SQLiteValue(text), at: index))
     }
 
-    /// Runs `body` while a parameter is `bytes`, which are not copied: SQLite reads them where they are, so they are
-    /// unbound before the pointer's life ends with the closure.
+    /// Runs `body` with a parameter bound to `bytes`. They are not copied, so they are unbound before the closure's
+    /// pointer becomes invalid.
     func withBound<Value>(_ bytes: [UInt8]?, at index: Int32, _ body: () throws -> Value) throws -> Value {
         guard let bytes else {
             try check(sqlite3_bind_null(handle, index))
@@ -102,7 +102,7 @@ final class Statement {
             }
             // The destructor nil is SQLITE_STATIC.
             try check(sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), nil))
-            // A statement that stands on a row refuses to be bound, and might still look at the bytes.
+            // A statement in the middle of its rows refuses new values and might still read the bytes.
             defer {
                 sqlite3_reset(handle)
                 sqlite3_bind_null(handle, index)
@@ -113,14 +113,14 @@ final class Statement {
 
     var changes: Int { Int(sqlite3_changes64(connection)) }
 
-    /// Makes it ready for the next run; its values stay.
+    /// Prepares the statement for the next run and keeps its values.
     func rewind() { sqlite3_reset(handle) }
 
     private func check(_ result: Int32) throws(SQLiteError) {
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: connection, sql: sql) }
     }
 
-    /// Goes on to the next row; false when there is none.
+    /// Advances to the next row. Returns false if there is none.
     func step() throws(SQLiteError) -> Bool {
         let result = sqlite3_step(handle)
         switch result {
@@ -130,9 +130,9 @@ final class Statement {
         }
     }
 
-    /// Makes it ready for the next run, and lets go of the read lock and of the bound bytes.
+    /// Prepares the statement for the next run, and releases the read lock and the bound bytes.
     func reset() {
-        // Both report the failure of the step before, which was thrown already.
+        // Both report the failure of the previous step, which was thrown already.
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
     }
@@ -144,7 +144,7 @@ final class Statement {
     func real(at index: Int32) -> Double { sqlite3_column_double(handle, index) }
 
     func text(at index: Int32) -> String {
-        // The order matters: the text first, since asking for it may convert, then its length.
+        // The order matters: first the text, which may cause a conversion, then its length.
         guard let start = sqlite3_column_text(handle, index) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, index))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)

@@ -1,4 +1,4 @@
-/// The statements that a connection has compiled, by their SQL; the one longest unused goes when there are too many.
+/// A connection's compiled statements by their SQL. The least recently used is evicted if there are too many.
 struct StatementCache {
     private struct Entry {
         let statement: Statement
@@ -13,7 +13,7 @@ struct StatementCache {
 
     var count: Int { entries.count }
 
-    /// The statement for `sql`, compiled by `make` if it is not here.
+    /// Returns the cached statement for `sql`, or compiles it with `make`.
     mutating func statement(
         for sql: String, make: (String) throws(SQLiteError) -> Statement
     ) throws(SQLiteError) -> Statement {

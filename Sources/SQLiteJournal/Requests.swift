@@ -1,20 +1,20 @@
 import MVI
 import SessionJournal
 
-/// What a write or a read is about.
+/// The subject of a write or a read.
 enum Scope: Sendable {
     case all
-    /// Sessions that are found by what they are, for a read.
+    /// Sessions that a read finds by their properties.
     case any
     case session(SessionKey)
     case sessions([SessionKey])
     /// The end of a session: its token names something else afterwards.
     case removal(SessionKey)
     case token(TokenHash)
-    /// Tokens that come to a session or leave it. One that is only made has no key yet.
+    /// Tokens that a session gains or loses. A session that is being created has no key yet.
     case tokens([TokenHash], SessionKey?)
 
-    /// The session whose results it comes in the order of, if any.
+    /// The session whose results define its order, if any.
     var session: SessionKey? {
         switch self {
         case .session(let session), .removal(let session): session
@@ -25,29 +25,29 @@ enum Scope: Sendable {
     }
 }
 
-/// What the writer is asked for.
+/// A request to the writer.
 struct SQLiteWrite: Sendable {
     let scope: Scope
-    /// About how many bytes it writes.
+    /// The approximate number of bytes that it writes.
     var bytes = 200
     /// Its number in the queue.
     var ticket: UInt64 = 0
     /// Makes the change inside an open transaction.
     let run: @Sendable (JournalDatabase) throws -> Completion
-    /// The result if nothing of it is kept, or if that is not known.
+    /// Returns the result if nothing was stored, or if that is unknown.
     let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
 }
 
-/// What the reader is asked for.
+/// A request to the reader.
 struct SQLiteRead: Sendable {
-    /// The ticket that the writer must be done with first.
+    /// The ticket that the writer must have finished first.
     let needs: UInt64
-    /// Reads and hands the result over. The ticket is what the writer was done with before.
+    /// Reads and delivers the result. The ticket is the last one that the writer had finished before.
     let run: @Sendable (_ reader: SQLiteReader, _ ticket: UInt64) -> Void
 }
 
-/// The sessions of a transaction whose commit failed in a way that may have left it in the log. Until another was written
-/// over it nothing is said of these: after a crash it might turn out to be kept.
+/// The sessions of a transaction whose failed commit may remain in the log. Reads of them fail until another commit has
+/// overwritten it: a crash might restore it.
 struct InDoubtCommits {
     private var sessions: Set<SessionKey> = []
     private var tokens: Set<TokenHash> = []
@@ -63,7 +63,7 @@ struct InDoubtCommits {
         case .tokens(let several, let session):
             tokens.formUnion(several)
             if let session { sessions.insert(session) }
-        // Its tokens are not known here.
+        // The session's tokens are not known here.
         case .removal, .all, .any: isOfAll = true
         }
     }

@@ -6,16 +6,17 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// What the journal's threads share: what waits for the writer and for the reader, how far the writer is, and how it is.
+/// The state that the journal's threads share: the queues of the writer and the reader, and the writer's progress and
+/// status.
 ///
-/// Each write gets a ticket, one after the other. A read must see what was enqueued before it for the same session, so it
-/// waits for the ticket of the last such write; sessions share some thousand places for that, which costs a read now
-/// and then a needless wait for the transaction under way, and an append one store into an array.
+/// Each write gets a ticket. A read must see the writes that were enqueued before it for the same session, so it waits
+/// for the ticket of the last such write. Sessions share a few thousand places in an array for these tickets, so a read
+/// sometimes waits for the current transaction unnecessarily, and an append costs one store.
 final class SQLiteEngine: Sendable {
-    /// What the writer does between transactions.
+    /// Work of the writer between transactions.
     typealias Job = @Sendable (Writer) -> Void
 
-    /// How the writer is: it alone changes that.
+    /// The writer's status, which only the writer changes.
     struct Status {
         var trouble: StoreError?
         var statistics = JournalStatistics()
@@ -26,12 +27,12 @@ final class SQLiteEngine: Sendable {
         var writes: Deque<SQLiteWrite> = []
         var jobs: [Job] = []
         var lastTicket: UInt64 = 0
-        /// Everything up to it was done or refused.
+        /// Tickets up to this one were committed or refused.
         var doneTicket: UInt64 = 0
         var unfinishedBytes = 0
         var sessionTickets = [UInt64](repeating: 0, count: 4_096)
         var tokenTickets = [UInt64](repeating: 0, count: 256)
-        /// How many writes wake the writer; nil while it is awake.
+        /// The number of writes that wake the writer; nil while it is awake.
         var wakeCount: Int?
         var isClosing = false
 
@@ -94,12 +95,11 @@ final class SQLiteEngine: Sendable {
         if let refusal = enqueue(write) { done(.failure(refusal)) }
     }
 
-    /// Reads in one transaction, after all writes of a scope that were enqueued before. The answer is a failure while the
-    /// session is in doubt.
+    /// Reads in one transaction after all earlier writes of a scope. Fails while the session's last commit is in doubt.
     ///
     /// - Parameters:
-    ///   - isAccepted: whether it is the second half of a read that was accepted.
-    ///   - session: the session that was found, for a read that does not name one.
+    ///   - isAccepted: True for the second half of an accepted read.
+    ///   - session: Returns the session that was found, for a read that does not name one.
     func read<Value: Sendable>(
         after scope: Scope, isAccepted: Bool = false, _ done: @escaping Done<Value>,
         session: @escaping @Sendable (Value) -> SessionKey? = { _ in nil },
@@ -108,7 +108,7 @@ final class SQLiteEngine: Sendable {
         let read = SQLiteRead(needs: ticket(scope)) { [self] reader, seen in
             let result = reader.attempt(body)
             let found = (try? result.get()).flatMap(session) ?? scope.session
-            // What was enqueued about the session may be more than what was about the token.
+            // More may be enqueued for the session than for the token.
             if case .token = scope, let found, ticket(.session(found)) > seen {
                 return self.read(after: .session(found), isAccepted: true, done, session: session, body)
             }
@@ -119,7 +119,7 @@ final class SQLiteEngine: Sendable {
         if let refusal = enqueue(read, isAccepted: isAccepted) { done(.failure(refusal)) }
     }
 
-    /// Takes the next step of an expiry in some transaction, and the others after it.
+    /// Runs the next step of an expiry in a later transaction, and then the others.
     func step(_ expiry: SQLiteExpiry, _ done: @escaping Done<Int>) {
         let write = SQLiteWrite(scope: .all) { [self] database in
             var expiry = expiry
@@ -138,7 +138,7 @@ final class SQLiteEngine: Sendable {
 
     // MARK: Callers
 
-    /// Takes a write; says why if it does not.
+    /// Enqueues a write, or returns the reason why it is refused.
     func enqueue(_ write: SQLiteWrite) -> StoreError? {
         let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
             if state.isClosing { return (.journalClosed, false) }
@@ -169,7 +169,7 @@ final class SQLiteEngine: Sendable {
         return refusal
     }
 
-    /// Takes a job for the writer; says why if it does not.
+    /// Enqueues a job for the writer, or returns the reason why it is refused.
     func enqueue(_ job: @escaping Job) -> StoreError? {
         let refusal = state.withLock { state -> StoreError? in
             if state.isClosing { return .journalClosed }
@@ -181,7 +181,7 @@ final class SQLiteEngine: Sendable {
         return refusal
     }
 
-    /// Takes a read; says why if it does not. One that was accepted before is.
+    /// Enqueues a read, or returns the reason why it is refused. Reads that were accepted before are never refused.
     func enqueue(_ read: SQLiteRead, isAccepted: Bool) -> StoreError? {
         let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
             if state.isReaderEnding, !isAccepted { return (.journalClosed, false) }
@@ -193,7 +193,7 @@ final class SQLiteEngine: Sendable {
         return refusal
     }
 
-    /// The ticket of the last write of a scope.
+    /// Returns the ticket of a scope's last write.
     func ticket(_ scope: Scope) -> UInt64 {
         state.withLock { state in
             if case .token(let token) = scope { return state.tokenTickets[token.shard % state.tokenTickets.count] }
@@ -201,7 +201,7 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// Refuses writes from now on.
+    /// Refuses further writes.
     func close() {
         state.withLock { $0.isClosing = true }
         writer.signal()
@@ -209,12 +209,12 @@ final class SQLiteEngine: Sendable {
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    /// How many writes were enqueued and are not done.
+    /// The number of enqueued and unfinished writes.
     var length: Int { state.withLock { Int($0.lastTicket - $0.doneTicket) } }
 
     // MARK: The writer
 
-    /// Moves what waits to `pending` and returns the jobs; says whether there comes no more.
+    /// Moves waiting writes to `pending` and returns the jobs and whether the queue is closed.
     func drain(into pending: inout Deque<SQLiteWrite>) -> (jobs: [Job], isClosing: Bool) {
         state.withLock { state in
             defer { state.jobs = [] }
@@ -224,7 +224,7 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// Waits until so many writes were enqueued, at most for a time.
+    /// Waits until `count` writes are enqueued, at most for `time`.
     func wait(for count: Int = 1, atMost time: Duration?) {
         let sleeps = state.withLock { state in
             if state.writes.count >= count || !state.jobs.isEmpty || state.isClosing { return false }
@@ -237,7 +237,7 @@ final class SQLiteEngine: Sendable {
         state.withLock { $0.wakeCount = nil }
     }
 
-    /// Notes that everything up to a ticket is done, so many bytes of it.
+    /// Marks tickets up to this one as finished, with their size in bytes.
     func finished(_ ticket: UInt64, bytes: Int) {
         let wakes = state.withLock { state in
             state.doneTicket = ticket
@@ -247,9 +247,9 @@ final class SQLiteEngine: Sendable {
         if wakes { reader.signal() }
     }
 
-    /// Runs `body` while the reader has let go of its files, which it opens anew afterwards.
+    /// Runs `body` while the reader has closed its files; it reopens them afterwards.
     ///
-    /// Connections of one process share the log's index: opened for reading only by one, it is so for all.
+    /// Connections of one process share the log's index: if one opens it read-only, it is so for all.
     func withReaderPaused<Value>(_ body: () throws -> Value) rethrows -> Value {
         let (pauses, resumes) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let pause = SQLiteRead(needs: 0) { reader, _ in
@@ -264,7 +264,7 @@ final class SQLiteEngine: Sendable {
         return try body()
     }
 
-    /// Ends the reader when it has done what waits, and waits for that.
+    /// Ends the reader after its waiting reads, and waits for that.
     func endReader() {
         state.withLock { $0.isReaderEnding = true }
         reader.signal()
@@ -273,7 +273,7 @@ final class SQLiteEngine: Sendable {
 
     // MARK: The reader
 
-    /// Waits for a read, and for how far the writer is; nil when there comes no more.
+    /// Waits for a read and the writer's progress to its ticket. Returns nil after the last one.
     func nextRead() -> (SQLiteRead, ticket: UInt64)? {
         while true {
             let (read, ticket, isOver) = state.withLock { state -> (SQLiteRead?, UInt64, Bool) in
@@ -292,7 +292,7 @@ final class SQLiteEngine: Sendable {
 
     // MARK: The end
 
-    /// The last step of the threads.
+    /// The threads' last step.
     func end() {
         completions.end()
         let waiters = state.withLock { state in

@@ -4,29 +4,29 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// A journal in a SQLite database: what it reported as committed is on the disk.
+/// A journal in a SQLite database. Committed data is on the disk.
 ///
-/// One thread writes, all that waits as one transaction; another reads. As many threads as there are cores run completion
-/// handlers, those of one session the same one, in the order of commits. `docs/journal.md` says what is kept
-/// where, and what happens when the disk is in trouble.
+/// One thread writes all waiting changes as one transaction; another reads. As many threads as there are cores run
+/// completion handlers, each session's on one of them, in commit order. `docs/journal.md` describes the schema and the
+/// behavior when the disk is in trouble.
 public final class SQLiteJournal: Journal {
     private let engine: SQLiteEngine
 
     private init(_ engine: SQLiteEngine) { self.engine = engine }
 
-    /// No caller is left: what waits is done, then the files are closed.
+    /// No caller is left: waiting writes are completed, then the files are closed.
     deinit { engine.close() }
 
-    /// Opens the journal in a folder, which is made if it is not there.
+    /// Opens the journal in a folder, which is created if it is missing.
     ///
-    /// A file that is damaged, not writable or on a full disk is no error: the journal is in `trouble` then, and works as
-    /// soon as that is mended.
+    /// A damaged or read-only file or a full disk is no error: the journal is in `trouble` then, and works as soon as
+    /// that is repaired.
     ///
-    /// - Parameter commitWindow: how long after one transaction's beginning the next begins at the earliest while several
-    ///   clients write: fewer syncs of the disk, and each answer up to so much later. Zero to begin at once.
-    /// - Parameter sessionLimit: how many sessions are kept; one more is refused.
-    /// - Throws: `JournalOpenError` if the folder cannot be made, if another server uses it, or if a newer version of this
-    ///   program wrote it.
+    /// - Parameter commitWindow: The shortest time between the starts of two transactions while several clients write.
+    ///   A longer one means fewer syncs of the disk and up to this much latency. Zero starts at once.
+    /// - Parameter sessionLimit: The largest number of stored sessions; further ones are refused.
+    /// - Throws: `JournalOpenError` if the folder cannot be created, if another server uses it, or if a newer version
+    ///   of this program wrote it.
     public static func open(
         directory: String, logger: Logger, commitWindow: Duration = .milliseconds(1), sessionLimit: Int = .max
     ) async throws(JournalOpenError) -> SQLiteJournal {
@@ -98,8 +98,8 @@ public final class SQLiteJournal: Journal {
     }
 
     package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
-        // In pieces, each a small part of a transaction; they are done in their order, so the last one's result is that of
-        // all, but for those that may be lost without harm.
+        // In pieces, each a small part of a transaction. They are written in order, so the last result stands for all
+        // of them; losing some is harmless.
         var rest = touches[...]
         repeat {
             let piece = rest.prefix(256)
@@ -183,7 +183,7 @@ public final class SQLiteJournal: Journal {
 
     package var trouble: StoreError? { engine.isClosing ? .journalClosed : engine.status.trouble }
 
-    /// What it did so far.
+    /// Counts since it was opened.
     package var statistics: JournalStatistics {
         var statistics = engine.status.statistics
         statistics.queueLength = engine.length

@@ -14,7 +14,7 @@ extension SQLiteJournalFile: JournalContents {
 }
 
 extension Connection {
-    /// The number of rows that are read at a time.
+    /// The number of rows read at a time.
     private static let step = 256
 
     fileprivate mutating func eachSession(_ take: (JournalPart) throws -> Void) throws {
@@ -44,7 +44,7 @@ extension Connection {
             ) { row in (token: try row.blob(0), until: try row.time(1)) }
             guard let newest = rows.last else { return }
             last = newest.token
-            // Another length is no token's.
+            // Other lengths are no tokens.
             for row in rows where row.token.count == 32 {
                 try take(.endedToken(TokenHash(row.token), until: row.until))
             }

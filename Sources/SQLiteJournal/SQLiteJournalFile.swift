@@ -10,10 +10,10 @@ import SessionJournal
     import Darwin
 #endif
 
-/// A SQLite journal as tools look at it.
+/// A SQLite journal for tools.
 ///
-/// But for `restore`, `rotateKey` and `signOutAll`, everything is only read: nothing is copied from the log, and no file is
-/// made or changed, but for the log's index when the log was left behind without one.
+/// Except for `restore`, `rotateKey` and `signOutAll`, everything only reads: nothing is copied from the log, and no
+/// file is created or changed, except the log's index if it is missing.
 package struct SQLiteJournalFile: JournalMaintenance {
     private let files: JournalFiles
 
@@ -31,13 +31,14 @@ package struct SQLiteJournalFile: JournalMaintenance {
         try read { connection in try connection.export(id) }
     }
 
-    /// Copies the journal, as it is at one moment, into a new file that only its owner may read. A server that runs goes on
-    /// meanwhile; its log grows until the copy is complete.
+    /// Copies a snapshot of the journal into a new file that only its owner may read. A running server continues; its
+    /// log grows until the copy is complete.
     ///
-    /// The copy is in `FILE.partial` until it is complete and synced. A file of either name that is there already is left
-    /// alone, which is the error `invalid`: it may be another backup that is being made.
+    /// The copy is in `FILE.partial` until it is complete and synced. If a file with either name exists, the error is
+    /// `invalid` and the file is unchanged: it may be another backup in progress.
     ///
-    /// - Parameter begun: called when there is a partial file, with its path, which is this backup's until the call returns.
+    /// - Parameter begun: Called with the path of the partial file once it exists. It is this backup's until the call
+    ///   returns.
     package func backup(to path: String, begun: (_ partial: String) -> Void = { _ in }) throws(StoreError) {
         let partial = path + ".partial"
         guard JournalFiles.size(of: path) == nil else {
@@ -50,12 +51,12 @@ package struct SQLiteJournalFile: JournalMaintenance {
             )
         }
         try read { connection in
-            // It holds what users entered.
+            // It contains the data of users.
             try JournalFiles.makePrivate(partial)
             begun(partial)
             do {
                 var target = try Connection(.file(partial), busyTimeout: .zero)
-                // It is synced once, at the end.
+                // Synced once, at the end.
                 try target.script(
                     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
                 try connection.backUp(to: &target)
@@ -70,14 +71,13 @@ package struct SQLiteJournalFile: JournalMaintenance {
     }
 
     /// Makes a backup the folder's journal, while no server uses it. Each session gets a new epoch, so that cursors and
-    /// entity tags of the life that the backup does not have name nothing of this one. A backup of an older schema is brought
-    /// up to date.
+    /// entity tags from after the backup are invalid. A backup with an older schema is migrated.
     ///
-    /// - Parameter signingOut: whether nobody is signed in afterwards, see `signOutAll`: the backup has tokens that were
-    ///   revoked and sessions that were ended after it was made.
-    /// - Returns: how many sessions it has.
-    /// - Throws: `JournalOpenError` if a server uses the folder or it cannot be made; `StoreError` with the code `invalid`
-    ///   if there is a journal already, which is left alone, or if the file is no backup of one.
+    /// - Parameter signingOut: True to sign everybody out, see `signOutAll`: the backup has tokens that were revoked
+    ///   and sessions that were ended after it was made.
+    /// - Returns: The number of sessions.
+    /// - Throws: `JournalOpenError` if a server uses the folder or it cannot be created; `StoreError` with the code
+    ///   `invalid` if there is a journal already, which is unchanged, or if the file is no backup.
     package func restore(from backup: String, signingOut: Bool = false) throws -> Int {
         if let code = JournalFiles.makeFolder(files.folder) {
             throw StoreError(code, "The folder \(files.folder) cannot be made")
@@ -95,7 +95,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
             )
         }
         let partial = files.database + ".partial"
-        // Of a restore that was cut short.
+        // Left over from an interrupted restore.
         JournalFiles.remove(partial)
         do {
             let count = try copy(backup, to: partial, signingOut: signingOut)
@@ -119,7 +119,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
             try source.backUp(to: &target)
         }
         var target = try Connection(.file(partial), busyTimeout: .zero)
-        // Without a log beside it, which would be left behind.
+        // Avoids a log file, which would be left behind.
         try target.script("PRAGMA journal_mode = DELETE")
         let migrations = SQLiteSchema.migrations
         guard let version = try JournalDatabase.version(of: &target, latest: migrations.count, path: backup) else {
@@ -135,7 +135,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
 
     package func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {
         try change { connection in
-            // No server runs that would have to learn the key first, so the present one is always known.
+            // No running server has to learn the key first, so the present one is always in use.
             guard let secret = try connection.secret().rotated(now: now, since: .zero, tokenLife: tokenLife) else {
                 preconditionFailure("a key of this journal proves tokens at once")
             }
@@ -147,7 +147,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
         try change { connection in try connection.signOutAll() }
     }
 
-    /// Opens the journal as a server does, while none uses it, and changes it.
+    /// Opens the journal like a server, while none uses it, and changes it.
     private func change<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
         guard JournalFiles.size(of: files.database) != nil else {
             throw StoreError(.unavailable, "There is no journal in \(files.folder).")
@@ -162,7 +162,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
         }
     }
 
-    /// Keeps servers off the folder.
+    /// Locks the folder against servers.
     private func soleUse() throws -> FolderLock {
         do { return try FolderLock(.exclusive, in: files.folder) } catch let error as JournalOpenError {
             throw StoreError(.contended, error.description)
@@ -182,7 +182,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
         }
     }
 
-    /// Says what is wrong with a journal that is not there, or empty.
+    /// Throws if the journal is missing or empty.
     private func checkFile() throws(StoreError) {
         switch JournalFiles.fault(of: files.database) {
         case nil: break
@@ -197,8 +197,8 @@ package struct SQLiteJournalFile: JournalMaintenance {
 
     private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
         try checkFile()
-        // While no server runs, none can start before this is let go of: it waits. Files that were copied may have no
-        // lock, and those of another user none that can be taken.
+        // While no server runs, a starting one waits for this lock. Copied files may have no lock file, and those of
+        // another user none that can be locked.
         let lock = try? FolderLock(.shared, in: files.folder)
         defer { withExtendedLifetime(lock) {} }
         do {
@@ -209,11 +209,11 @@ package struct SQLiteJournalFile: JournalMaintenance {
         }
     }
 
-    /// The way of opening it that leaves the least behind.
+    /// Returns the access that creates the fewest files.
     private func access(isLocked: Bool) -> Connection.Access {
         guard isLocked else { return .readOnly }
         if (JournalFiles.size(of: files.log) ?? 0) == 0 { return .immutable }
-        // A server that was killed left a log and an index of it; this reads the log itself and leaves both alone.
+        // A killed server left a log and its index. This reads the log and changes neither.
         return JournalFiles.size(of: files.database + "-shm") == nil ? .readOnly : .readOnlyIndex
     }
 }

@@ -2,8 +2,7 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// The thread that reads, with a connection of its own: a reader of the log never waits for its writer, nor the writer
-/// for it.
+/// The reading thread, with its own connection: in a write-ahead log readers and the writer never wait for each other.
 final class SQLiteReader {
     private let engine: SQLiteEngine
     var connection: Connection?
@@ -24,7 +23,7 @@ final class SQLiteReader {
             self.connection = consume connection
             return .success(value)
         } catch {
-            // The connection is gone with the error: the next read opens the file anew, which may be another by then.
+            // Drops the connection: the next read reopens the file, which may be another one by then.
             return .failure(StoreError(error, at: engine.files.database))
         }
     }
@@ -35,8 +34,8 @@ final class SQLiteReader {
         do {
             return try JournalDatabase.openForReading(engine.files, .readOnly, migrations: migrations)
         } catch let error as SQLiteError where error.code == .cannotOpen {
-            // On a disk that may not be written there can be no index of the log. No other process writes either while
-            // the writer cannot, and without a log all is in the database; when the writer can again, this is closed.
+            // A read-only disk allows no index of the log. No process writes while the writer is in trouble, and
+            // without a log the database is complete. The connection is closed when the writer recovers.
             guard engine.status.trouble != nil, (JournalFiles.size(of: engine.files.log) ?? 0) == 0 else { throw error }
             return try JournalDatabase.openForReading(engine.files, .immutable, migrations: migrations)
         }

@@ -6,7 +6,7 @@ extension StoreError {
     static let inDoubt = StoreError(
         .unavailable, "The journal's disk failed while this session was written; what is kept of it is not known yet.")
 
-    /// What an operator is told of an error of the database at `path`.
+    /// The error of the database at `path`, with a text for operators.
     init(_ error: any Error, at path: String) {
         switch error {
         case let error as StoreError: self = error
@@ -42,7 +42,7 @@ extension SQLiteError {
         }
     }
 
-    /// Whether the medium as a whole refuses, so that no other operation would fare better.
+    /// True if the whole disk or file fails, so that other operations would fail too.
     var isOfMedium: Bool {
         switch code {
         case .full, .readOnly, .cannotOpen, .notADatabase, .busy, .locked: true
@@ -51,6 +51,6 @@ extension SQLiteError {
         }
     }
 
-    /// Whether a `COMMIT` that failed so certainly left nothing that a recovery of the log could take for a commit.
+    /// True if a `COMMIT` that failed with this code certainly left no commit in the log that recovery could find.
     var leavesNothingCommitted: Bool { [.full, .readOnly, .busy, .locked, .constraint].contains(code) }
 }

@@ -5,7 +5,7 @@ import SessionJournal
 extension SQLiteValue {
     static func time(_ time: Duration) -> SQLiteValue { .integer(time.nanoseconds) }
 
-    /// All 64 bits.
+    /// All 64 bits of the value.
     static func bits(_ value: UInt64) -> SQLiteValue { .integer(Int64(bitPattern: value)) }
 }
 
@@ -17,15 +17,15 @@ extension Row {
     func feature(_ column: Int) throws -> FeatureID { try FeatureID(stored: try text(column)) }
 }
 
-/// The heads before a session's newest one as they lie in a column, at most 15: it has columns of its own.
+/// A session's previous heads, at most 15, as stored in a column. The newest head has columns of its own.
 ///
-/// Oldest first, of each the distance to the next one in groups of 7 bits, the lowest first, and the 8 bytes of its
-/// nonce, the lowest first. Mostly 9 bytes a head.
+/// Oldest first: the distance to the next head in groups of 7 bits, lowest first, and the 8 bytes of the nonce, lowest
+/// first. Usually 9 bytes a head.
 package struct EarlierHeads {
     package private(set) var bytes: [UInt8]
     private var count = 0
 
-    /// What a column holds.
+    /// Reads a column's value.
     package init(_ bytes: [UInt8] = []) throws(StoreError) {
         self.bytes = bytes
         var end = 0
@@ -36,7 +36,7 @@ package struct EarlierHeads {
         guard end == bytes.count else { throw .unexpected("\(bytes)", "a list of heads") }
     }
 
-    /// Adds the head that `new` takes the place of; one too many at the other end goes.
+    /// Adds the head that `new` replaces, and drops the oldest if there are too many.
     package mutating func append(_ old: SessionHead, before new: SessionHead) {
         count += 1
         if count == SessionHead.remembered, let end = bytes.firstIndex(where: { $0 < 128 }) {
@@ -52,7 +52,7 @@ package struct EarlierHeads {
         for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: old.nonce >> shift)) }
     }
 
-    /// All heads, `newest` the last.
+    /// Returns all heads, with `newest` last.
     package func heads(before newest: SessionHead) -> [SessionHead] {
         var older: [(distance: UInt64, nonce: UInt64)] = []
         var rest = bytes[...]

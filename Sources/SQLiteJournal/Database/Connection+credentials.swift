@@ -2,9 +2,9 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// Reads of subjects and credentials; each is to be made inside one transaction.
+/// Reads of subjects and credentials, inside a transaction.
 extension Connection {
-    /// The session that has a credential with a token; nil if there is none.
+    /// Returns the session that has a credential with a token, or nil.
     mutating func session(ofCredential token: TokenHash) throws -> SessionKey? {
         try first("SELECT session FROM credentials WHERE token = ?", [.blob(token.bytes)]) { row in
             SessionKey(try row.integer(0))
@@ -38,7 +38,7 @@ extension Connection {
             case .subject: "subject = ? AND issuer = ? ORDER BY key"
             case .shared: "subject = ? AND issuer = ? AND shared = 1"
             }
-        // An append notes its time in its store's row only.
+        // An append notes its time only in its store's row.
         return """
             SELECT \(recordColumns), max(last_seen, coalesce(
                 (SELECT max(time) FROM stores WHERE stores.id >= key << 16 AND stores.id < (key + 1) << 16), last_seen))

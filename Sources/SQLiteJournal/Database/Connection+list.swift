@@ -2,14 +2,14 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// Lists of sessions; each is to be read inside one transaction.
+/// Lists of sessions, inside a transaction.
 extension Connection {
-    /// Sessions in the order in which they were made, after one; from the first on if it is nil.
+    /// Lists sessions in the order of creation after one; from the first on if it is nil.
     mutating func list(after session: SessionKey?, limit: Int) throws -> [SessionOverview] {
         try list("key > ?", [.integer(session?.number ?? .min)], order: "ASC", limit)
     }
 
-    /// Sessions before one, newest first; from the last on if it is nil. With a subject only its own.
+    /// Lists sessions before one, newest first; from the last on if it is nil. With a subject, only its own.
     mutating func list(of subject: Subject?, before session: SessionKey?, limit: Int) throws -> [SessionOverview] {
         let last = SQLiteValue.integer(session?.number ?? .max)
         guard let subject else { return try list("key < ?", [last], order: "DESC", limit) }

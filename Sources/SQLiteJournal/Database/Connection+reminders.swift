@@ -2,7 +2,7 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// Reads of reminders; each is to be made inside one transaction.
+/// Reads of reminders, inside a transaction.
 extension Connection {
     mutating func reminders(of session: SessionKey) throws -> [StoredReminder] {
         try query(
@@ -23,8 +23,7 @@ extension Connection {
         }
     }
 
-    /// Reads no more rows of the index than it needs, and none of the reminders. Those of sessions that are gone or
-    /// damaged are passed over.
+    /// Reads only the needed rows of the index and no rows of reminders. Skips sessions that are gone or damaged.
     static let alarmsSQL = """
         SELECT due, session, token FROM reminders CROSS JOIN sessions ON key = session
         WHERE (due, session) > (?, ?) AND length(token) = 32 GROUP BY due, session ORDER BY due, session LIMIT ?

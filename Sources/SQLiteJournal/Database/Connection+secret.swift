@@ -3,7 +3,7 @@ import SQLite
 import SessionJournal
 
 extension Connection {
-    /// Makes what of the secret is not there yet.
+    /// Creates the missing parts of the secret.
     mutating func makeSecret() throws {
         let random = JournalSecret.random()
         for (name, value) in [("key", random.key), ("generation", random.generation)]
@@ -12,7 +12,7 @@ extension Connection {
         }
     }
 
-    /// Names the logs of sessions that are not kept yet otherwise than before.
+    /// Changes the epochs of sessions that are not stored yet.
     mutating func renewGeneration() throws {
         try execute("DELETE FROM secrets WHERE name = 'generation'")
         try makeSecret()
@@ -34,11 +34,10 @@ extension Connection {
             key: key, formerKeys: formerKeys.sorted { $0.until > $1.until }, generation: generation)
     }
 
-    /// What the name of a former key's row begins with. The rest is the end of the lives of its tokens, in nanoseconds since
-    /// 1970.
+    /// The prefix of a former key's row. The rest is the time at which its tokens expire, in nanoseconds since 1970.
     private static let formerKey = "former key until "
 
-    /// Puts a secret in the place of the one that is there.
+    /// Replaces the stored secret.
     mutating func replaceSecret(by secret: JournalSecret) throws {
         try execute("DELETE FROM secrets")
         let formerKeys = secret.formerKeys.map { (Self.formerKey + "\($0.until.nanoseconds)", $0.key) }
@@ -50,7 +49,7 @@ extension Connection {
     /// See `JournalMaintenance.signOutAll`.
     mutating func signOutAll() throws -> Int {
         try execute("DELETE FROM credentials")
-        // Random bytes are the hash of no token that anybody has.
+        // Random bytes are the hash of no existing token.
         let count = try execute("UPDATE sessions SET token = randomblob(32)")
         try replaceSecret(by: .random())
         return count

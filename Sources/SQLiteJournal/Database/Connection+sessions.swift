@@ -5,20 +5,20 @@ import SessionJournal
 /// A session's own row, and those of its stores without their states.
 struct SessionRows {
     let key: SessionKey
-    /// `lastSeen` is the newest of what the rows have.
+    /// `lastSeen` is the newest time in the rows.
     var record: SessionRecord
     let lostLabels: LostLabels
-    /// The highest of the heads on the rows.
+    /// The highest head in the rows.
     var head: SessionHead
-    /// The store on whose row it lies; nil if it lies on the session's.
+    /// The id of the store whose row has the head; nil if the session's row has it.
     var headRow: Int64?
     var stores: [(id: Int64, summary: StoreSummary)] = []
 }
 
-/// Reads of sessions; each is to be made inside one transaction.
+/// Reads of sessions, inside a transaction.
 extension Connection {
     static let ofSession = "id >= ?1 << 16 AND id < (?1 + 1) << 16"
-    /// What `Row.sessionRecord` reads, but for the time at which the session was last used.
+    /// The columns that `Row.sessionRecord` reads, except the time of the last use.
     static let recordColumns = "key, token, id, epoch, credential, created, issuer, subject, shared"
     static let receiptColumns = "body_hash, intent, version, status, body, made, number"
 
@@ -28,7 +28,7 @@ extension Connection {
             let key = try session(ofCredential: token)
             if let key, let rows = try rows(of: key) { return .found(try stored(rows)) }
         } catch {
-            // All else may pass. Where not even the key can be read, it is the file that is damaged.
+            // Other errors may be transient. If not even the key can be read, the file is damaged.
             guard Self.isOfValue(error) else { throw error }
             let key = try first("SELECT key FROM sessions WHERE token = ?", [.blob(token.bytes)]) { try $0.integer(0) }
             guard let key = try key.map(SessionKey.init) ?? session(ofCredential: token) else { throw error }
@@ -38,7 +38,7 @@ extension Connection {
         return until.map { now < $0 } == true ? .ended : .unknown
     }
 
-    /// Whether an error is that of a value which is none of its kind: of one row, that is.
+    /// True if the error comes from an invalid value in one row.
     static func isOfValue(_ error: any Error) -> Bool {
         error is StoreError || (error as? SQLiteError)?.code == .mismatch
     }
@@ -56,7 +56,7 @@ extension Connection {
         return try export(rows)
     }
 
-    /// Everything that is kept of a session, its earlier heads included.
+    /// Returns everything stored about a session, including its earlier heads.
     mutating func contents(of session: SessionKey) throws -> SessionExport? {
         guard let rows = try rows(of: session) else { return nil }
         var contents = try export(rows)
@@ -104,7 +104,7 @@ extension Connection {
                 head: SessionHead(number: try row.bits(10), nonce: try row.bits(11)))
         }
         guard var rows = found else { return nil }
-        // What is not a head is below all: -1 as a signed number.
+        // -1, as a signed number, is below all heads.
         var highest = Int64(bitPattern: rows.head.number)
         rows.stores = try query(
             """
@@ -146,7 +146,7 @@ extension Connection {
         }
     }
 
-    /// The session with the labels and receipts of the turns after a number.
+    /// Loads the session with the labels and receipts of the turns after a number.
     private mutating func stored(_ rows: SessionRows, after number: Int64 = -1) throws -> StoredSession {
         let newer: [SQLiteValue] = [.integer(rows.key.number), .integer(number)]
         let labels = try query(
@@ -174,7 +174,7 @@ extension Connection {
 }
 
 extension Row {
-    /// A record of `Connection.recordColumns`, with when the session was last used in a column of its own.
+    /// Reads a record from `Connection.recordColumns` and a column with the time of the last use.
     func sessionRecord(lastSeen: Int) throws -> SessionRecord {
         let token = try blob(1)
         guard token.count == 32, let credential = SessionCredential(rawValue: try text(4)),
@@ -185,21 +185,21 @@ extension Row {
             created: try time(5), lastSeen: try time(lastSeen), subject: try subject(6), isShared: try integer(8) != 0)
     }
 
-    /// The subject whose issuer is in `column`, and its id in the next one; nil where there is none.
+    /// Reads a subject with the issuer in `column` and the id in the next one; nil if they are NULL.
     func subject(_ column: Int) throws -> Subject? {
         try isNull(column + 1) ? nil : Subject(issuer: text(column), id: text(column + 1))
     }
 
-    /// The key of a receipt whose columns scope and name begin at `column`.
+    /// Reads a receipt's key with scope and name beginning at `column`.
     fileprivate func receiptKey(_ column: Int) throws -> ReceiptKey {
         let scope = try text(column).utf8
-        // By bytes: the first letter and what follows may be one character.
+        // By bytes: the first letter and what follows may form one character.
         let rest = String(Substring(scope.dropFirst()))
         if scope.first == UInt8(ascii: "s") { return .sequence(try bits(column + 1), epoch: rest) }
         return .key(try text(column + 1), feature: try FeatureID(stored: rest))
     }
 
-    /// A receipt of `Connection.receiptColumns`.
+    /// Reads a receipt from `Connection.receiptColumns`.
     func receipt(_ key: ReceiptKey) throws -> StoredReceipt {
         let outcome: StoredReceipt.Outcome =
             try isNull(2) ? .refused(status: int(3), body: blob(4)) : .ran(version: bits(2))

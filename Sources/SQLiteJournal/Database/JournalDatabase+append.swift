@@ -2,9 +2,9 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// One append, inside an open transaction.
+/// An append, inside an open transaction.
 extension JournalDatabase {
-    /// Writes a batch, or nothing if it ends otherwise than committed.
+    /// Writes a batch, or nothing if the result is not `committed`.
     func append(_ batch: JournalBatch) throws -> AppendResult {
         guard let entry = try entry(of: batch.session) else { return .failed(.sessionGone) }
         for receipt in batch.receipts where !batch.forgottenReceipts.contains(receipt.key) {
@@ -44,7 +44,7 @@ extension JournalDatabase {
         return .committed
     }
 
-    /// What is known of a session; nil if it is gone.
+    /// Returns the cached entry of a session, loading it if necessary; nil if the session is gone.
     private func entry(of session: SessionKey) throws -> SessionCache.Entry? {
         if let entry = cache[session] { return entry }
         guard let rows = try connection.rows(of: session) else { return nil }
@@ -57,14 +57,14 @@ extension JournalDatabase {
 
     private func writeStores(of batch: JournalBatch, _ entry: SessionCache.Entry) throws {
         let session = batch.session
-        // Two rows must not have heads of the same number: of two numbers the higher one is the session's.
+        // Two rows must not have heads of the same number: the session's head is the one with the highest number.
         if batch.head.number == batch.expecting.number {
             let (table, key, id) = entry.headRow.map { ("stores", "id", $0) } ?? ("sessions", "key", session.number)
             try connection.execute("UPDATE \(table) SET head = -1, recent = NULL WHERE \(key) = ?", [.integer(id)])
         }
         entry.earlierHeads.append(entry.head, before: batch.head)
         (entry.head, entry.headRow) = (batch.head, nil)
-        // The head lies on a row that is written anyway.
+        // The head is stored in a row that is written anyway.
         let last = batch.stores.lastIndex { $0.kind != .disposed }
         for (index, change) in batch.stores.enumerated() {
             let earlierHeads = index == last ? entry.earlierHeads.bytes : nil
@@ -97,7 +97,7 @@ extension JournalDatabase {
             ])
     }
 
-    /// Binds what an update and an insertion have in common, and runs the statement.
+    /// Binds the common parameters of an update and an insertion, and runs the statement.
     private func write(
         _ change: StoreChange, to id: Int64, with statement: PreparedStatement, _ batch: JournalBatch,
         _ earlierHeads: [UInt8]?
@@ -117,7 +117,7 @@ extension JournalDatabase {
         }
     }
 
-    /// Deletes a store's row if there is one; the session's row keeps when it was used.
+    /// Deletes a store's row if there is one. The session's row keeps the time of the last use.
     private func delete(_ feature: FeatureID, of session: SessionKey, _ entry: SessionCache.Entry) throws {
         guard let index = entry.stores.firstIndex(where: { $0.feature == feature }) else { return }
         let id = entry.stores.remove(at: index).id

@@ -2,10 +2,10 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// Credentials and subjects, inside an open transaction. Everything is asked before anything is written: what fails leaves
-/// nothing to be undone.
+/// Credentials and subjects, inside an open transaction. Everything is checked before anything is written, so a failure
+/// needs no rollback.
 extension JournalDatabase {
-    /// Makes a change, or says why it cannot be made.
+    /// Makes a change, or returns the reason why it is invalid.
     func change(_ change: CredentialChange, limit: Int) throws -> Result<Void, StoreError> {
         let key = SQLiteValue.integer(change.session.number)
         let session = try connection.first("SELECT token, issuer, subject, shared FROM sessions WHERE key = ?", [key]) {
@@ -32,7 +32,7 @@ extension JournalDatabase {
         }
         for token in change.removed {
             let count = try delete(token, of: change.session)
-            // The session's own token goes on naming it.
+            // The session's own token still names it.
             guard count > 0, token.bytes != session.token else { continue }
             try bury(token.bytes, until: change.tombstoneUntil, limit: limit)
         }
@@ -62,7 +62,7 @@ extension JournalDatabase {
             [.blob(token.bytes), .integer(session.number)])
     }
 
-    /// The session that a token names; nil if it names none.
+    /// Returns the session with a token, or nil.
     func owner(of token: TokenHash) throws -> SessionKey? {
         let key = try connection.first("SELECT key FROM sessions WHERE token = ?", [.blob(token.bytes)]) { row in
             SessionKey(try row.integer(0))
@@ -70,12 +70,12 @@ extension JournalDatabase {
         return try key ?? connection.session(ofCredential: token)
     }
 
-    /// Whether a token is remembered as ended.
+    /// True if a token is remembered as ended.
     func isBuried(_ token: TokenHash) throws -> Bool {
         try connection.first("SELECT 1 FROM tombstones WHERE token = ?", [.blob(token.bytes)]) { try $0.int(0) } != nil
     }
 
-    /// Whether a subject has a shared session.
+    /// True if a subject has a shared session.
     func hasShared(_ subject: Subject) throws -> Bool {
         try connection.first(
             "SELECT 1 FROM sessions WHERE subject = ? AND issuer = ? AND shared = 1",
@@ -85,7 +85,7 @@ extension JournalDatabase {
 }
 
 extension Row {
-    /// A token's hash.
+    /// Reads a token's hash.
     fileprivate func token(_ column: Int) throws -> TokenHash {
         let bytes = try blob(column)
         guard bytes.count == 32 else { throw StoreError(.unavailable, "The journal's row of a credential is damaged.") }

@@ -4,7 +4,7 @@ import SessionJournal
 
 /// Changes of reminders, inside an open transaction.
 extension JournalDatabase {
-    /// Makes changes, of which there is one at least.
+    /// Makes changes. There must be at least one.
     func write(_ changes: [ReminderChange], of session: SessionKey) throws(SQLiteError) {
         let key = SQLiteValue.integer(session.number)
         for change in changes {
@@ -25,7 +25,7 @@ extension JournalDatabase {
                     [key, .text(feature.text), .text(id)])
             }
         }
-        // Written only when that has changed.
+        // Written only if the value has changed.
         try connection.execute(
             """
             UPDATE sessions SET reminded = NOT reminded

@@ -2,9 +2,9 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// Sessions come and go, inside an open transaction.
+/// Creation, use and removal of sessions, inside an open transaction.
 extension JournalDatabase {
-    /// Keeps a new session, unless there is one with its token or id, or there are so many already.
+    /// Stores a new session unless its token or id is in use or the limit is reached.
     func create(
         _ session: SessionRecord, credential: StoredCredential?, limit: Int
     ) throws -> Result<SessionKey, StoreError> {
@@ -40,14 +40,14 @@ extension JournalDatabase {
         return .success(key)
     }
 
-    /// Notes that a session was used.
+    /// Notes a session's use.
     func note(_ session: SessionKey, seen time: Duration) throws(SQLiteError) {
         try connection.execute(
             "UPDATE sessions SET last_seen = ?2 WHERE key = ?1 AND last_seen < ?2",
             [.integer(session.number), .time(time)])
     }
 
-    /// Notes that a session was used, and which of its labels were.
+    /// Notes a session's use and its written labels.
     func note(_ touch: SessionTouch) throws {
         try note(touch.session, seen: touch.lastSeen)
         for label in touch.written {
@@ -57,7 +57,7 @@ extension JournalDatabase {
         }
     }
 
-    /// Removes a session and its credentials if it is there; what else belongs to it is deleted in steps later.
+    /// Removes a session and its credentials if it is present. Its other data is deleted later in steps.
     func remove(_ session: SessionKey, tombstoneUntil: Duration, limit: Int) throws {
         cache[session] = nil
         let token = try connection.first(
@@ -74,7 +74,7 @@ extension JournalDatabase {
         hasGarbage = true
     }
 
-    /// Remembers that a token's session has ended; of more than so many the one whose time is over first goes.
+    /// Remembers a token as ended. Beyond the limit, drops the tombstone that ends first.
     func bury(_ token: [UInt8], until: Duration, limit: Int) throws {
         let count =
             try tombstoneCount ?? connection.first("SELECT count(*) FROM tombstones") { try $0.int(0) } ?? 0
@@ -92,7 +92,7 @@ extension JournalDatabase {
         tombstoneCount = count
     }
 
-    /// Takes a step of an expiry: as much as can be done until `end`, at least a little, and at most so many sessions.
+    /// Runs one step of an expiry: as much as possible until `end`, at least a little, and at most `sessions` sessions.
     func step(_ expiry: inout SQLiteExpiry, until end: ContinuousClock.Instant, sessions: Int) throws {
         if expiry.hasTombstones {
             let count = try connection.execute(
@@ -120,13 +120,13 @@ extension JournalDatabase {
             } else {
                 try note(session, seen: newest)
             }
-            // The others are for the next step.
+            // The next step takes the others.
             if ContinuousClock.now >= end, index < candidates.count - 1 { return }
         }
         expiry.hasSessions = candidates.count == limit && expiry.count < expiry.limit
     }
 
-    /// An append notes its time in its store's row only.
+    /// Returns the last use, including appends, which note their time only in their store's row.
     private func lastUse(of session: SessionKey, seen: Int64) throws -> Duration {
         let time = try connection.first(
             "SELECT max(time) FROM stores WHERE \(Connection.ofSession)", [.integer(session.number)]
@@ -134,7 +134,7 @@ extension JournalDatabase {
         return .nanoseconds(max(seen, (time ?? nil) ?? seen))
     }
 
-    /// Looks at the next sessions, those that were unused for longest first, for anonymous ones that were used shortly.
+    /// Examines the next sessions, longest unused first, and removes anonymous ones that were used only briefly.
     private func reclaim(_ expiry: inout SQLiteExpiry, _ usedFor: Duration, _ sessions: Int) throws {
         let candidates = try connection.query(
             Self.brieflyUsedSQL,
@@ -166,7 +166,7 @@ extension JournalDatabase {
         WHERE last_seen < ?1 AND reminded = 0 AND (last_seen, key) > (?2, ?3) ORDER BY last_seen, key LIMIT ?4
         """
 
-    /// Notes of sessions whose reminders were all due long ago that these do not keep them alive any more.
+    /// Marks sessions whose reminders were all due long ago as no longer kept alive by them.
     static let endPassingOverSQL = """
         UPDATE sessions SET reminded = 0 WHERE key IN (
             SELECT session FROM reminders CROSS JOIN sessions ON key = session
@@ -175,11 +175,11 @@ extension JournalDatabase {
             GROUP BY session LIMIT ?2)
         """
 
-    /// Sessions that no reminder keeps alive and that seem to be unused; the index has no others.
+    /// Sessions without reminders that seem unused. The index contains no others.
     static let unusedSQL =
         "SELECT key, last_seen FROM sessions WHERE last_seen < ? AND reminded = 0 ORDER BY last_seen LIMIT ?"
 
-    /// Deletes rows of sessions that are gone: as much as can be done until `end`, at least a little.
+    /// Deletes rows of removed sessions: as much as possible until `end`, at least a little.
     func deleteGarbage(until end: ContinuousClock.Instant) throws {
         repeat {
             let session = try connection.first("SELECT session FROM garbage LIMIT 1") { row in try row.integer(0) }
@@ -204,7 +204,7 @@ extension JournalDatabase {
         part("set_aside", "number", 4), part("reminders", "feature, name", 64),
     ]
 
-    /// With the session outside, too: SQLite 3.40 would else look at all rows of a session for each of its receipts.
+    /// Repeats the session outside: otherwise SQLite 3.40 reads all rows of a session for each of its receipts.
     private static func part(_ table: String, _ key: String, _ rows: Int) -> (sql: String, rows: Int) {
         (
             """
@@ -215,21 +215,21 @@ extension JournalDatabase {
     }
 }
 
-/// The expiry of sessions, which takes many steps.
+/// An expiry, which runs in many steps.
 struct SQLiteExpiry: Sendable {
     let lastSeenBefore: Duration
     let now: Duration
     let tombstoneUntil: Duration
     let limit: Int
     let tombstoneLimit: Int
-    /// Nil for all that are unused; else only anonymous sessions that were used no longer.
+    /// The longest use of the anonymous sessions to reclaim; nil to expire all unused sessions.
     var usedFor: Duration?
-    /// The session that was looked at last of these.
+    /// The last examined session of the anonymous ones.
     var after = (seen: Int64.min, key: Int64.min)
-    /// How many sessions it has removed.
+    /// The number of removed sessions.
     var count = 0
     var hasTombstones = true
-    /// Whether there may be reminders that were due so long ago that they do not keep their sessions alive.
+    /// True if reminders may exist that were due too long ago to keep their sessions alive.
     var hasReminders = true
     var hasSessions = true
 }

@@ -2,18 +2,18 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// The one connection that writes, with its statements and what it remembers. It belongs to the writer's thread.
+/// The one connection that writes, with its statements and its cache. It belongs to the writer's thread.
 final class JournalDatabase {
     var connection: Connection
     var cache: SessionCache
-    /// How many sessions there are, the open transaction's included; nil as long as that was not asked.
+    /// The number of sessions, including the open transaction's; nil until it is read.
     var sessionCount: Int?
-    /// The same of tombstones.
+    /// The number of tombstones, in the same way.
     var tombstoneCount: Int?
-    /// Whether rows of sessions that are gone may still be there.
+    /// True if rows of removed sessions may remain.
     var hasGarbage = true
 
-    // Statements that run very often, compiled once.
+    // Frequent statements, compiled once.
     let begin: PreparedStatement
     let commit: PreparedStatement
     let updateStore: PreparedStatement
@@ -23,19 +23,19 @@ final class JournalDatabase {
     let insertReceipt: PreparedStatement
     let deleteReceipt: PreparedStatement
 
-    /// Opens the journal, makes it if it is not there, and brings its schema up to date.
+    /// Opens the journal, creates it if it is missing, and updates its schema.
     ///
-    /// - Throws: `JournalOpenError` if it must not be used at all; else what is wrong with it now.
+    /// - Throws: `JournalOpenError` if it must not be used at all; otherwise the present problem.
     init(_ files: JournalFiles, migrations: [String], cachedSessions: Int) throws {
         try files.check()
         try files.restoreLog()
-        // So that only its owner may read it; SQLite gives its log the same rights. That it cannot be made is for the
-        // connection to find.
+        // Only its owner may read it, and SQLite gives its log the same rights. If this fails, the connection reports
+        // it.
         if JournalFiles.size(of: files.database) == nil, JournalFiles.size(of: files.log) == nil {
             try? JournalFiles.makePrivate(files.database)
         }
         connection = try Connection(.file(files.database), busyTimeout: .seconds(1))
-        // Before anything is read: a connection that fails now must leave the log as it is.
+        // Before anything is read: a connection that fails now must leave the log unchanged.
         try connection.takeOverCheckpoints()
         let version = try Self.version(of: &connection, latest: migrations.count, path: files.database)
         try Self.configure(&connection, isNew: version == nil)
@@ -46,7 +46,7 @@ final class JournalDatabase {
 
         begin = try connection.prepare("BEGIN IMMEDIATE")
         commit = try connection.prepare("COMMIT")
-        // What is NULL stays as it is; COALESCE reads the old value only then.
+        // NULL leaves a column unchanged. COALESCE reads the old value only then.
         updateStore = try connection.prepare(
             """
             UPDATE stores SET number = ?2, version = ?3, head = ?4, nonce = ?5, time = max(time, ?6), recent = ?9,
@@ -76,7 +76,7 @@ final class JournalDatabase {
             "DELETE FROM receipts WHERE session = ?1 AND scope = ?2 AND name = ?3")
     }
 
-    /// How many migrations the database has seen; nil if it is new.
+    /// Returns the number of migrations applied to the database; nil if it is new.
     static func version(of connection: inout Connection, latest: Int, path: String) throws -> Int? {
         func number(_ sql: String) throws -> Int64 { try connection.first(sql) { row in try row.integer(0) } ?? 0 }
         let tables = try number("SELECT count(*) FROM sqlite_master")
@@ -96,7 +96,7 @@ final class JournalDatabase {
         return version
     }
 
-    /// A connection that only reads a journal of this program's schema.
+    /// Opens a connection that only reads a journal with this program's schema.
     static func openForReading(
         _ files: JournalFiles, _ access: Connection.Access, migrations: Int = SQLiteSchema.migrations.count
     ) throws -> Connection {
@@ -116,7 +116,7 @@ final class JournalDatabase {
     }
 
     private static func configure(_ connection: inout Connection, isNew: Bool) throws {
-        // A page of the file system. A smaller one would dirty less for an append, but not write less.
+        // The file system's page size. A smaller one would dirty less for an append, but not write less.
         if isNew { try connection.script("PRAGMA page_size = 4096") }
         let mode = try connection.first("PRAGMA journal_mode = WAL") { row in try row.text(0) }
         guard mode == "wal" else {
@@ -147,8 +147,8 @@ final class JournalDatabase {
         }
     }
 
-    /// Undoes what is open, if anything is: some errors have done so already. A failure leaves nothing committed either.
-    /// What was remembered of it goes, too.
+    /// Rolls back the open transaction, if any: some errors have done so already. A failure leaves nothing committed
+    /// either. Also drops cached changes.
     func rollback() {
         if connection.isInTransaction { _ = try? connection.execute("ROLLBACK") }
         cache = SessionCache(limit: cache.limit)
@@ -156,8 +156,8 @@ final class JournalDatabase {
         tombstoneCount = nil
     }
 
-    /// Commits a row of its own, with so much ballast: proof that the disk takes it, and that nothing of a commit that
-    /// failed is left in the log, since this one was written over its beginning.
+    /// Commits a row with `ballast` bytes. This proves that the disk is writable and that nothing of a failed commit
+    /// remains in the log, since this one has overwritten its beginning.
     func probe(ballast: Int) throws {
         do {
             try begin.run()

@@ -9,48 +9,48 @@ import SessionJournal
     import Darwin
 #endif
 
-/// The files of a journal, as the system sees them.
+/// The files of a journal in the file system.
 ///
-/// The database itself is never opened here: closing a descriptor of it would let go of the locks that SQLite holds on
-/// it in this process (https://sqlite.org/howtocorrupt.html, 2.2).
+/// The database itself is never opened here: closing its descriptor would release the locks that SQLite holds on it in
+/// this process (https://sqlite.org/howtocorrupt.html, 2.2).
 struct JournalFiles: Sendable {
     let folder: String
 
     var database: String { folder + "/journal.sqlite" }
     var log: String { database + "-wal" }
 
-    /// Which file it is that has a path now.
+    /// The file that a path refers to now.
     struct Identity: Equatable {
         let device: UInt64
         let number: UInt64
     }
 
-    /// Nil if there is none.
+    /// Returns the file's identity, or nil if there is none.
     static func identity(of path: String) -> Identity? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         return Identity(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
     }
 
-    /// The size of a file; nil if it is not there.
+    /// Returns the size of a file, or nil if there is none.
     static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// Why a path cannot be looked at: the errno; nil if it can.
+    /// Returns the errno if a path cannot be examined, or nil.
     static func fault(of path: String) -> Int32? {
         var status = stat()
         return stat(path, &status) == 0 ? nil : errno
     }
 
-    /// Whether a path leads to a file: no folder, no pipe.
+    /// True if a path refers to a regular file, not a folder or pipe.
     static func isRegular(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Makes an empty file, which only its owner may read, from its first byte on.
+    /// Creates an empty file that only its owner may read.
     static func makePrivate(_ path: String) throws(StoreError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreError(errno, "\(path) could not be written") }
@@ -59,7 +59,7 @@ struct JournalFiles: Sendable {
 
     static func remove(_ path: String) { unlink(path) }
 
-    /// Makes a folder, with those above it that are missing; for its owner alone. Errno if that fails.
+    /// Creates a folder and its missing parents, for its owner only. Returns the errno if that fails.
     static func makeFolder(_ path: String) -> Int32? {
         if mkdir(path, 0o700) == 0 { return nil }
         let code = errno
@@ -73,8 +73,8 @@ struct JournalFiles: Sendable {
         return status.st_mode & S_IFMT == S_IFDIR ? nil : ENOTDIR
     }
 
-    /// Who else than this process's user can get at a file or folder: a sentence for an operator, nil if no one can. What is
-    /// kept is what users entered and saw.
+    /// Returns a sentence for an operator if other users can access a file or folder, or nil. It contains the data of
+    /// users.
     static func exposure(of path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -87,7 +87,7 @@ struct JournalFiles: Sendable {
         return "\(path) has the mode \(mode): other users of this machine can get at it. Use chmod go= on it"
     }
 
-    /// Refuses what SQLite would silently replace: beside an empty database it takes a log for a leftover and deletes it.
+    /// Refuses files that SQLite would silently replace: it deletes a log beside an empty database as a leftover.
     func check() throws(StoreError) {
         if Self.size(of: database) == 0, let size = Self.size(of: log), size > 0 {
             throw StoreError(
@@ -97,12 +97,12 @@ struct JournalFiles: Sendable {
         }
     }
 
-    /// Makes sure that what the log seems to hold is on the disk.
+    /// Ensures that the log's contents are on the disk.
     ///
-    /// When a sync fails, Linux takes what it could not write for written and still shows it to readers
-    /// (https://wiki.postgresql.org/wiki/Fsync_Errors). After that, or when an earlier process met it, a commit in the
-    /// log could be there for SQLite's recovery and gone after a power cut, with every later one that is chained to it.
-    /// So each byte is written again where it is.
+    /// After a failed sync, Linux marks unwritten pages as clean and still returns them to readers
+    /// (https://wiki.postgresql.org/wiki/Fsync_Errors). After that, in this process or an earlier one, SQLite's
+    /// recovery could find a commit in the log that is gone after a power cut, with all later ones. So each byte is
+    /// rewritten in place.
     func restoreLog() throws(StoreError) {
         func failure(_ what: String) -> StoreError {
             StoreError(errno, "The journal's log \(log) could not be \(what)")
@@ -134,7 +134,7 @@ struct JournalFiles: Sendable {
         guard offset == 0 || fsync(descriptor) == 0 else { throw failure("synced") }
     }
 
-    /// Syncs a complete backup and gives it its name. Blocks for as long as the disk takes.
+    /// Syncs a complete backup and gives it its name. Blocks on the disk.
     static func publish(_ partial: String, as path: String) -> Result<Void, StoreError> {
         func failed(_ what: String) -> Result<Void, StoreError> {
             let failure = StoreError(errno, "The backup \(path) could not be \(what)")
@@ -142,7 +142,7 @@ struct JournalFiles: Sendable {
             return .failure(failure)
         }
         guard sync(partial) else { return failed("synced") }
-        // Unlike a rename this overwrites nothing, also if the file came to be in the meantime.
+        // Unlike a rename, this never overwrites a file that appeared in the meantime.
         guard link(partial, path) == 0 else { return failed("given its name") }
         unlink(partial)
         return sync(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".") ? .success(()) : failed("synced")
@@ -153,39 +153,39 @@ struct JournalFiles: Sendable {
         guard descriptor >= 0 else { return false }
         let code = fsync(descriptor) == 0 ? 0 : errno
         close(descriptor)
-        // Closing must not hide why the sync failed.
+        // Closing must not hide the sync's error.
         errno = code
         return code == 0
     }
 }
 
-/// Keeps a second server off the same folder: a lock on a file in it, which the system lets go of when the process ends,
-/// however it ends.
+/// Excludes a second server from the same folder by a lock on a file in it. The system releases the lock when the
+/// process ends in any way.
 final class FolderLock: Sendable {
     enum Kind {
-        /// For a server: no other process has it.
+        /// For a server: no other process has the lock.
         case exclusive
-        /// For a tool that looks at the files while no server runs.
+        /// For a tool that reads the files while no server runs.
         case shared
     }
 
     private let descriptor: Int32
 
-    /// - Throws: `JournalOpenError` if another process has it, or this one a second time.
+    /// - Throws: `JournalOpenError` if another process has the lock, or this process a second time.
     init(_ kind: Kind, in folder: String) throws {
         let path = folder + "/journal.lock"
-        // A tool makes nothing; on a read-only disk a file that is there can be locked all the same.
+        // A tool creates nothing. On a read-only disk, an existing file can still be locked.
         var descriptor = kind == .exclusive ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) : -1
         let code = errno
         if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
         func failure(_ code: Int32) -> StoreError { StoreError(code, "The lock file in \(folder) cannot be made") }
         guard descriptor >= 0 else { throw failure(kind == .exclusive ? code : errno) }
         self.descriptor = descriptor
-        // A tool holds it for moments only, and a server that starts meanwhile is not to fail for that.
+        // A tool holds the lock only for moments, and a server that starts meanwhile must not fail.
         for _ in 0..<200 {
             if flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 { return }
             guard errno == EWOULDBLOCK || errno == EINTR else { throw failure(errno) }
-            // Does a tool have it? Then this is granted.
+            // If a tool holds the lock, this succeeds.
             guard kind == .exclusive, flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { break }
             flock(descriptor, LOCK_UN)
             usleep(10_000)
@@ -196,21 +196,21 @@ final class FolderLock: Sendable {
     }
 
     deinit {
-        // Closing alone would not do: the lock lasts as long as any copy of the descriptor, and a process that is being
-        // started has copies of all until its program is loaded.
+        // Closing is not enough: the lock lasts as long as any copy of the descriptor, and a process that is being
+        // spawned has copies of all until its program is loaded.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 }
 
-/// How many threads can run at the same time.
+/// The number of threads that can run at the same time.
 let processorCount = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
-/// The sentence for an errno.
+/// Returns the text of an errno.
 func systemText(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
 extension StoreError {
-    /// What a call of the system's failed at, and its errno.
+    /// An error of a system call, from its errno.
     init(_ code: Int32, _ what: String) {
         self.init(code == ENOSPC || code == EDQUOT ? .full : .unavailable, "\(what): \(systemText(code)).")
     }

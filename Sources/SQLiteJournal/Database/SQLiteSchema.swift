@@ -1,26 +1,25 @@
-/// The database's own schema, in the order in which it grew.
+/// The database's own schema as a list of migrations.
 ///
-/// A migration that was ever released is never changed: another one is added.
+/// A released migration never changes: another one is added.
 enum SQLiteSchema {
-    /// Marks the file as a journal of ours: "mviJ" in ASCII, https://sqlite.org/pragma.html#pragma_application_id.
+    /// Identifies the file as a journal: "mviJ" in ASCII, https://sqlite.org/pragma.html#pragma_application_id.
     static let applicationID: Int64 = 0x6d76_694a
 
-    /// Its index plus one is the `user_version` of a database that it was applied to.
+    /// A migration's index plus one is the `user_version` after it.
     static let migrations = [first, second, third, fourth, fifth]
 
-    /// What is cheap to ask at opening and shows whether each tree can be read.
+    /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
         "secrets", "credentials", "reminders",
     ]
 
-    /// How many bits of a store's id are its place in its session; the others are the session's key.
+    /// The number of bits in a store's id for its place in its session; the others are the session's key.
     static let placeBits = 16
 
-    /// What belongs together is on few pages. A store's id begins with its session's key, in a table with row ids: in one
-    /// without, each look-up would read the whole of every row that it passes, states of megabytes included. Labels,
-    /// receipts and epochs have short rows and are clustered by their own keys. Blobs come last, so that a look at the
-    /// other columns need not walk over them.
+    /// Related rows share pages. A store's id begins with its session's key, in a table with row ids: without them each
+    /// look-up would read all rows that it passes, including states of megabytes. Labels, receipts and epochs have
+    /// short rows and are clustered by their own keys. Blobs come last, so that reads of other columns skip them.
     private static let first = """
         CREATE TABLE sessions (
             key INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again
@@ -121,12 +120,12 @@ enum SQLiteSchema {
         INSERT INTO probe VALUES (1, 0, x'');
         """
 
-    /// One head for a session in the place of a token for each store. Nothing of a store's row is written but what was
-    /// remembered of lost labels, so that a large journal is ready soon.
+    /// One head for a session instead of a token for each store. Of a store's row only the record of lost labels is
+    /// written, so that large journals migrate fast.
     ///
-    /// The head lies above all numbers that were used, versions included. Stores keep their versions; which turn made
-    /// them is not known, 0 is before all turns. What each session remembered of labels of stores that are gone is true
-    /// of every store, as it was for the code before; where there is no store, of a feature that has none.
+    /// The head is above all used numbers, including versions. Stores keep their versions. The turns that created them
+    /// are unknown; 0 is before all turns. A session's record of labels of disposed stores applies to every store, as
+    /// in the code before; without stores, to a feature that has none.
     private static let second = """
         ALTER TABLE sessions ADD COLUMN recent BLOB;    -- the heads before it, see EarlierHeads
         ALTER TABLE sessions ADD COLUMN lost TEXT NOT NULL DEFAULT '0'; -- see LostLabels.text
@@ -171,13 +170,13 @@ enum SQLiteSchema {
         ALTER TABLE set_aside RENAME COLUMN sequence TO number;
         """
 
-    /// Random bytes, see `JournalSecret`; who opens the database for writing makes those that are missing.
+    /// Random bytes, see `JournalSecret`. Opening the database for writing creates missing ones.
     private static let third = """
         CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
         """
 
-    /// Who may use a session, and what it is to be reminded of. Expiry looks only at sessions without reminders, so the
-    /// session's row says whether it has any.
+    /// Access to a session, and its reminders. Expiry examines only sessions without reminders, so the session's row
+    /// has a flag for them.
     private static let fourth = """
         ALTER TABLE sessions ADD COLUMN issuer TEXT;            -- of its subject
         ALTER TABLE sessions ADD COLUMN subject TEXT;           -- NULL: anonymous
@@ -212,8 +211,8 @@ enum SQLiteSchema {
         CREATE INDEX reminders_by_due ON reminders (due, session);
         """
 
-    /// A proof, with the key and the session's token hash, was enough to compute the credential that a sign-in led to.
-    /// Overwritten first: a column that is dropped may stay in free pages.
+    /// A proof, with the key and the session's token hash, was enough to compute the credential of a sign-in.
+    /// Overwritten first: a dropped column may remain in free pages.
     private static let fifth = """
         UPDATE credentials SET proof = zeroblob(length(proof)) WHERE proof IS NOT NULL;
         ALTER TABLE credentials DROP COLUMN proof;

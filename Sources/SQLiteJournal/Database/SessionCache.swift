@@ -1,16 +1,16 @@
 import SessionJournal
 
-/// What the writer remembers of sessions that it wrote to lately, so that an append reads no row.
+/// The writer's cache of recently written sessions, so that an append reads no row.
 ///
-/// It holds what is committed and what the open transaction did; when that is undone, all of it is forgotten. Two
-/// generations bound it: what was not used while the young one filled goes.
+/// It contains committed changes and those of the open transaction; a rollback empties it. Two generations bound it:
+/// entries that were not used while the young one filled are dropped.
 struct SessionCache {
     final class Entry {
         var head: SessionHead
         var earlierHeads: EarlierHeads
-        /// The store on whose row the head lies; nil if it lies on the session's.
+        /// The id of the store whose row has the head; nil if the session's row has it.
         var headRow: Int64?
-        /// The session's stores and their ids, in the order of the ids.
+        /// The session's stores and their ids, ordered by id.
         var stores: [(id: Int64, feature: FeatureID)]
 
         init(_ rows: SessionRows, earlierHeads: EarlierHeads) {
@@ -18,10 +18,10 @@ struct SessionCache {
             stores = rows.stores.map { ($0.id, $0.summary.feature) }
         }
 
-        /// The id of a store; nil if there is none.
+        /// Returns the id of a store, or nil.
         func id(of feature: FeatureID) -> Int64? { stores.first { $0.feature == feature }?.id }
 
-        /// Gives a new store the first id that is free. There is one: `JournalBatch.fault` bounds the stores.
+        /// Assigns a new store the first free id. There is one: `JournalBatch.fault` bounds the stores.
         func add(_ feature: FeatureID, to session: SessionKey) -> Int64 {
             let first = session.number << Int64(SQLiteSchema.placeBits)
             let place = stores.enumerated().first { $0.element.id != first + Int64($0.offset) }?.offset ?? stores.count

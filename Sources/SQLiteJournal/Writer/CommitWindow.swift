@@ -1,30 +1,31 @@
-/// When the next transaction begins: not before a window's end, so that at some thousand appends a second not each has a
-/// sync of its own.
+/// Decides when the next transaction begins: not before the end of a window, so that a few thousand appends a second
+/// share syncs.
 ///
-/// It adapts: waiting helps where several clients come within a window, and only costs time where one client waits for
-/// each answer before it sends the next. So what the last waits brought decides; and now and then it is tried again.
-/// Plain data; the writer does the waiting.
+/// The window adapts. Waiting helps if several clients write within a window, and only costs time if one client waits
+/// for each answer. So the gain of recent waits decides, and a wait is retried now and then. A plain value; the writer
+/// does the waiting.
 struct CommitWindow {
-    /// From one transaction's beginning to the next one's; zero never to wait.
+    /// The time from one transaction's start to the next; zero disables waiting.
     let length: Duration
-    /// So many share the cost of a sync well enough: they are not kept waiting for more.
+    /// The number of writes that share a sync well enough, so that they do not wait for more.
     let items: Int
-    /// How many transactions begin at once before waiting is tried again.
+    /// The number of transactions without a wait before a wait is tried again.
     static let trialInterval = 32
 
     private var end: ContinuousClock.Instant?
-    /// How many more writes a wait brought, of late on average.
+    /// The recent average of additional writes that a wait brought.
     private var gain = 1.0
-    /// How many transactions began without a wait since the last one.
+    /// The number of transactions without a wait since the last one.
     private var unwaited = 0
-    /// How many writes there were when the wait began.
+    /// The number of writes at the beginning of the wait.
     private var waitedFrom: Int?
 
     init(length: Duration, items: Int) {
         (self.length, self.items) = (length, items)
     }
 
-    /// How long to wait, and for how many more writes at most; nil not to. Each transaction is waited for once.
+    /// Returns the time to wait and the number of further writes that ends the wait, or nil. Called once per
+    /// transaction.
     mutating func wait(pending: Int, now: ContinuousClock.Instant) -> (count: Int, time: Duration)? {
         guard let end, waitedFrom == nil, pending < items, now < end else { return nil }
         if gain < 0.25 {
@@ -35,13 +36,13 @@ struct CommitWindow {
         return (items - pending, end - now)
     }
 
-    /// Nothing came while it waited, which says nothing.
+    /// Ends a wait without any writes, which does not count.
     mutating func stayedEmpty() {
         waitedFrom = nil
         end = nil
     }
 
-    /// A transaction begins, with so many writes.
+    /// Notes that a transaction begins with `count` writes.
     mutating func begins(count: Int, now: ContinuousClock.Instant) {
         if let before = waitedFrom {
             gain += (Double(count - max(1, before)) - gain) / 8

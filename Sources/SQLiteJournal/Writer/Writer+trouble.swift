@@ -3,9 +3,9 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// What is done when the disk or the file is not well, until it is again.
+/// The handling of a failing disk or file until it recovers.
 extension Writer {
-    /// Opens the journal for the first time. Throws what cannot get better by itself; all else is trouble.
+    /// Opens the journal for the first time. Throws permanent errors; the others are trouble.
     func openAtFirst() throws(JournalOpenError) {
         let folder = engine.files.folder
         if let code = JournalFiles.makeFolder(folder) {
@@ -15,7 +15,7 @@ extension Writer {
             database = nil
             beginTrouble(StoreError(error, at: engine.files.database))
         }
-        // A folder is made for its owner alone; one that was there may be anyone's.
+        // A new folder is private to its owner; an existing one may be readable by others.
         for path in [folder, engine.files.database] {
             guard let exposure = JournalFiles.exposure(of: path) else { continue }
             engine.logger.warning("Kept sessions are open to other users.", metadata: ["reason": "\(exposure)"])
@@ -23,7 +23,7 @@ extension Writer {
         do { try startThread { [engine] in SQLiteReader(engine).run() } } catch { throw .noThread(error) }
     }
 
-    /// Whether the journal can be written; looks now and then while it could not.
+    /// True if the journal can be written. Probes it from time to time while it is in trouble.
     func isWell() -> Bool {
         lookForFile()
         guard let trouble = engine.status.trouble else { return true }
@@ -45,33 +45,33 @@ extension Writer {
         return true
     }
 
-    /// Notices that the file was deleted, or another put in its place, before anything is acknowledged that would be gone
-    /// after the next start.
+    /// Notices that the file was deleted or replaced, before a commit is acknowledged that would be lost at the next
+    /// start.
     private func lookForFile() {
         guard engine.status.trouble == nil, let file,
             JournalFiles.identity(of: engine.files.database) != file
         else { return }
-        // What it wrote into the file without a name cannot be had any more.
+        // Data written to the unlinked file is lost.
         database = nil
         beginTrouble(
             StoreError(
                 .unavailable, "The journal \(engine.files.database) was deleted or replaced while it was in use."))
     }
 
-    /// Notes that something is wrong; what waits is refused until a probe succeeds.
+    /// Notes trouble. Waiting writes are refused until a probe succeeds.
     func beginTrouble(_ failure: StoreError) {
         let isNew = engine.status.trouble == nil
         engine.status.trouble = failure
         guard isNew else { return }
         failedProbes = 0
-        // What is in doubt is settled by the next commit: at once, if the disk takes it.
+        // The next commit resolves a doubt: at once, if the disk accepts it.
         nextProbe = engine.status.inDoubt.isEmpty ? .now + engine.options.probeInterval : .now
         engine.logger.error(
             "The journal is in trouble: nothing is kept until it is over. It is tried again by itself.",
             metadata: ["reason": "\(failure)"])
     }
 
-    /// Refuses all that waits.
+    /// Refuses all waiting writes.
     func refuseAll() {
         guard let trouble = engine.status.trouble, let last = pending.last else { return }
         let writes = Array(pending)
@@ -82,7 +82,7 @@ extension Writer {
 
     private func open() throws {
         if lock == nil { lock = try FolderLock(.exclusive, in: engine.files.folder) }
-        // An empty one in its place would end all sessions.
+        // An empty file in its place would end all sessions.
         if file != nil, JournalFiles.identity(of: engine.files.database) == nil {
             throw StoreError(
                 .unavailable,
@@ -97,19 +97,19 @@ extension Writer {
     }
 
     private func probe(_ trouble: StoreError) throws {
-        // The file may be another than the reader has.
+        // The reader may have another file open.
         guard let database else { return try engine.withReaderPaused { try open() } }
         guard trouble.code == .full else { return try database.probe(ballast: 0) }
-        // What is in the database needs no room in the log.
+        // Pages in the database need no room in the log.
         _ = try? database.connection.checkpoint(.passive)
-        // Room for one small row is not enough to go on with.
+        // Room for one small row is not enough to continue.
         try database.probe(ballast: 256 << 10)
         try database.probe(ballast: 0)
     }
 
-    /// The next probe opens the file anew: another may have been put in its place. On a full disk that would gain nothing;
-    /// and while a commit is in doubt this connection knows where the log's last certain one ends, and writes over the
-    /// rest, which one that reads the log anew cannot. Only if that goes on failing, it is settled by opening.
+    /// The next probe reopens the file, which may have been replaced. This does not help with a full disk. While a
+    /// commit is in doubt, this connection knows the end of the log's last certain commit and overwrites the rest,
+    /// which a new one cannot. Opening resolves the doubt only if probes keep failing.
     private func closeAfterFailedProbe(_ trouble: StoreError) {
         guard trouble.code != .full, engine.status.inDoubt.isEmpty || failedProbes >= 10 else { return }
         database = nil

@@ -4,25 +4,25 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// The thread that alone writes and copies the log into the database.
+/// The only thread that writes and copies the log into the database.
 ///
-/// SQLite 3.40 can damage a log when one connection writes while another copies it
-/// (https://sqlite.org/wal.html#walresetbug), so both are done here, one after the other, by one connection.
+/// SQLite 3.40 can damage a log if one connection writes while another copies it
+/// (https://sqlite.org/wal.html#walresetbug), so one connection does both in turn.
 final class Writer {
     let engine: SQLiteEngine
     var lock: FolderLock?
     /// Nil only in trouble.
     var database: JournalDatabase?
-    /// Taken from the queue, not begun.
+    /// Taken from the queue, not started.
     var pending: Deque<SQLiteWrite> = []
 
-    /// The file that was opened. What is written to it is lost when it has no name any more.
+    /// The opened file. Once it has no name, writes to it are lost.
     var file: JournalFiles.Identity?
     var nextProbe: ContinuousClock.Instant = .now
-    /// How many probes failed one after the other.
+    /// The number of consecutive failed probes.
     var failedProbes = 0
     private var statistics = JournalStatistics()
-    /// How long the last commit took, and how many writes were in it.
+    /// The duration of the last commit and the number of its writes.
     private var lastCommit: (duration: Duration, count: Int) = (.zero, 0)
     private var window: CommitWindow
 
@@ -31,12 +31,12 @@ final class Writer {
         window = CommitWindow(length: engine.options.commitWindow, items: engine.options.windowItems)
     }
 
-    /// The thread's life. Tells `opened` once whether the journal could be opened, in trouble or not.
+    /// The thread's main function. Calls `opened` once with the result of opening, which succeeds also in trouble.
     func run(opened: (Result<Void, JournalOpenError>) -> Void) {
         do {
             try openAtFirst()
         } catch {
-            // The journal has no callers, so nothing waits; and there is no reader.
+            // The journal has no callers, so nothing waits and there is no reader.
             database = nil
             lock = nil
             engine.end()
@@ -70,22 +70,23 @@ final class Writer {
         close()
     }
 
-    /// Takes what is enqueued; says whether there comes no more.
+    /// Takes the enqueued requests. Returns true if the queue is closed.
     private func collect() -> Bool {
         let (jobs, isClosing) = engine.drain(into: &pending)
         for job in jobs { job(self) }
         return isClosing
     }
 
-    /// Waits until the next transaction may begin; says whether it waited. What comes meanwhile need not wake the writer.
+    /// Waits until the next transaction may begin. Returns true if it waited. Meanwhile, writes need not wake the
+    /// writer.
     private func waitForWindow() -> Bool {
         guard let (count, time) = window.wait(pending: pending.count, now: .now) else { return false }
         engine.wait(for: count, atMost: time)
         return true
     }
 
-    /// Waits a moment for those who were just answered, when a sync costs so much more than that: most of them go on, and
-    /// a write that just misses a transaction waits for two syncs.
+    /// Waits a moment for the clients that were just answered, if a sync costs much more: most of them continue, and a
+    /// write that just misses a transaction waits for two syncs.
     private func gather() {
         let patience = min(lastCommit.duration / 8, .milliseconds(1))
         guard !pending.isEmpty, pending.count < lastCommit.count, patience >= .microseconds(25) else { return }
@@ -93,21 +94,21 @@ final class Writer {
         _ = collect()
     }
 
-    /// Runs `body`, which uses the database, and notes how long that took.
+    /// Runs `body`, which uses the database, and records its duration.
     func timed<Value>(_ body: () throws -> Value) rethrows -> Value {
         let start = ContinuousClock.now
         defer { statistics.nanosecondsInSQLite += UInt64(max(0, (ContinuousClock.now - start).nanoseconds)) }
         return try body()
     }
 
-    /// Copies the log into the database when it has grown. Results were enqueued before.
+    /// Copies a grown log into the database. Results were enqueued before.
     private func checkpointIfDue() {
         guard let database, database.connection.logPages >= engine.options.checkpointPages else { return }
         timed {
-            // A failure leaves the log as it is: nothing is lost, and a disk that fails shows at the next commit.
+            // A failure leaves the log unchanged: nothing is lost, and the next commit shows a failing disk.
             let progress = try? database.connection.checkpoint(.passive)
-            // Readers keep the log from beginning anew while they look at it. Each look is short, but when many follow one
-            // another the log could grow for ever.
+            // The log cannot restart while it is being read. Each read is short, but overlapping ones could let the log
+            // grow forever.
             if database.connection.logPages >= engine.options.restartPages || progress == nil {
                 database.connection.setBusyTimeout(.milliseconds(20))
                 _ = try? database.connection.checkpoint(.restart)
@@ -116,7 +117,7 @@ final class Writer {
         }
     }
 
-    /// Shows the figures. Before results are enqueued, so that a caller that has one finds it counted.
+    /// Publishes the statistics, before results are enqueued, so that a caller finds its result counted.
     private func publish() {
         // Each page of the log has a header of 24 bytes, and the log one of 32: https://sqlite.org/fileformat2.html#walformat
         let pages = database?.connection.logPages ?? 0
@@ -125,11 +126,11 @@ final class Writer {
     }
 
     private func close() {
-        // The reader first: the connection that is closed last can remove the log.
+        // The reader first, since the last connection to close can remove the log.
         engine.endReader()
         if let database, engine.status.trouble == nil {
             do {
-                // Everything is in the database itself then, nothing beside it.
+                // Afterwards the database file alone contains everything.
                 try database.connection.setCheckpointOnClose(true)
                 try database.connection.checkpoint(.truncate)
             } catch {
@@ -145,7 +146,7 @@ final class Writer {
 
     // MARK: Group commit
 
-    /// Writes a transaction's worth of what waits, and enqueues the results.
+    /// Writes one transaction of waiting writes and enqueues the results.
     private func commitPending() {
         var writes: [SQLiteWrite] = []
         writes.reserveCapacity(min(pending.count, engine.options.transactionItems))
@@ -163,11 +164,11 @@ final class Writer {
         engine.completions.enqueue(completions, of: writes.lazy.map(\.scope.session))
     }
 
-    /// How far a transaction is.
+    /// The phase of a transaction.
     private enum Phase { case writing, deletingGarbage, committing }
 
-    /// Commits some writes as one transaction, or each in one of its own; returns their results. Garbage is deleted in
-    /// the same transaction.
+    /// Commits the writes as one transaction, or each in its own, and returns their results. Deletes garbage in the
+    /// same transaction.
     private func commit(_ writes: ArraySlice<SQLiteWrite>, to database: JournalDatabase) -> [Completion] {
         if writes.isEmpty, !database.hasGarbage { return [] }
         var phase = Phase.writing
@@ -195,7 +196,7 @@ final class Writer {
         }
     }
 
-    /// What is done about a transaction that was undone.
+    /// Returns the results of a rolled-back transaction, retrying its writes one by one if one of them caused it.
     private func afterFailure(
         _ error: any Error, _ phase: Phase, _ writes: ArraySlice<SQLiteWrite>, _ database: JournalDatabase
     ) -> [Completion] {
@@ -204,7 +205,7 @@ final class Writer {
         if phase == .committing {
             let isUnknown = (error as? SQLiteError)?.leavesNothingCommitted != true
             if isUnknown {
-                // It may stand in the log, complete but for the sync: after a crash it could turn out to be kept.
+                // The commit may be in the log without a sync, so a crash might restore it.
                 var inDoubt = engine.status.inDoubt
                 for write in writes { inDoubt.insert(write.scope) }
                 engine.status.inDoubt = inDoubt
@@ -212,15 +213,15 @@ final class Writer {
             beginTrouble(failure)
             return writes.map { $0.fail(failure, isUnknown) }
         }
-        // Nothing reached the log as a commit.
+        // No commit reached the log.
         if phase == .deletingGarbage, !isOfMedium {
-            // Something in the file is damaged where only this looks. Another start tries again.
+            // The file is damaged in a place that only this reads. The next start retries.
             database.hasGarbage = false
             engine.logger.error("Expired sessions could not be deleted.", metadata: ["reason": "\(error)"])
             return commit(writes, to: database)
         }
         if writes.count > 1, !isOfMedium {
-            // One of them is bad. Each by itself, so that only that one fails.
+            // One of them failed. Each runs alone, so that only that one fails.
             return writes.indices.flatMap { index in
                 engine.status.trouble.map { [writes[index].fail($0, false)] }
                     ?? commit(writes[index...index], to: database)
