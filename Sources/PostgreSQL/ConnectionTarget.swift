@@ -1,14 +1,14 @@
 import CPostgreSQL
 
-/// Which database a connection is to, and how it gets there.
+/// A database and the way to connect to it.
 package struct ConnectionTarget: Sendable {
-    /// A URL or libpq's `keyword=value`, see https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING; empty
-    /// for what the environment says (`PGHOST`, `PGUSER` and the like). May hold a password.
+    /// A URL or libpq's `keyword=value`, see https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING;
+    /// empty for the environment's (`PGHOST`, `PGUSER` and so on). May contain a password.
     private let text: String
-    /// What the database shows in `pg_stat_activity`.
+    /// The name in `pg_stat_activity`.
     let applicationName: String
 
-    /// - Returns: nil for a text that libpq cannot read. Its own sentence about that would repeat parts of the text.
+    /// - Returns: Nil if libpq cannot parse the text. Its error is omitted, since it would repeat parts of the text.
     package init?(_ text: String, applicationName: String) {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(text, &message) else {
@@ -19,7 +19,7 @@ package struct ConnectionTarget: Sendable {
         (self.text, self.applicationName) = (text, applicationName)
     }
 
-    /// Host, port, database and user for a person to read: no password.
+    /// Host, port, database and user for a person to read, without a password.
     package var description: String {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(text, &message) else { return "the database" }
@@ -36,11 +36,11 @@ package struct ConnectionTarget: Sendable {
         return parts.isEmpty ? "the database of the environment" : parts.joined(separator: " ")
     }
 
-    /// What is given to libpq. What the text itself says about these comes later and counts.
+    /// The keywords for libpq. Those in the text itself come later and take precedence.
     var keywords: [(String, String)] {
         [
             ("fallback_application_name", applicationName),
-            // A network that is silent must show in bounded time, also where no answer is waited for.
+            // A silent network must be noticed in bounded time, also while no response is expected.
             ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
             ("tcp_user_timeout", "10000"),
             ("dbname", text),

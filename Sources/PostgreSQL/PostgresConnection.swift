@@ -8,18 +8,18 @@ import CPostgreSQL
     import Darwin
 #endif
 
-/// A connection to a PostgreSQL server, in pipeline mode: statements are sent without a wait for their results.
+/// A connection to a PostgreSQL server, in pipeline mode: statements are sent without waiting for results.
 ///
-/// It is of one thread, which it blocks: each method returns by its deadline, but for the look-up of a host's name. After
-/// an error with the extent `connection` it is of no more use.
+/// It belongs to one thread and blocks it: each method returns by its deadline, except for the look-up of a host's
+/// name. After an error with the extent `connection` it is unusable.
 package final class PostgresConnection {
     /// Closed in `deinit`.
     private let handle: OpaquePointer
-    /// Gets the server's notices; the connection's notice receiver points to it, unretained: it lives as long as `self`.
+    /// Receives the server's notices. The notice receiver has an unretained pointer to it: it lives as long as `self`.
     private let notices = NoticeKeeper()
-    /// How many statements each pipeline has whose results are not waited for.
+    /// The number of statements in each pipeline whose results were not awaited.
     private var posted: [Int] = []
-    /// What came of `LISTEN` while something else was waited for.
+    /// Notifications received while waiting for something else.
     private var heard: [PostgresNotification] = []
     private var listens = false
 
@@ -43,14 +43,14 @@ package final class PostgresConnection {
 
     deinit { PQfinish(handle) }
 
-    /// The number of the server's process that serves it; behind a pooler one of the pooler's own.
+    /// The process id of the server process; behind a pooler one of the pooler's own.
     package var serverProcess: Int32 { PQbackendPID(handle) }
 
-    /// Runs statements, each with one command, as one pipeline: after the first one that fails none runs. Outside a
-    /// transaction block they are one transaction; statements among them may begin and end one.
+    /// Runs statements, each with one command, as one pipeline: after a failure the remaining ones do not run. Outside
+    /// a transaction block they are one transaction; statements among them may begin and end one.
     ///
-    /// - Returns: the result of each.
-    /// - Throws: `PipelineFailure`. The transaction that is open may have to be rolled back.
+    /// - Returns: The result of each.
+    /// - Throws: `PipelineFailure`. An open transaction may have to be rolled back.
     package func run(
         _ statements: [PostgresStatement], deadline: ContinuousClock.Instant
     ) throws(PipelineFailure) -> PipelineResult {
@@ -71,7 +71,7 @@ package final class PostgresConnection {
                     if first == nil { results.append(rows) }
                 } catch {
                     if error.extent == .connection { throw first ?? error }
-                    // Those after it are not run, and say so.
+                    // The statements after it are not run and report that.
                     first = first ?? error
                 }
             }
@@ -85,7 +85,7 @@ package final class PostgresConnection {
         return PipelineResult(rows: results, warnings: notices.warnings)
     }
 
-    /// Notices a connection that was closed while nothing was asked: of what is sent on it nobody could say whether it came.
+    /// Detects a connection that was closed while idle: the fate of statements sent on it would be unknown.
     private func expectAlive() throws(PostgresError) {
         while true {
             var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
@@ -95,7 +95,7 @@ package final class PostgresConnection {
         }
     }
 
-    /// Sends statements as one pipeline, and leaves their results to the next call, which passes over their errors.
+    /// Sends statements as one pipeline. The next call reads their results and ignores their errors.
     package func post(
         _ statements: [PostgresStatement], deadline: ContinuousClock.Instant
     ) throws(PostgresError) {
@@ -104,8 +104,8 @@ package final class PostgresConnection {
         posted.append(statements.count)
     }
 
-    /// Before anything else is sent: a pooler that gives each transaction to another server process takes the first answer
-    /// for the end of all, and mixes up what comes later.
+    /// Before anything else is sent: a pooler that gives each transaction to another server process takes the first
+    /// response for the end of all, and mixes up later ones.
     private func takePosted(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
         for count in posted {
             for _ in 0..<count {
@@ -118,7 +118,7 @@ package final class PostgresConnection {
         posted = []
     }
 
-    /// Waits for what comes of `LISTEN`; returns nothing when the time is over or `wake` calls.
+    /// Waits for notifications. Returns nothing after the deadline or when `wake` is signaled.
     package func notifications(
         until deadline: ContinuousClock.Instant, or wake: WakePipe
     ) throws(PostgresError) -> [PostgresNotification] {
@@ -140,8 +140,8 @@ package final class PostgresConnection {
         }
     }
 
-    /// Keeps what libpq has read, if this connection listens. Without this it would gather in libpq where a pooler gives
-    /// this connection to a server process that another one listened with.
+    /// Keeps the notifications that libpq has read, if this connection listens. Otherwise they would accumulate in
+    /// libpq if a pooler gives this connection a server process that another one listened with.
     private func takeNotifications() {
         while let notification = PQnotifies(handle) {
             defer { PQfreemem(notification) }
@@ -153,7 +153,7 @@ package final class PostgresConnection {
         }
     }
 
-    /// Listens to channels from now on: see `notifications`.
+    /// Subscribes to channels: see `notifications`.
     package func listen(to channels: [String], deadline: ContinuousClock.Instant) throws(PipelineFailure) {
         listens = true
         _ = try run(
@@ -163,7 +163,7 @@ package final class PostgresConnection {
             }, deadline: deadline)
     }
 
-    /// Runs commands without parameters, with `;` between them, in one transaction of their own or the one that is open.
+    /// Runs commands without parameters, separated by `;`, in the open transaction or one of their own.
     package func script(_ sql: String, deadline: ContinuousClock.Instant) throws(PostgresError) {
         guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, sql) == 1 else { throw failure() }
         try flush(deadline)
@@ -191,7 +191,7 @@ package final class PostgresConnection {
         let types = values.map { Oid($0.type.rawValue) }
         let lengths = values.map { Int32($0.bytes?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: values.count)
-        // One buffer for all: libpq copies them before it returns. An empty value needs an address, too.
+        // One buffer for all, which libpq copies before it returns. An empty value needs an address, too.
         var buffer: [UInt8] = []
         buffer.reserveCapacity(values.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
         var offsets: [Int?] = []
@@ -209,7 +209,7 @@ package final class PostgresConnection {
         guard sent == 1 else { throw failure() }
     }
 
-    /// Sends what is buffered. Takes what comes meanwhile: a server that cannot send does not read.
+    /// Sends buffered data. Also reads, since a server that cannot send does not read.
     private func flush(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
         while true {
             let rest = PQflush(handle)
@@ -222,7 +222,7 @@ package final class PostgresConnection {
 
     // MARK: Receiving
 
-    /// The next statement's result, and the mark that it is over.
+    /// Returns the next statement's result and reads the mark of its end.
     private func nextResult(_ deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresRows {
         guard let result = try waitForResult(deadline) else { throw failure() }
         defer { PQclear(result) }
@@ -248,7 +248,7 @@ package final class PostgresConnection {
         guard PQresultStatus(result) == PGRES_PIPELINE_SYNC else { throw error(of: result) }
     }
 
-    /// The next result, which the caller frees; nil at the end of a statement's.
+    /// Returns the next result, which the caller frees; nil at the end of a statement's results.
     private func waitForResult(_ deadline: ContinuousClock.Instant) throws(PostgresError) -> OpaquePointer? {
         while PQisBusy(handle) == 1 {
             _ = try wait(for: POLLIN, deadline)
@@ -287,7 +287,7 @@ package final class PostgresConnection {
         return PostgresError(state: state, message: message.oneLine, extent: isFatal ? .connection : .transaction)
     }
 
-    /// What is wrong with the connection.
+    /// Returns the connection's error.
     private func failure() -> PostgresError {
         let message = PQerrorMessage(handle).map { String(cString: $0).oneLine } ?? ""
         return .lost(message.isEmpty ? "The connection to the database is lost." : message)
@@ -307,7 +307,7 @@ package final class PostgresConnection {
         }
     }
 
-    /// Waits until the socket is ready; says for what.
+    /// Waits until the socket is ready. Returns the events.
     private func wait(for events: Int32, _ deadline: ContinuousClock.Instant) throws(PostgresError) -> Int32 {
         while true {
             let milliseconds = deadline.millisecondsLeft
@@ -321,39 +321,39 @@ package final class PostgresConnection {
     }
 }
 
-/// What a server tells those that listen to a channel.
+/// A notification of a channel.
 package struct PostgresNotification: Sendable, Hashable {
     package let channel: String
     package let payload: String
 }
 
-/// What a pipeline led to.
+/// The result of a pipeline.
 package struct PipelineResult: Sendable {
     /// The result of each statement.
     package let rows: [PostgresRows]
-    /// SQLSTATEs of the warnings that the server sent meanwhile.
+    /// SQLSTATEs of the warnings received meanwhile.
     package let warnings: [String]
 }
 
-/// Why a pipeline was not run to its end.
+/// The error that stopped a pipeline.
 package struct PipelineFailure: Error, Sendable {
-    /// The error of the first statement that failed, or of the connection.
+    /// The error of the first failed statement, or of the connection.
     package let error: PostgresError
-    /// Whether any of the pipeline was sent.
+    /// True if any of the pipeline was sent.
     package let isSent: Bool
-    /// The results of the statements before it.
+    /// The results of the statements before the failure.
     package let completed: [PostgresRows]
-    /// SQLSTATEs of the warnings that the server sent meanwhile.
+    /// SQLSTATEs of the warnings received meanwhile.
     package let warnings: [String]
 }
 
-/// Keeps what a server warns of. It belongs to the connection's thread, like the connection.
+/// Stores a server's warnings. It belongs to the connection's thread, like the connection.
 private final class NoticeKeeper {
     /// SQLSTATEs.
     var warnings: [String] = []
 }
 
-/// libpq's notice receiver: called while results are read, on the thread that reads them.
+/// libpq's notice receiver, called on the thread that reads results.
 private func receiveNotice(_ keeper: UnsafeMutableRawPointer?, _ result: OpaquePointer?) {
     guard let keeper, let result, let severity = PQresultErrorField(result, diagnostic("V")),
         String(cString: severity) == "WARNING"
@@ -366,6 +366,6 @@ private func receiveNotice(_ keeper: UnsafeMutableRawPointer?, _ result: OpaqueP
 private func diagnostic(_ letter: Unicode.Scalar) -> Int32 { Int32(UInt8(ascii: letter)) }
 
 extension String {
-    /// Its lines with spaces between them.
+    /// The text with spaces in place of line breaks.
     fileprivate var oneLine: String { split(whereSeparator: \.isNewline).joined(separator: " ") }
 }

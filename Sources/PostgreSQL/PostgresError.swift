@@ -1,12 +1,12 @@
-/// Why a database did not do what it was asked for.
+/// An error of a database.
 ///
-/// Its message is the server's or libpq's. It names hosts, users, tables and values, and no passwords.
+/// Its message is the server's or libpq's. It contains names of hosts, users and tables, and values, but no passwords.
 package struct PostgresError: Error, Sendable, CustomStringConvertible {
-    /// How much of the connection the error ends.
+    /// The scope of an error.
     package enum Extent: Sendable, Hashable {
-        /// The transaction; the connection is good.
+        /// Ends the transaction; the connection is usable.
         case transaction
-        /// The connection.
+        /// Ends the connection.
         case connection
     }
 
@@ -21,7 +21,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
         (self.state, self.message, self.extent) = (state, message, extent)
     }
 
-    /// The first two letters of the state, which name a class of errors; empty if there are none.
+    /// The first two letters of the state, the class of the error; empty if there are none.
     package var stateClass: String { String((state ?? "").prefix(2)) }
 
     package var description: String { state.map { "\(message) (SQLSTATE \($0))" } ?? message }
@@ -30,7 +30,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
         PostgresError(state: nil, message: message, extent: .connection)
     }
 
-    /// A result is not of the form that its reader expects.
+    /// An error for a result of an unexpected form.
     static func unexpected(_ expected: String) -> PostgresError {
         PostgresError(state: nil, message: "The database sent something else than \(expected).", extent: .transaction)
     }

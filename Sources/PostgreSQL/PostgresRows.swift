@@ -1,8 +1,8 @@
-/// What a statement led to: its rows, copied from libpq.
+/// The result of a statement, with its rows copied from libpq.
 package struct PostgresRows: Sendable {
     /// The command that ran, such as `COMMIT` or `UPDATE`.
     package let command: String
-    /// How many rows it changed or returned.
+    /// The number of changed or returned rows.
     package let affected: Int
     package let rows: [PostgresRow]
 
@@ -10,13 +10,13 @@ package struct PostgresRows: Sendable {
         (self.command, self.affected, self.rows) = (command, affected, rows)
     }
 
-    /// What `body` makes of each row.
+    /// Maps each row.
     package func map<Value>(_ body: (PostgresRow) throws -> Value) rethrows -> [Value] { try rows.map(body) }
 
     package var first: PostgresRow? { rows.first }
 }
 
-/// A row in PostgreSQL's binary format. Columns are counted from 0; a value of another type than is asked for is an error.
+/// A row in PostgreSQL's binary format. Columns are counted from 0. Accessors throw if the column has another type.
 package struct PostgresRow: Sendable {
     let columns: [[UInt8]?]
 
@@ -39,7 +39,7 @@ package struct PostgresRow: Sendable {
         return bytes
     }
 
-    /// A text, or the UTF-8 of one.
+    /// A text, or a `bytea` with UTF-8.
     package func text(_ column: Int) throws(PostgresError) -> String {
         String(decoding: try bytes(column), as: UTF8.self)
     }

@@ -1,6 +1,6 @@
 /// A parameter of a statement, in PostgreSQL's binary format: numbers with the most significant byte first.
 ///
-/// Its type goes with it, so that a statement needs no casts.
+/// It includes its type, so that a statement needs no casts.
 package struct PostgresValue: Sendable {
     /// An object id of `pg_type`; these are the same in every database.
     enum TypeID: UInt32 {
@@ -17,7 +17,7 @@ package struct PostgresValue: Sendable {
     }
 
     let type: TypeID
-    /// Nil: NULL.
+    /// Nil for NULL.
     let bytes: [UInt8]?
 
     private init(_ type: TypeID, _ bytes: [UInt8]?) { (self.type, self.bytes) = (type, bytes) }
@@ -30,7 +30,7 @@ package struct PostgresValue: Sendable {
 
     package static func bytea(_ value: [UInt8]?) -> PostgresValue { PostgresValue(.bytea, value) }
 
-    /// A text without NULs: PostgreSQL cannot keep those.
+    /// A text without NULs, which PostgreSQL cannot store.
     package static func text(_ value: String?) -> PostgresValue { PostgresValue(.text, value.map { Array($0.utf8) }) }
 
     package static func int8s(_ values: [Int64?]) -> PostgresValue { numbers(.int8Array, of: .int8, values) }
@@ -66,12 +66,12 @@ package struct PostgresValue: Sendable {
         }
     }
 
-    /// An array of one dimension whose first index is 1: the number of dimensions, whether there are NULLs, the elements'
-    /// type, their count and the first index; then of each its length, -1 for NULL, and its bytes.
+    /// An array of one dimension whose first index is 1: the number of dimensions, whether there are NULLs, the
+    /// elements' type, their count and the first index; then each element's length, -1 for NULL, and its bytes.
     ///
     /// - Parameters:
-    ///   - size: how many bytes the elements have together.
-    ///   - write: adds an element's length and bytes.
+    ///   - size: The total size of the elements in bytes.
+    ///   - write: Appends an element's length and bytes.
     private static func array<Element>(
         _ type: TypeID, of element: TypeID, _ elements: [Element?], size: Int,
         write: (inout [UInt8], Element) -> Void
@@ -92,8 +92,8 @@ package struct PostgresValue: Sendable {
     }
 }
 
-/// A statement with its parameters, `$1` and so on. It has no name on the server: through a pooler the next one may go to
-/// another server process.
+/// A statement with its parameters, `$1` and so on. It has no name on the server: behind a pooler the next one may go
+/// to another server process.
 package struct PostgresStatement: Sendable {
     package let sql: String
     package let values: [PostgresValue]
@@ -108,7 +108,7 @@ extension FixedWidthInteger {
 }
 
 extension [UInt8] {
-    /// Adds a number, the most significant byte first.
+    /// Appends a number, the most significant byte first.
     fileprivate mutating func append<Number: FixedWidthInteger>(_ number: Number) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }

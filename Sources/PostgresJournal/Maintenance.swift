@@ -5,23 +5,22 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A thread that looks after the schema, with connections that it makes for each round: what takes long, or waits for others'
-/// transactions, holds up no request. Several processes do not harm each other.
+/// A thread that maintains the schema on a new connection for each round, so that long work and waits for other
+/// transactions delay no request. Several processes can do so at once.
 final class Maintenance {
     private let engine: PostgresEngine
     private var failures = 0
 
     init(_ engine: PostgresEngine) { self.engine = engine }
 
-    /// How soon it is looked again after something was in the way.
+    /// The pause before a retry after an obstacle.
     private static let pause: Duration = .seconds(1)
-    /// How long others' appends wait at most behind a partition that is dropped.
+    /// The longest time for which appends wait behind a partition that is being dropped.
     private static let lockTime: Duration = .milliseconds(100)
-    /// Pages of a partition that one statement reads.
+    /// The number of a partition's pages that one statement reads.
     private static let pages = 10_000
 
-    /// The thread's life. Tells `opened` once whether the journal can be used; that the schema is not up to date yet is no
-    /// reason against it.
+    /// The thread's main function. Calls `opened` once with the result of opening. An outdated schema is no failure.
     func run(opened: (Result<Void, JournalOpenError>) -> Void) {
         var isFirst = true
         while !engine.isClosing {
@@ -52,7 +51,7 @@ final class Maintenance {
         engine.threadEnded()
     }
 
-    /// Another process is at the schema, or a transaction is in the way.
+    /// Logs that another process migrates the schema or a transaction is in the way.
     private func waits() {
         if failures.isMultiple(of: 30) {
             engine.logger.notice(
@@ -71,7 +70,7 @@ final class Maintenance {
         try DatabaseSetup(connection, engine: engine, deadline: .now + engine.options.transactionTime).makePartitions()
         for step in [dropPartitions, dropWriters, countSessions, lookAtTransactions] {
             do { try step(connection) } catch {
-                // A transaction is in the way of a partition: the next round finds it again.
+                // A transaction blocks a partition: the next round retries.
                 warn("A part of the journal's maintenance was put off.", error)
                 guard (try? run(connection, "ROLLBACK")) != nil else { return }
             }
@@ -80,7 +79,7 @@ final class Maintenance {
 
     // MARK: Partitions
 
-    /// Drops receipts that are older than any may be, and labels whose time was over long ago.
+    /// Drops receipts beyond their longest lifetime, and labels that expired long ago.
     private func dropPartitions(_ connection: PostgresConnection) throws {
         let sql = engine.statements
         let old = try run(
@@ -100,8 +99,8 @@ final class Maintenance {
         }
     }
 
-    /// When the last label of an era expires, which is asked once: none is added to an era that is over. In pieces, since a
-    /// transaction that is open for long keeps rows of all tables from being cleaned up.
+    /// Returns the time at which the last label of an era expires. Read once, since none is added to a past era. In
+    /// pieces, since a long transaction prevents the cleaning of all tables.
     private func lastExpiry(of era: Int, _ connection: PostgresConnection) throws -> Int64 {
         let sql = engine.statements
         let name = "\(sql.schema).labels_\(era)"
@@ -137,14 +136,13 @@ final class Maintenance {
 
     // MARK: Other things
 
-    /// Forgets writers of processes that are gone.
+    /// Deletes the rows of writers whose processes are gone.
     private func dropWriters(_ connection: PostgresConnection) throws {
         _ = try run(
             connection, "DELETE FROM \(engine.statements.schema).writers WHERE seen < now() - interval '7 days'")
     }
 
-    /// Counts what is few, and believes the database's own estimate of what is many: counting all takes as long as reading
-    /// all.
+    /// Counts small tables, and uses the database's estimate for large ones, since counting reads the whole table.
     private func countSessions(_ connection: PostgresConnection) throws {
         guard engine.options.sessionLimit < .max else { return }
         let table = "\(engine.statements.schema).sessions"
@@ -176,7 +174,7 @@ final class Maintenance {
             metadata: ["seconds": "\(age.components.seconds)"])
     }
 
-    /// A statement that may take as long as it takes.
+    /// Runs a statement without a time limit.
     private func run(
         _ connection: PostgresConnection, _ text: String, _ values: [PostgresValue] = []
     ) throws -> PostgresRows {

@@ -2,9 +2,9 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// How the journal's methods become requests.
+/// The conversion of the journal's methods into requests.
 extension PostgresEngine {
-    /// Answers with a failure, on a thread that may run handlers.
+    /// Delivers a failure on a thread that may run handlers.
     func refuse<Value: Sendable>(_ error: StoreError, _ done: @escaping Done<Value>) {
         done(.failure(isClosing ? .journalClosed : error))
     }
@@ -13,7 +13,7 @@ extension PostgresEngine {
         if let refusal = add(write, wait: wait) { done(.failure(refusal)) }
     }
 
-    /// Writes in a transaction of its own. One that `body` does not commit is rolled back.
+    /// Writes in its own transaction. Rolls back unless `body` commits.
     func steps<Value: Sendable>(
         _ keys: [ChainKey], session: SessionKey? = nil, _ done: @escaping Done<Value>,
         wait: Schedule<Request>.Wait = .keys, isOfDirectory: Bool = false, endsSessions: Bool = false,
@@ -31,7 +31,7 @@ extension PostgresEngine {
         }
     }
 
-    /// Whether another session may be kept, as far as this process knows.
+    /// True if another session fits, as far as this process knows.
     func hasRoom(for session: SessionRecord) -> Bool {
         let limit = session.limit(ofAll: options.sessionLimit)
         return withSessions { $0.count.map { $0 < limit } ?? true }
@@ -39,7 +39,7 @@ extension PostgresEngine {
 
     // MARK: Expiry
 
-    /// Takes the next step of an expiry, and the others after it.
+    /// Runs the next step of an expiry, and then the others.
     func step(_ expiry: PostgresExpiry, _ done: @escaping Done<Int>) {
         let write = Write(
             work: .steps { [self] transaction in
@@ -56,8 +56,8 @@ extension PostgresEngine {
 
     // MARK: Reads
 
-    /// An answer, unless a write that it is about is in doubt. Where there is none its own error says why: a journal that
-    /// is gone is not one that answers.
+    /// Returns the result unless a write that affects it is in doubt. A failure keeps its own error: an unreachable
+    /// journal did not respond.
     private func unlessInDoubt<Value>(
         _ result: Result<Value, StoreError>, _ keys: [ChainKey]
     ) -> Result<Value, StoreError> {
@@ -65,8 +65,7 @@ extension PostgresEngine {
         return .failure(.inDoubt)
     }
 
-    /// Reads after the writes that were handed over before, or some of them. The answer is a failure while any write is in
-    /// doubt.
+    /// Reads after all earlier writes, or some of them. Fails while any write is in doubt.
     func read<Value: Sendable>(
         _ wait: Schedule<Request>.Wait, _ done: @escaping Done<Value>,
         _ body: @escaping @Sendable (PostgresReader) -> Result<Value, StoreError>
@@ -78,8 +77,7 @@ extension PostgresEngine {
         if let refusal = add(read, keys: [], wait: wait) { done(.failure(refusal)) }
     }
 
-    /// Asks after the writes that were handed over before and have one of the keys. The answer is a failure while one of them
-    /// is in doubt.
+    /// Asks a question after the earlier writes that share a key with it. Fails while one of them is in doubt.
     func ask<Value: Sendable>(
         _ question: Question, after keys: [ChainKey], of session: SessionKey? = nil, _ done: @escaping Done<Value>,
         _ value: @escaping @Sendable (ReadAnswer) throws -> Value
@@ -94,8 +92,8 @@ extension PostgresEngine {
         if let refusal = add(read, keys: keys, wait: .keys) { done(.failure(refusal)) }
     }
 
-    /// What a token names. What was handed over about its session may be more than what was about the token: then it is
-    /// read again after that.
+    /// Loads the session with a token. If later writes are enqueued for the session than for the token, it is read
+    /// again after them.
     func load(
         _ token: TokenHash, now: Duration, after keys: [ChainKey], isAccepted: Bool = false,
         _ done: @escaping Done<SessionLoad>
@@ -150,7 +148,7 @@ extension PostgresEngine {
         }
     }
 
-    /// Gives a session of another past its new epoch.
+    /// Gives a session a new epoch after a loss of commits.
     private func renewEpoch(of session: SessionKey, _ done: @escaping Done<Void>) {
         steps([.session(session)], session: session, done, isAccepted: true) { [self] transaction in
             _ = try transaction.commit([statements.lock([session]), statements.renewEpoch(of: session)])
@@ -160,7 +158,7 @@ extension PostgresEngine {
 }
 
 extension SessionReads.Results {
-    /// What the token names, after a look-up by one.
+    /// Returns the result of a look-up by one token.
     func load(now: Duration) -> SessionLoad {
         do {
             if let session = try session(withRecentHeads: false) { return .found(session) }
@@ -172,15 +170,15 @@ extension SessionReads.Results {
     }
 }
 
-/// The expiry of sessions, which takes many steps.
+/// An expiry, which runs in many steps.
 struct PostgresExpiry: Sendable {
     let lastSeenBefore: Duration
     let now: Duration
     let tombstoneUntil: Duration
     let limit: Int
-    /// How many sessions it has removed.
+    /// The number of removed sessions.
     private(set) var count = 0
-    /// Those of the last step.
+    /// The sessions that the last step removed.
     private(set) var removed: [SessionKey] = []
     private(set) var isFirst = true
     private var usedFor: Duration?
@@ -192,7 +190,7 @@ struct PostgresExpiry: Sendable {
         (self.tombstoneUntil, self.limit) = (tombstoneUntil, limit)
     }
 
-    /// Only anonymous sessions that were used no longer than so, and no tombstones.
+    /// Expires only anonymous sessions that were used no longer than `usedFor`, and no tombstones.
     init(lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int) {
         self.init(lastSeenBefore: lastSeenBefore, now: .zero, tombstoneUntil: tombstoneUntil, limit: limit)
         (self.usedFor, hasTombstones) = (usedFor, false)
@@ -200,7 +198,7 @@ struct PostgresExpiry: Sendable {
 
     var isOver: Bool { !hasTombstones && !hasSessions }
 
-    /// Takes a step, and commits it.
+    /// Runs a step and commits it.
     mutating func takeStep(in transaction: WriteTransaction, _ sql: Statements, _ options: PostgresOptions) throws {
         isFirst = false
         let limit = max(0, min(options.stepSessions, limit - count))
@@ -217,7 +215,7 @@ struct PostgresExpiry: Sendable {
             last =
                 sql.expire(sessions, lastSeenBefore: lastSeenBefore, usedFor: usedFor)
                 + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil)
-            // The second one's rows are the sessions that it removes.
+            // The rows of the second statement are the removed sessions.
             if usedFor == nil { last.insert(sql.endPassingOver(sessions, dueBefore: dueBefore), at: 0) }
         }
         if hasTombstones, results[1].affected < 512, options.sessionLimit < .max {

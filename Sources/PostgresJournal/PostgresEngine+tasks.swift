@@ -1,12 +1,12 @@
 extension PostgresEngine {
-    /// What a writer does next.
+    /// The next work of a writer.
     enum Task {
         case group([Ready<Write>])
         case statements([Ready<Write>])
         case steps(Ready<Write>)
         case streams([Ready<Write>])
 
-        /// The task with a group's appends in the order in which their rows are locked: see `AppendGroup`.
+        /// The task, with a group's appends in the order in which their rows are locked: see `AppendGroup`.
         var inOrder: Task {
             guard case .group(let writes) = self else { return self }
             return .group(writes.sorted { $0.value.order < $1.value.order })
@@ -21,9 +21,9 @@ extension PostgresEngine {
     }
 }
 
-/// About how many sessions the database has: counted now and then, and followed in between as far as this process makes and
-/// removes them.
+/// The approximate number of sessions in the database: counted from time to time, and updated in between with this
+/// process's own changes.
 struct SessionCount {
-    /// Nil as long as it was not counted.
+    /// Nil until it was counted.
     var count: Int?
 }

@@ -6,15 +6,15 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// What the journal's threads share: what waits, in which order it may be done, and how each connection is.
+/// The state that the journal's threads share: waiting requests, their order, and each connection's status.
 ///
-/// Callers add requests and return. A request that is ready goes to the queue of a writer's connection, a session's always
-/// to the same one, or to the one queue of all readers. See `Schedule` for the order.
+/// Callers add requests and return. A ready request goes to the queue of a writer's connection, always the same one for
+/// a session, or to the one queue of all readers. See `Schedule` for the order.
 final class PostgresEngine: Sendable {
     /// A request that is ready.
     typealias Ready<Value> = (id: Schedule<Request>.ID, value: Value)
 
-    /// What one writer finds.
+    /// The queue of one writer.
     private struct Lane {
         var appends: Deque<Ready<Write>> = []
         var statements: Deque<Ready<Write>> = []
@@ -31,7 +31,7 @@ final class PostgresEngine: Sendable {
         var schedule = Schedule<Request>()
         var lanes: [Lane]
         var reads: Deque<Ready<Read>> = []
-        /// What others are to be told of the writers' commits.
+        /// News of the writers' commits for other processes.
         var news = OutgoingNews()
         var waitingBytes = 0
         var waitingReads = 0
@@ -42,12 +42,12 @@ final class PostgresEngine: Sendable {
         var hasEnded = false
         var endWaiters: [CheckedContinuation<Void, Never>] = []
 
-        /// Nothing waits, and nothing comes.
+        /// True if the journal is closed and no request is left.
         var isOver: Bool { isClosing && schedule.count == 0 }
     }
 
     let target: ConnectionTarget
-    /// Where news are heard.
+    /// The database for the listener's connection.
     let listenTarget: ConnectionTarget
     let channels: NewsChannels
     let hearing = Lock(NewsHearing())
@@ -73,20 +73,20 @@ final class PostgresEngine: Sendable {
         writers = lanes.map { _ in DispatchSemaphore(value: 0) }
     }
 
-    /// The writer for streams and reminders of all sessions, and for what others are told.
+    /// The writer for streams, reminders of all sessions, and outgoing news.
     var newsLane: Int { options.writers }
-    /// The writer for nodes alone. One that does not renew itself is taken for dead, so a renewal waits for nothing else.
+    /// The writer for nodes alone: renewals must not wait, since a node without renewals is presumed dead.
     var nodeLane: Int { options.writers + 1 }
-    /// All writers. The last two connect when there is something for them.
+    /// All writers. The last two connect when they are needed.
     var lanes: Range<Int> { 0..<writers.count }
 
     var place: String { "\(target.description), schema \(options.schema)" }
 
     // MARK: Requests
 
-    /// Takes a write; says why if it does not.
+    /// Enqueues a write, or returns the reason why it is refused.
     ///
-    /// - Parameter isAccepted: whether it goes on with a request that was accepted.
+    /// - Parameter isAccepted: True if it continues an accepted request.
     func add(
         _ write: Write, wait: Schedule<Request>.Wait = .keys, isOfDirectory: Bool = false, isAccepted: Bool = false
     ) -> StoreError? {
@@ -110,7 +110,7 @@ final class PostgresEngine: Sendable {
         return refusal
     }
 
-    /// Takes a read; says why if it does not.
+    /// Enqueues a read, or returns the reason why it is refused.
     func add(
         _ read: Read, keys: [ChainKey], wait: Schedule<Request>.Wait, isAccepted: Bool = false
     ) -> StoreError? {
@@ -128,7 +128,7 @@ final class PostgresEngine: Sendable {
         return refusal
     }
 
-    /// Ends requests whose results are enqueued, and passes on those that waited for them.
+    /// Ends requests whose results are enqueued, and enqueues those that waited for them.
     func finish(_ ids: [Schedule<Request>.ID], bytes: Int = 0, reads: Int = 0) {
         var wakes: [Int] = []
         let (newReads, isOver) = state.withLock { state in
@@ -156,7 +156,7 @@ final class PostgresEngine: Sendable {
         if isOver { wakeAll() }
     }
 
-    /// The writer of a session, a token or an id: for those with one key always the same.
+    /// Returns the writer of a session, a token or an id, always the same for one key.
     private func lane(of write: Write) -> Int {
         switch write.keys.first {
         case .node?: return nodeLane
@@ -183,7 +183,7 @@ final class PostgresEngine: Sendable {
 
     // MARK: Writers
 
-    /// The next task of a lane, kinds in turn; nil if there is none.
+    /// Returns a lane's next task, alternating between kinds; nil if there is none.
     func nextTask(_ index: Int, after last: inout Int) -> Task? {
         state.withLock { state in
             for _ in 0..<4 {
@@ -217,7 +217,7 @@ final class PostgresEngine: Sendable {
         return taken
     }
 
-    /// All that is ready in a lane, to be refused.
+    /// Removes everything that is ready in a lane, to be refused.
     func takeAll(_ index: Int) -> [Ready<Write>] {
         state.withLock { state in
             let lane = state.lanes[index]
@@ -227,7 +227,7 @@ final class PostgresEngine: Sendable {
         }
     }
 
-    /// Waits until something is ready in a lane, or news for the lane that tells them, for a time at most.
+    /// Waits until a lane has a ready request, or news if it sends them, at most for a time.
     func waitForTask(_ index: Int, atMost time: Duration) {
         let sleeps = state.withLock { state in
             if !state.lanes[index].isEmpty || state.isOver || index == newsLane && !state.news.isEmpty { return false }
@@ -243,8 +243,8 @@ final class PostgresEngine: Sendable {
         state.withLock { !$0.lanes[index].isEmpty || index == newsLane && !$0.news.isEmpty }
     }
 
-    /// Leaves news to the lane that tells them. A writer would wait for the answer before its next group: a pooler takes no
-    /// statement before that.
+    /// Passes news to the lane that sends them. A writer would have to wait for the response before its next group,
+    /// since a pooler accepts no statement before.
     func leaveNews(_ news: OutgoingNews) {
         let wakes = state.withLock { state in
             state.news.add(news)
@@ -254,7 +254,7 @@ final class PostgresEngine: Sendable {
         if wakes { writers[newsLane].signal() }
     }
 
-    /// All news that were left.
+    /// Returns all passed news.
     func takeNews() -> OutgoingNews {
         state.withLock { state in
             defer { state.news = OutgoingNews() }
@@ -280,19 +280,19 @@ final class PostgresEngine: Sendable {
 
     // MARK: Maintenance
 
-    /// Has the schema looked after at once.
+    /// Starts a round of maintenance at once.
     func wakeMaintenance() { maintenance.signal() }
 
     func waitForMaintenance(atMost time: Duration) {
         _ = maintenance.wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
     }
 
-    /// Those that wait for an attempt to connect make it now.
+    /// Makes lanes without a connection retry now.
     func wakeWriters() { for writer in writers { writer.signal() } }
 
     // MARK: Readers
 
-    /// Waits for reads: questions that are asked together, or one other read. Nil when there comes no more.
+    /// Waits for reads: questions that are asked together, or one other read. Returns nil after the last one.
     func nextReads() -> (reads: [Ready<Read>], seen: UInt64)? {
         while true {
             let (reads, seen, isOver) = state.withLock { state in
@@ -310,12 +310,12 @@ final class PostgresEngine: Sendable {
         }
     }
 
-    /// Whether a session was written, or is being, since so many writes were finished.
+    /// True if a session is being written, or was since this count of finished writes.
     func hasWrites(of session: SessionKey, since count: UInt64) -> Bool {
         state.withLock { $0.schedule.hasWrites(of: session, since: count) }
     }
 
-    /// Whether something is in doubt that a read is about; of one about any session, whether anything is.
+    /// True if a write with one of the keys is in doubt; with a key for any session, if any write is.
     func isInDoubt(_ keys: [ChainKey]) -> Bool {
         state.withLock { state in
             state.lanes.contains { keys.isEmpty ? !$0.inDoubt.isEmpty : $0.inDoubt.contains(keys) }
@@ -349,7 +349,7 @@ final class PostgresEngine: Sendable {
 
     // MARK: The end
 
-    /// Refuses requests from now on; the threads end when all that waits is done.
+    /// Refuses further requests. The threads end when all waiting ones are done.
     func close() {
         state.withLock { $0.isClosing = true }
         endListening()
@@ -362,7 +362,7 @@ final class PostgresEngine: Sendable {
         maintenance.signal()
     }
 
-    /// Whether the journal is still open: a thread more keeps it from its end.
+    /// Counts another thread and returns true if the journal is still open.
     func threadStartedIfOpen() -> Bool {
         state.withLock { state in
             if !state.isClosing { state.runningThreads += 1 }
@@ -372,7 +372,7 @@ final class PostgresEngine: Sendable {
 
     func threadStarted() { state.withLock { $0.runningThreads += 1 } }
 
-    /// The last step of a thread; the last one of all ends the journal.
+    /// A thread's last step. The last thread ends the journal.
     func threadEnded() {
         let isLast = state.withLock { state in
             state.runningThreads -= 1

@@ -4,35 +4,35 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A journal in a PostgreSQL database, for any number of servers at once: what it reported as committed is committed there,
-/// as safely as the database's `synchronous_commit` says.
+/// A journal in a PostgreSQL database, for any number of servers at once. Data reported as committed is committed
+/// there, as safely as the database's `synchronous_commit` allows.
 ///
-/// Some threads write, each with a connection of its own, and all that is ready as one transaction; others read.
-/// `docs/journal.md` says what is kept where, and what happens when the database is in trouble.
+/// Some threads write, each on its own connection and all ready changes as one transaction; others read.
+/// `docs/journal.md` describes the schema and the behavior when the database is in trouble.
 public final class PostgresJournal: SharedJournal {
     let engine: PostgresEngine
 
     private init(_ engine: PostgresEngine) { self.engine = engine }
 
-    /// No caller is left: what waits is done, then the connections are closed.
+    /// No caller is left: waiting requests are completed, then the connections are closed.
     deinit { engine.close() }
 
-    /// Connects to a database, and makes or updates the journal's schema in it.
+    /// Connects to a database, and creates or migrates the journal's schema in it.
     ///
-    /// A database that does not answer, refuses the user or may not be written is no error: the journal is in `trouble` then,
-    /// and works as soon as that is mended.
+    /// An unreachable or read-only database, or one that refuses the user, is no error: the journal is in `trouble`
+    /// then, and works as soon as that is repaired.
     ///
     /// - Parameters:
-    ///   - database: a URL, `postgres://user@host:port/name?sslmode=verify-full`, or libpq's `keyword=value`; empty for what
-    ///     the environment says (`PGHOST`, `PGUSER`, `PGPASSWORD` and the like), which also counts where the URL says nothing.
-    ///   - schema: the name of the schema that the journal's tables are in.
-    ///   - connections: how many connections write; as many others read.
-    ///   - listenDatabase: where news of other servers are heard, for which a connection must not go through a pooler that gives
-    ///     each transaction to another of the database's processes; nil for `database`.
-    ///   - failoverLosesNothing: the operator's word that a standby that takes over has all that was committed: sessions keep
-    ///     their epochs then.
-    ///   - sessionLimit: about how many sessions are kept; one more is refused.
-    /// - Throws: `JournalOpenError` if `database` is no such text, or if a newer version of this program made the schema.
+    ///   - database: A URL, `postgres://user@host:port/name?sslmode=verify-full`, or libpq's `keyword=value`. The
+    ///     environment (`PGHOST`, `PGUSER`, `PGPASSWORD` and so on) supplies missing parts, or all if it is empty.
+    ///   - schema: The name of the schema for the journal's tables.
+    ///   - connections: The number of connections that write; as many others read.
+    ///   - listenDatabase: The database for receiving other servers' news, without a pooler that gives each transaction
+    ///     to another of the database's processes; nil for `database`.
+    ///   - failoverLosesNothing: The operator's assurance that a standby that takes over has all commits: sessions then
+    ///     keep their epochs.
+    ///   - sessionLimit: The approximate largest number of sessions; further ones are refused.
+    /// - Throws: `JournalOpenError` if `database` is invalid, or if a newer version of this program made the schema.
     public static func open(
         database: String, schema: String = "mvi", connections: Int = 2, listenDatabase: String? = nil,
         failoverLosesNothing: Bool = false, logger: Logger, sessionLimit: Int = .max
@@ -61,7 +61,7 @@ public final class PostgresJournal: SharedJournal {
         guard let engine = PostgresEngine(target, listen: listen, options: options, logger: logger) else {
             throw .noThread
         }
-        // The schema first, then who uses it.
+        // First the schema, then the threads that use it.
         try await start(engine) { Maintenance(engine).run(opened: $0) }
         for index in engine.lanes { try await start(engine) { WriteLane(engine, index: index).run(opened: $0) } }
         for _ in 0..<options.readers {
@@ -77,10 +77,10 @@ public final class PostgresJournal: SharedJournal {
         return PostgresJournal(engine)
     }
 
-    /// Makes the journal's schema, or brings it up to date, as a user that may: servers can run as one that may not. Blocks until
-    /// it is done, for as long as transactions of others are in the way.
+    /// Creates or migrates the journal's schema as a user with that right: servers can run as one without it. Blocks
+    /// until it is done, while transactions of others are in the way.
     ///
-    /// - Parameter role: who may use the journal from then on; nil for nobody else.
+    /// - Parameter role: The role that may use the journal from then on; nil for none.
     /// - Throws: `JournalOpenError` if a newer program made the schema; `StoreError` if the database refuses.
     public static func migrate(database: String, schema: String = "mvi", grantingTo role: String? = nil) throws {
         guard let target = ConnectionTarget(database, applicationName: "mvi-server migrate") else {
@@ -99,7 +99,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    /// Starts a thread, and waits until it says that it has begun.
+    /// Starts a thread and waits until it reports that it has begun.
     private static func start(
         _ engine: PostgresEngine,
         _ run: @escaping @Sendable (_ opened: (Result<Void, JournalOpenError>) -> Void) -> Void
@@ -194,8 +194,8 @@ public final class PostgresJournal: SharedJournal {
     }
 
     package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
-        // In pieces; they are done in their order where they are about the same sessions, and the last one's result is that of
-        // all, but for those that may be lost without harm.
+        // In pieces. Those about the same sessions are written in order. The last result stands for all of them; losing
+        // some is harmless.
         var rest = touches[...]
         repeat {
             let piece = rest.prefix(256)
@@ -262,7 +262,7 @@ public final class PostgresJournal: SharedJournal {
     package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
         engine.read(.all, done) { [engine] reader in
             reader.attempt([SessionReads.find(engine.statements, query, limit: limit)]) { results in
-                // One whose row is damaged is passed over.
+                // Skips damaged rows.
                 results.first?.rows.compactMap { try? $0.sessionRecord() } ?? []
             }
         }
@@ -273,7 +273,7 @@ public final class PostgresJournal: SharedJournal {
     ) {
         engine.read(.all, done) { [engine] reader in
             let list = SessionReads.list(engine.statements, of: subject, before: before, limit: limit)
-            // One whose row is damaged is passed over.
+            // Skips damaged rows.
             return reader.attempt([list]) { results in results.first?.rows.compactMap { try? $0.overview() } ?? [] }
         }
     }
@@ -299,7 +299,7 @@ public final class PostgresJournal: SharedJournal {
 
     package var trouble: StoreError? { engine.trouble }
 
-    /// What it did so far.
+    /// Counts since it was opened.
     package var statistics: PostgresStatistics { engine.statistics }
 
     package var figures: JournalFigures {
@@ -319,7 +319,7 @@ public final class PostgresJournal: SharedJournal {
 }
 
 extension JournalOpenError {
-    /// Not the text itself: there may be a password in it.
+    /// Omits the text, which may contain a password.
     fileprivate static let noText = JournalOpenError(
         "The journal's database is not named as libpq takes it, such as postgres://user@host:5432/name.")
     fileprivate static let noThread = JournalOpenError(

@@ -2,20 +2,20 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A journal in PostgreSQL as tools look at it. Each call makes a connection.
+/// A journal in PostgreSQL for tools. Each call opens a connection.
 package struct PostgresJournalDatabase: JournalMaintenance {
     let target: ConnectionTarget
     let sql: Statements
 
     /// The journal in a schema of a database; see `PostgresJournal.open` for the names.
     ///
-    /// - Returns: nil if `database` is no text that libpq takes.
+    /// - Returns: Nil if libpq cannot parse `database`.
     package init?(database: String, schema: String = "mvi") {
         guard let target = ConnectionTarget(database, applicationName: "mvi-server tool") else { return nil }
         (self.target, sql) = (target, Statements(schema: schema))
     }
 
-    /// Host, port, database, user and schema: no password.
+    /// Host, port, database, user and schema, without a password.
     package var place: String { "\(target.description), schema \(sql.plainSchema)" }
 
     package func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
@@ -34,7 +34,7 @@ package struct PostgresJournalDatabase: JournalMaintenance {
             let rows = try run([PostgresStatement(sql.secret)])
             let secret = try rows.first.map { try JournalSecret($0) }
             guard let secret else { throw StoreError(.unavailable, "The journal's secret is gone.") }
-            // Each server has to know the key before one of them proves tokens by it.
+            // Each server must know the key before one of them proves tokens with it.
             let since = now + JournalSecret.spread
             guard let rotated = secret.rotated(now: now, since: since, tokenLife: tokenLife) else {
                 let rest = (secret.since - now).components.seconds + 1
@@ -60,15 +60,15 @@ package struct PostgresJournalDatabase: JournalMaintenance {
         }
     }
 
-    /// A server that was not seen for so long does not run: it renews itself every three seconds.
+    /// A server without a renewal for this time is not running: servers renew every three seconds.
     static let silence: Duration = .seconds(30)
 
-    /// Changes the journal in one transaction, beside those of servers that set up their connections.
+    /// Changes the journal in one transaction that excludes servers' connection setups.
     private func change<Value>(
         _ body: ((_ statements: [PostgresStatement]) throws -> [PostgresRows]) throws -> Value
     ) throws(StoreError) -> Value {
         do {
-            // As long as it takes: there may be many sessions.
+            // Practically no limit, since there may be many sessions.
             let deadline = ContinuousClock.now + .seconds(24 * 3600)
             let connection = try PostgresConnection(target, deadline: .now + .seconds(10))
             func run(_ statements: [PostgresStatement]) throws -> [PostgresRows] {

@@ -1,90 +1,90 @@
 import SessionJournal
 
-/// The bounds of a journal. The defaults suit a server; tests take others.
+/// The limits of a journal. The defaults suit a server; tests use others.
 struct PostgresOptions: Sendable {
-    /// How many connections write, and how many read.
+    /// The number of connections that write, and of those that read.
     var writers = 2
     var readers = 2
     /// The name of the database's schema.
     var schema = "mvi"
-    /// Where news are heard, if not where all else is done: see `PostgresJournal.open`.
+    /// The database for receiving news, if it differs: see `PostgresJournal.open`.
     var listenDatabase: String?
-    /// How many threads run completion handlers.
+    /// The number of threads that run completion handlers.
     var completionThreads = 2
-    /// How many appends one transaction takes at most.
+    /// The largest number of appends in a transaction.
     var groupItems = 256
-    /// How many questions one transaction asks at most.
+    /// The largest number of questions in a transaction.
     var readsAtOnce = 128
-    /// How many bytes of states, views, labels and the like one transaction takes at most, beyond its first append.
+    /// The largest size of a transaction in bytes, beyond its first append.
     var groupBytes = 1 << 20
-    /// How many requests may wait, and how many bytes of them.
+    /// The largest number of waiting requests, and their largest size in bytes.
     var waitingItems = 200_000
     var waitingBytes = 512 << 20
     var waitingReads = 10_000
-    /// How many sessions one step of expiry takes at most.
+    /// The largest number of sessions in one step of expiry.
     var stepSessions = 64
-    /// How long a connection may take to be made.
+    /// The time limit for connecting.
     var connectTime: Duration = .seconds(5)
-    /// How long a transaction may take, from its first byte to the answer to its commit.
+    /// The time limit of a transaction, from its first byte to the response to its commit.
     var transactionTime: Duration = .seconds(5)
-    /// How long a transaction with several writes waits for a row that another transaction holds. What it did not get waits by
-    /// itself afterwards.
+    /// The time for which a transaction with several writes waits for a row that another transaction holds. After that,
+    /// the blocked writes wait on their own.
     var groupLockTime: Duration = .milliseconds(250)
-    /// How long a write waits for such a row altogether.
+    /// The time for which a write waits for such a row in total.
     var lockTime: Duration = .seconds(4)
-    /// How long the database runs one statement.
+    /// The database's time limit for a statement.
     var statementTime: Duration = .seconds(10)
-    /// How long a transaction that reads may take.
+    /// The time limit of a reading transaction.
     var readTime: Duration = .seconds(15)
-    /// After how long the database ends a transaction whose client does not go on.
+    /// The time after which the database ends a transaction whose client is silent.
     var idleTransactionTime: Duration = .seconds(5)
-    /// How often an idle connection shows that the database can be written.
+    /// The interval at which an idle connection tests that the database is writable.
     var probeInterval: Duration = .seconds(5)
-    /// How long after a failed attempt the next one comes: at first, and at most.
+    /// The first and the longest pause between attempts to connect.
     var firstRetry: Duration = .milliseconds(100)
     var lastRetry: Duration = .seconds(5)
-    /// How often the connection that hears news is tested.
+    /// The interval of tests of the listener's connection.
     var heartbeatInterval: Duration = .seconds(1)
-    /// News are not relied on when the last test was heard so long ago.
+    /// The time without a test's arrival after which news are considered late.
     var heartbeatTime: Duration = .seconds(4)
-    /// How often `JournalNews.interrupted` is told while news do not come.
+    /// The interval of `JournalNews.interrupted` while news are late.
     var pollInterval: Duration = .seconds(3)
-    /// How often partitions are made and dropped.
+    /// The interval at which partitions are created and dropped.
     var maintenanceInterval: Duration = .seconds(600)
-    /// How many eras receipts are kept beyond the one in which they were made: a day, which is as long as any is good.
+    /// The number of eras for which receipts are kept after their own: a day, the longest lifetime of a receipt.
     var receiptEras = 1
-    /// How long labels stay after their time.
+    /// The time for which expired labels are kept.
     var labelGrace: Duration = .seconds(24 * 3_600)
-    /// A transaction that is older keeps rows from being cleaned up, and is logged.
+    /// The age from which a transaction is logged, because it prevents the cleaning of tables.
     var oldTransaction: Duration = .seconds(300)
-    /// Whether the operator says that a standby that takes over has all that was committed: see `--lossless-failover`.
+    /// The operator's assurance that a standby that takes over has all commits: see `--lossless-failover`.
     var failoverLosesNothing = false
-    /// How many sessions are kept.
+    /// The largest number of stored sessions.
     var sessionLimit = Int.max
-    /// How the database's schema came to be.
+    /// The migrations of the database's schema.
     var migrations = PostgresSchema.migrations
 }
 
-/// What a journal did since it was opened.
+/// Counts of a journal since it was opened.
 package struct PostgresStatistics: Sendable, Hashable {
-    /// Transactions that wrote and were committed.
+    /// Committed writing transactions.
     package var transactions = 0
-    /// Appends that were committed.
+    /// Committed appends.
     package var appends = 0
-    /// Appends in the largest group.
+    /// The number of appends in the largest group.
     package var largestGroup = 0
-    /// Connections that were made.
+    /// Opened connections.
     package var connections = 0
-    /// Connections that were lost.
+    /// Lost connections.
     package var connectionsLost = 0
-    /// Groups that failed and were taken apart.
+    /// Groups that failed and were split.
     package var splits = 0
-    /// Writes that wait, those that are under way included.
+    /// Waiting writes, including running ones.
     package var queueLength = 0
-    /// The number of times that news of other processes began to be late, and whether they are.
+    /// The number of times that news from other processes became late, and whether they are now.
     package var newsDelays = 0
     package var areNewsLate = false
-    /// The age of the oldest transaction in the database as it was last looked for; nil if there was none.
+    /// The age of the database's oldest transaction at the last check; nil if there was none.
     package var oldestTransaction: Duration?
 
     package init() {}

@@ -3,14 +3,14 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A thread that reads, with a connection of its own. Any reader takes any read; meanwhile the next ones gather.
+/// A thread that reads on its own connection. Any reader takes any read; meanwhile the next ones gather.
 final class PostgresReader {
     private let engine: PostgresEngine
     private var connection: PostgresConnection?
 
     init(_ engine: PostgresEngine) { self.engine = engine }
 
-    /// The thread's life.
+    /// The thread's main function.
     func run() {
         while let (reads, seen) = engine.nextReads() {
             if case .alone(let read)? = reads.first?.value { read(self) } else { answer(reads.map(\.value), seen) }
@@ -22,7 +22,7 @@ final class PostgresReader {
 
     // MARK: Questions
 
-    /// Asks all in one transaction, those of a kind by one statement; if that fails, each by itself.
+    /// Asks all in one transaction, with one statement for each kind. If that fails, asks each alone.
     private func answer(_ reads: [Read], _ seen: UInt64) {
         var asked: [Question] = []
         for case .question(let question, _) in reads { asked.append(question) }
@@ -40,13 +40,13 @@ final class PostgresReader {
 
     // MARK: Transactions
 
-    /// Reads in one transaction: its statements see one moment.
+    /// Reads in one transaction, whose statements see one snapshot.
     func attempt<Value>(
         _ statements: [PostgresStatement], _ body: (ArraySlice<PostgresRows>) throws -> Value
     ) -> Result<Value, StoreError> {
         let isNew = connection == nil
         do { return .success(try read(statements, body)) } catch {
-            // A connection that waited may be closed long ago, and the database may have become another one behind it.
+            // An idle connection may have been closed, and the database may have been replaced behind it.
             if !isNew, connection == nil, let again = try? read(statements, body) { return .success(again) }
             return .failure(StoreError(error, at: engine.place))
         }
@@ -83,7 +83,7 @@ final class PostgresReader {
         return try body(results[begin.count..<(results.count - 1)])
     }
 
-    /// Connects, and notes whether the database is another one than before: readers come to a new primary before writers do.
+    /// Connects, and notes a change of the database: readers reach a new primary before writers do.
     private func open() throws -> PostgresConnection {
         let options = engine.options
         let made = try PostgresConnection(engine.target, deadline: .now + options.connectTime)
@@ -137,7 +137,7 @@ private struct Questions {
         count = questions.count
     }
 
-    /// The answers in the questions' order.
+    /// Returns the answers in the order of the questions.
     func answers(_ results: ArraySlice<PostgresRows>) throws -> [ReadAnswer] {
         var answers = [ReadAnswer](repeating: ReadAnswer(), count: count)
         var rest = results

@@ -14,7 +14,7 @@ extension StoreError {
     static let tooManyReads = StoreError(
         .unavailable, "Too many sessions are being loaded; the journal's database does not keep up.")
 
-    /// What an operator is told of an error of a database.
+    /// The error of a database, with a text for operators.
     init(_ error: any Error, at place: String) {
         switch error {
         case let error as StoreError: self = error
@@ -39,7 +39,7 @@ extension StoreError {
         }
     }
 
-    /// Advice about a connection that was not made, behind a sentence of libpq's, which has no code for these.
+    /// Advice for failed connections, appended to libpq's message, which has no code for these.
     private static func advice(_ message: String) -> String {
         let places = "in PGPASSWORD, in a password file, or in --journal-file."
         let advice = [
@@ -63,34 +63,34 @@ extension StoreError {
 }
 
 extension PostgresError {
-    /// The division by a count of nought, which ends a transaction at another place than its connection began at.
+    /// Division by zero, which ends a transaction if the database is not the one that its connection began with.
     static let otherPlace = "22012"
 
     var storeCode: StoreError.Code {
         if state == "53100" { return .full }
         if state == Self.otherPlace { return .unavailable }
-        // Another transaction made the same row: in a restore, for example, which is under way.
+        // Another transaction created the same row, for example during a restore.
         if state == "23505" { return .unavailable }
         return ["21", "22", "23", "54"].contains(stateClass) ? .invalid : .unavailable
     }
 
-    /// Whether the database as a whole refuses, so that no other write would fare better on this connection.
+    /// True if the whole database fails, so that other writes on this connection would fail too.
     var isOfDatabase: Bool {
         if extent == .connection || state == Self.otherPlace { return true }
-        // A standby, which knows no place in the log of its own.
+        // A standby, which has no log position of its own.
         if state == "55000" { return true }
         if state == "57014" { return false }
-        // Resources, an operator's orders, the system, connections, read-only, authorisation, a database that is gone, a
-        // schema that is gone.
+        // Resources, an operator's intervention, the system, connections, read-only, authorization, a missing database,
+        // a missing schema.
         return ["53", "57", "58", "08", "25", "28", "3D", "42"].contains(stateClass)
     }
 
-    /// Whether another try may succeed at once: a deadlock, a serialisation failure, a row that another transaction has just made.
+    /// True if a retry may succeed at once: a deadlock, a serialization failure, a row that was just created.
     var isWorthAnotherTry: Bool { ["40P01", "40001", "23505"].contains(state) }
 
-    /// Another transaction holds a row or a lock for longer than it was waited for.
+    /// Another transaction held a row or a lock for longer than the wait.
     var isOfLock: Bool { state == "55P03" }
 
-    /// No partition for a row: 23514 is what a failed check says, and the tables' own checks hold for all that is written.
+    /// No partition for a row: 23514 is a failed check, and the tables' own checks hold for all written rows.
     var lacksPartition: Bool { state == "23514" }
 }

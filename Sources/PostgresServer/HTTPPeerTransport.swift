@@ -1,7 +1,7 @@
 import LibCurl
 import MVIServer
 
-/// Carries requests between nodes over HTTP/1.1, on connections that are kept for the next ones.
+/// Carries requests between nodes over HTTP/1.1, on connections that are kept for further requests.
 ///
 /// ```swift
 /// try await FeatureServer(journal: journal, peers: HTTPPeerTransport()) { Counter() }.run()
@@ -11,10 +11,10 @@ public final class HTTPPeerTransport: PeerTransport {
     private let connectTime: Duration
 
     /// - Parameters:
-    ///   - connections: how many to one node at once; further requests wait, and their time runs.
-    ///   - connectTime: how long a connection may take to be there. A node that is gone without a word costs so much.
-    ///   - idleTime: how long a connection is kept without a request, in whole seconds: less than the nodes' `--idle-timeout`, so
-    ///     that no request meets its end.
+    ///   - connections: The largest number of connections to one node. Further requests wait within their time limits.
+    ///   - connectTime: The time limit for connecting, which is the cost of a silently lost node.
+    ///   - idleTime: The time for which an idle connection is kept, in whole seconds. It must be less than the nodes'
+    ///     `--idle-timeout`, so that no request meets a closing connection.
     public init(
         connections: Int = 256, connectTime: Duration = .seconds(1), idleTime: Duration = .seconds(10)
     ) {

@@ -2,7 +2,7 @@ import MVIServer
 import PostgresJournal
 
 extension SharedStorage {
-    /// Lets a `FeatureServerCommand` keep its sessions in PostgreSQL (`--journal postgres://…`), together with other servers:
+    /// Stores the sessions of a `FeatureServerCommand` in a shared PostgreSQL database (`--journal postgres://…`):
     ///
     /// ```swift
     /// var sharedStorage: SharedStorage? { .postgres }
@@ -29,7 +29,7 @@ extension SharedStorage {
             return database
         })
 
-    /// An empty one is the database that the environment names.
+    /// An empty URL is the database of the environment.
     private static func url(_ settings: ServerSettings) -> String {
         guard case .postgres(let url) = settings.journal else { return "" }
         return url

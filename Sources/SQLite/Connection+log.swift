@@ -14,8 +14,7 @@ extension Connection {
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle) }
     }
 
-    /// The number of pages in the log after this connection's last commit or checkpoint; 0 before
-    /// `takeOverCheckpoints`.
+    /// The number of log pages after this connection's last commit or checkpoint; 0 before `takeOverCheckpoints`.
     package var logPages: Int { logLength?.pages ?? 0 }
 
     /// Copies the log into the database.

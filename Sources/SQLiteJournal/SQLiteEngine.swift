@@ -6,12 +6,11 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// The state that the journal's threads share: the queues of the writer and the reader, and the writer's progress and
-/// status.
+/// The state that the journal's threads share: the queues, and the writer's progress and status.
 ///
-/// Each write gets a ticket. A read must see the writes that were enqueued before it for the same session, so it waits
-/// for the ticket of the last such write. Sessions share a few thousand places in an array for these tickets, so a read
-/// sometimes waits for the current transaction unnecessarily, and an append costs one store.
+/// Each write gets a ticket. A read must see the earlier writes of the same session, so it waits for the ticket of the
+/// last one. Sessions share a few thousand places in an array for these tickets, so a read sometimes waits for the
+/// current transaction unnecessarily, and an append costs one store.
 final class SQLiteEngine: Sendable {
     /// Work of the writer between transactions.
     typealias Job = @Sendable (Writer) -> Void

@@ -37,8 +37,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
     /// The copy is in `FILE.partial` until it is complete and synced. If a file with either name exists, the error is
     /// `invalid` and the file is unchanged: it may be another backup in progress.
     ///
-    /// - Parameter begun: Called with the path of the partial file once it exists. It is this backup's until the call
-    ///   returns.
+    /// - Parameter begun: Called with the path of the partial file once this backup has created it.
     package func backup(to path: String, begun: (_ partial: String) -> Void = { _ in }) throws(StoreError) {
         let partial = path + ".partial"
         guard JournalFiles.size(of: path) == nil else {

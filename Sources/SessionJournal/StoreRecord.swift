@@ -5,8 +5,7 @@ package struct StoreSummary: Sendable, Hashable {
     package var number: UInt64
     /// The number of the last turn that changed its view state.
     package var version: UInt64
-    /// The number of the turn that created it. It distinguishes the store from an earlier one of the same feature
-    /// instance.
+    /// The number of the turn that created it; unlike that of an earlier store of the same feature instance.
     package var made: UInt64
     /// Equal to `made` if the store replaced one that could not be read; otherwise 0.
     package var replaced: UInt64

@@ -17,8 +17,7 @@ package struct StoredReminder: Sendable, Hashable {
 }
 
 extension StoredReminder {
-    /// The time after its due time for which a reminder keeps its session alive. It is limited since no build may be
-    /// able to read the reminder any more.
+    /// The time after its due time for which a reminder, which may be unreadable, keeps its session alive.
     package static let sessionLife: Duration = .seconds(30 * 24 * 3600)
 
     /// Ids are compared byte for byte: `==` on strings treats composed and decomposed letters as equal.

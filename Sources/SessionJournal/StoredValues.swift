@@ -26,8 +26,7 @@ extension StoreError {
 }
 
 extension LostLabels {
-    /// `0` or `1` for `hasAny`, then for each feature instance a space, its id, `=`, the number, and `!` if it is
-    /// unheard.
+    /// `0` or `1` for `hasAny`, then for each feature instance a space, its id, `=`, the number, and `!` if unheard.
     package var text: String {
         dropped.reduce(hasAny ? "1" : "0") { text, entry in
             "\(text) \(entry.key)=\(entry.value.number)\(entry.value.isUnheard ? "!" : "")"

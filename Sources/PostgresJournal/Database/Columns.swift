@@ -5,15 +5,15 @@ import SessionJournal
 extension PostgresValue {
     static func time(_ time: Duration) -> PostgresValue { .int8(time.nanoseconds) }
 
-    /// All 64 bits.
+    /// All 64 bits of the value.
     static func bits(_ value: UInt64) -> PostgresValue { .int8(Int64(bitPattern: value)) }
 
     static func key(_ session: SessionKey) -> PostgresValue { .int8(session.number) }
 
-    /// The UTF-8 of a text, which may hold NULs.
+    /// The UTF-8 of a text, which may contain NULs.
     static func utf8(_ text: String?) -> PostgresValue { .bytea(text.map { Array($0.utf8) }) }
 
-    /// A time in whole milliseconds, as PostgreSQL's settings take it.
+    /// A time in whole milliseconds, as in PostgreSQL's settings.
     static func milliseconds(_ time: Duration) -> PostgresValue { .text("\(time.nanoseconds / 1_000_000)") }
 }
 
@@ -24,12 +24,12 @@ extension PostgresRow {
 
     func key(_ column: Int) throws(PostgresError) -> SessionKey { SessionKey(try int8(column)) }
 
-    /// The head whose number is in `column`, and its nonce in the next one.
+    /// Reads a head with the number in `column` and the nonce in the next one.
     func head(_ column: Int) throws(PostgresError) -> SessionHead {
         SessionHead(number: try bits(column), nonce: try bits(column + 1))
     }
 
-    /// The owner whose node is in `column`, and its fence in the next two; nil where there is none.
+    /// Reads an owner with the node in `column` and the fence in the next two; nil if they are NULL.
     func owner(_ column: Int) throws(PostgresError) -> SessionOwner? {
         isNull(column) ? nil : SessionOwner(node: NodeID(try int8(column)), fence: try head(column + 1))
     }
@@ -42,12 +42,12 @@ extension PostgresRow {
         return TokenHash(bytes)
     }
 
-    /// The subject whose issuer is in `column`, and its id in the next one; nil where there is none.
+    /// Reads a subject with the issuer in `column` and the id in the next one; nil if they are NULL.
     func subject(_ column: Int) throws(PostgresError) -> Subject? {
         isNull(column + 1) ? nil : Subject(issuer: try text(column), id: try text(column + 1))
     }
 
-    /// The heads before the newest one, which lie in a column: the newest of them first.
+    /// Reads a column with the heads before the newest one, newest first.
     func heads(_ column: Int, before newest: SessionHead) throws -> [SessionHead] {
         let bytes = try bytes(column)
         guard bytes.count.isMultiple(of: 16) else { throw StoreError.unexpected("\(bytes.count) bytes", "heads") }
@@ -58,7 +58,7 @@ extension PostgresRow {
     }
 }
 
-/// How the stores whose work an owner runs lie in a column: their names with NULs between them, which no name has.
+/// The column format of the stores whose work an owner runs: their names separated by NULs, which no name contains.
 enum WorkingStores {
     static func bytes(_ features: [FeatureID]) -> [UInt8] {
         Array(features.map { Array($0.text.utf8) }.joined(separator: [0]))
@@ -69,7 +69,7 @@ enum WorkingStores {
     }
 }
 
-/// How a receipt is named in its table.
+/// The columns that identify a receipt.
 struct ReceiptColumns: Hashable {
     let scope: [UInt8]
     let name: [UInt8]
@@ -85,7 +85,7 @@ struct ReceiptColumns: Hashable {
 
     init(scope: [UInt8], name: [UInt8]) { (self.scope, self.name) = (scope, name) }
 
-    /// FNV-1a of both: the same in every version and on every machine.
+    /// FNV-1a of both columns: the same in every version and on every machine.
     var hash: Int64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in scope { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -95,7 +95,7 @@ struct ReceiptColumns: Hashable {
     }
 
     func key() throws -> ReceiptKey {
-        // By bytes: the first letter and what follows may be one character.
+        // By bytes: the first letter and what follows may form one character.
         let rest = String(decoding: scope.dropFirst(), as: UTF8.self)
         if scope.first == UInt8(ascii: "k") {
             return .key(String(decoding: name, as: UTF8.self), feature: try FeatureID(stored: rest))
@@ -106,7 +106,7 @@ struct ReceiptColumns: Hashable {
 }
 
 extension PostgresRow {
-    /// A receipt of `Statements.receiptColumns`, which begin at a column.
+    /// Reads a receipt of `Statements.receiptColumns`, which begin at a column.
     func receipt(_ column: Int) throws -> StoredReceipt {
         let columns = ReceiptColumns(scope: try bytes(column), name: try bytes(column + 1))
         let outcome: StoredReceipt.Outcome =

@@ -2,9 +2,9 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// What is done with a connection outside requests: the schema, its partitions, and finding out which database it is to.
+/// Setup of a connection: the schema, its partitions, and the identification of the database.
 ///
-/// Nothing of it depends on the connection's session: through a pooler each transaction may be another server process's.
+/// Nothing depends on the connection's session: behind a pooler each transaction may run in another server process.
 struct DatabaseSetup {
     private let connection: PostgresConnection
     private let engine: PostgresEngine
@@ -15,8 +15,7 @@ struct DatabaseSetup {
         (self.connection, self.engine, self.deadline) = (connection, engine, deadline)
     }
 
-    /// Readies a connection: the schema has to be one that this program knows, and it is noted if the database is another one
-    /// than before.
+    /// Prepares a connection: checks that this program knows the schema, and notes a change of the database.
     ///
     /// - Throws: `JournalOpenError` if a newer program made the schema and this one may not use it.
     func prepare() throws {
@@ -34,18 +33,18 @@ struct DatabaseSetup {
 
     // MARK: Another past
 
-    /// How far the keys of sessions jump when the database is another one: further than sessions can have been made that it
-    /// lacks.
+    /// The gap in the sessions' keys after a change of the database. It exceeds the number of sessions that may have
+    /// been lost.
     private static let keyJump = 1 << 40
 
-    /// Notes when the database is another one than before, or went another way: after a failover, whose standby may lack what
-    /// was committed, and after a restore. Sessions get new epochs then, each when it is touched, and new ones no key that a
-    /// session had which is lost: nodes may have it in memory.
+    /// Notes that the database was replaced or lost commits, as after a restore or a failover to a lagging standby.
+    /// Sessions then get new epochs when they are next used, and new sessions skip the keys of lost ones, which nodes
+    /// may have in memory.
     private func notePlace() throws {
         try checkRight()
         let isKnown = try run("SELECT place = \(sql.place) FROM \(sql.schema).meta")
         if try isKnown.first?.bool(0) == true { return }
-        // What an operator's word is about: the same tables of the same cluster, on another timeline.
+        // The operator's setting covers this case: the same tables of the same cluster, on another timeline.
         let isOnlyPromoted =
             engine.options.failoverLosesNothing
             ? "regexp_replace(place, '/[^/]*/', '/') = regexp_replace(\(sql.place), '/[^/]*/', '/')" : "false"
@@ -63,7 +62,7 @@ struct DatabaseSetup {
                     AS keys
                 """, [.bytea(JournalSecret.random().generation)])
             guard let row = change.first, try row.bool(1) else { return false }
-            // Those that live come again under other ids, and take over what the old ones owned.
+            // Living nodes join again under other ids and take over the sessions of the old ones.
             for table in ["nodes", "streams"] { _ = try run("DELETE FROM \(sql.schema).\(table)") }
             return true
         }
@@ -73,9 +72,9 @@ struct DatabaseSetup {
             metadata: ["place": "\(engine.place)"])
     }
 
-    /// - Throws: an error that says what to grant to a user that may not ask for the cluster's identifier.
+    /// - Throws: an error that names the missing grant if the user may not read the cluster's identifier.
     private func checkRight() throws {
-        // The database's own error would not say what to grant.
+        // The database's own error does not name the grant.
         let may = try run("SELECT has_function_privilege('pg_control_system()', 'EXECUTE'), current_user::text")
         if let row = may.first, try !row.bool(0) {
             throw StoreError(
@@ -87,7 +86,7 @@ struct DatabaseSetup {
 
     // MARK: Partitions
 
-    /// Makes those of the present era and the next two.
+    /// Creates the partitions of the present era and the next two.
     func makePartitions() throws { _ = try run("SELECT \(sql.schema).make_eras()") }
 
     // MARK: Running
@@ -97,7 +96,7 @@ struct DatabaseSetup {
         return result.rows[0]
     }
 
-    /// Runs `body` in a transaction, one process after the other.
+    /// Runs `body` in a transaction that excludes other processes.
     private func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         _ = try connection.run(
             [

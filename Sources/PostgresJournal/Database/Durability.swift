@@ -2,8 +2,8 @@ import Logging
 import PostgreSQL
 
 extension DatabaseSetup {
-    /// Logs which settings let the database lose what it has confirmed: when the journal is opened, and when a later connection
-    /// has others.
+    /// Logs the settings that allow the database to lose confirmed data: at opening, and when a later connection has
+    /// other settings.
     static func noteDurability(of engine: PostgresEngine, run: (String) throws -> PostgresRows) throws {
         let names = losses.map { "'\($0.key)'" }.sorted().joined(separator: ", ")
         let rows = try run("SELECT name FROM unnest(ARRAY[\(names)]) AS name WHERE current_setting(name) = 'off'")
@@ -20,7 +20,7 @@ extension DatabaseSetup {
         }
     }
 
-    /// The loss that each setting which is off may bring, and what to do.
+    /// The possible loss if a setting is off, with advice.
     private static let losses = [
         "synchronous_commit": """
         when PostgreSQL or its machine crashes, intents of the last second that were acknowledged may be lost. Set it to \

@@ -10,11 +10,11 @@ import SessionJournal
     import Darwin
 #endif
 
-/// Makes the schema, and brings it up to date, with connections of its own: others go on meanwhile.
+/// Creates and migrates the schema on connections of its own, while others continue.
 ///
-/// One process does it at a time. The one that does holds an advisory lock in a transaction that does nothing else; the
-/// others look again and again. None waits for the lock: a waiting statement has a snapshot, for whose end an index that is
-/// made concurrently would wait.
+/// One process migrates at a time. It holds an advisory lock in an otherwise empty transaction; the others poll. None
+/// waits for the lock: a waiting statement has a snapshot, and the concurrent creation of an index would wait for its
+/// end.
 struct Migrator {
     private let target: ConnectionTarget
     private let sql: Statements
@@ -26,18 +26,18 @@ struct Migrator {
         place = "\(target.description), schema \(options.schema)"
     }
 
-    /// How long others' appends wait at most behind a lock that is not given.
+    /// The longest time for which appends wait behind a lock that is not granted.
     private static let lockTime: Duration = .milliseconds(200)
-    /// A migration takes as long as it takes.
+    /// Migrations have no time limit.
     private static var never: ContinuousClock.Instant { .now + .seconds(365 * 24 * 3600) }
     private var latest: Int { options.migrations.count }
 
-    /// Looks once, and does what can be done now.
+    /// Does what is possible now.
     ///
-    /// - Returns: whether the schema is up to date. False where another process is at it, or a transaction holds a table: to
-    ///   be called again after a second.
-    /// - Throws: `JournalOpenError` if a newer program made the schema and this one may not use it; `StoreError` if this user
-    ///   may not change it.
+    /// - Returns: True if the schema is up to date. False if another process migrates it, or a transaction holds a
+    ///   table: call it again after a second.
+    /// - Throws: `JournalOpenError` if a newer program made the schema and this one may not use it; `StoreError` if
+    ///   this user may not change it.
     func migrate() throws -> Bool {
         let connection = try connect()
         guard try version(connection) ?? 0 < latest else { return true }
@@ -55,9 +55,9 @@ struct Migrator {
         return true
     }
 
-    /// Locks out other processes until the connection is closed; false if one of them has the lock.
+    /// Excludes other processes until the connection is closed. Returns false if another one has the lock.
     ///
-    /// By the simple protocol: a statement of the other one keeps its snapshot until the next.
+    /// Uses the simple protocol: otherwise the other connection's statement keeps its snapshot until its next one.
     private func lock(_ connection: PostgresConnection) throws -> Bool {
         let name = sql.quotedText("mvi migration \(sql.schema)")
         let text = """
@@ -78,7 +78,7 @@ struct Migrator {
         }
     }
 
-    /// Lets a role use the journal that owns nothing of it: the nodes' own, if they are to have one.
+    /// Grants the use of the journal to a role that owns none of it, such as the nodes' own.
     func grant(to role: String) throws {
         let name = "\"" + role.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
         let connection = try connect()
@@ -89,14 +89,14 @@ struct Migrator {
         ] { _ = try run(connection, "GRANT \(grant) TO \(name)") }
     }
 
-    /// Does it all, and blocks for as long as others are in the way.
+    /// Migrates completely. Blocks while others are in the way.
     func finish() throws { while try !migrate() { sleep(1) } }
 
     private func connect() throws -> PostgresConnection {
         try PostgresConnection(target, deadline: .now + options.connectTime)
     }
 
-    /// How many migrations the database has seen; nil if there is no journal.
+    /// Returns the number of migrations applied to the database; nil if there is no journal.
     ///
     /// - Throws: `JournalOpenError` if a newer program made the schema and this one may not use it.
     private func version(_ connection: PostgresConnection) throws -> Int? {
@@ -104,7 +104,7 @@ struct Migrator {
             .checked(known: latest, place: place)
     }
 
-    /// - Throws: what to do, where this user may not change the schema.
+    /// - Throws: an error with advice if this user may not change the schema.
     private func checkOwner(_ connection: PostgresConnection) throws {
         let rows = try run(
             connection,
@@ -119,10 +119,10 @@ struct Migrator {
         )
     }
 
-    /// Makes the schema where there is none: nobody uses its tables yet.
+    /// Creates a missing schema, whose tables nobody uses yet.
     private func make(_ connection: PostgresConnection) throws {
         try transaction(connection) {
-            // Where it is there already, no right to make one is needed.
+            // An existing schema needs no right to create one.
             let there = try run(
                 connection, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", [.text(sql.plainSchema)])
             if try there.first?.bool(0) != true { _ = try run(connection, "CREATE SCHEMA \(sql.schema)") }
@@ -142,10 +142,10 @@ struct Migrator {
         }
     }
 
-    /// Takes the step from one version to the next.
+    /// Migrates from one version to the next.
     private func migrate(_ connection: PostgresConnection, from version: Int) throws {
         let (number, migration) = (version + 1, options.migrations[version])
-        // One that makes indexes is noted only when they are made: it may be begun again.
+        // A migration with indexes is noted only after they are complete, since it may be started again.
         let isMade = try !migration.indexes.isEmpty && isBegun(connection, number)
         try transaction(connection) {
             if !isMade { try connection.script(replacing(migration.sql), deadline: Self.never) }
@@ -156,7 +156,7 @@ struct Migrator {
         try transaction(connection) { try note(connection, number) }
     }
 
-    /// What is kept of a migration whose indexes are being made: in the comment of the schema's own table.
+    /// Notes in the comment of the schema's `meta` table that a migration's indexes are being created.
     private func noteBegun(_ connection: PostgresConnection, _ number: Int) throws {
         _ = try run(connection, "COMMENT ON TABLE \(sql.schema).meta IS 'migration \(number) is begun'")
     }
@@ -169,13 +169,13 @@ struct Migrator {
 
     private func note(_ connection: PostgresConnection, _ number: Int) throws {
         _ = try run(connection, "UPDATE \(sql.schema).meta SET version = $1", [.int4(Int32(number))])
-        // The column is as old as the fifth version.
+        // The column exists since the fifth version.
         guard number >= 5 else { return }
         let minimum = PostgresSchema.minimum(of: Array(options.migrations.prefix(number)))
         _ = try run(connection, "UPDATE \(sql.schema).meta SET minimum = $1", [.int4(Int32(minimum))])
     }
 
-    /// Makes an index beside others' writes. One that an earlier attempt left is not valid, and made anew.
+    /// Creates an index concurrently with writes. An invalid one of an earlier attempt is created again.
     private func make(_ index: (name: String, definition: String), _ connection: PostgresConnection) throws {
         let name = "\(sql.schema).\(index.name)"
         let there = try run(
@@ -216,7 +216,7 @@ struct Migrator {
     }
 }
 
-/// How many migrations a database has seen, and how many a program has to know to use it.
+/// The number of migrations applied to a database, and the number that a program must know to use it.
 struct SchemaVersion {
     let version: Int
     let minimum: Int
@@ -228,7 +228,7 @@ struct SchemaVersion {
         func run(_ text: String, _ values: [PostgresValue] = []) throws -> PostgresRows {
             try connection.run([PostgresStatement(text, values)], deadline: deadline).rows[0]
         }
-        // Not `to_regclass`: that may not see what was committed while this transaction waited for its lock.
+        // Not `to_regclass`, which may not see changes that were committed while this transaction waited for its lock.
         let there = try run(
             """
             SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -243,9 +243,9 @@ struct SchemaVersion {
         return SchemaVersion(version: Int(version), minimum: Int(minimum ?? version))
     }
 
-    /// The version, if a program may use it that knows so many migrations.
+    /// Returns the version if a program that knows this number of migrations may use it.
     ///
-    /// - Throws: `JournalOpenError` if it may not.
+    /// - Throws: `JournalOpenError` otherwise.
     func checked(known: Int, place: String) throws -> Int {
         guard version > known, minimum > known else { return version }
         throw JournalOpenError(

@@ -1,37 +1,37 @@
-/// The database's own schema, in the order in which it grew.
+/// The database's own schema as a list of migrations.
 ///
-/// What a migration that was ever released leads to never changes: another one is added. `@` stands for the schema's name as
-/// an identifier, `#` for the same name as a text.
+/// The result of a released migration never changes: another one is added. `@` stands for the schema's name as an
+/// identifier, `#` for the same name as a text.
 enum PostgresSchema {
-    /// A step from one version to the next.
+    /// A migration from one version to the next.
     struct Migration: Sendable {
-        /// Made in one transaction, with short waits for locks: others append meanwhile.
+        /// Run in one transaction, with short waits for locks, since others append meanwhile.
         let sql: String
-        /// Indexes that are made beside others' writes, after `sql`, however long that takes: names and what follows
-        /// `CREATE INDEX CONCURRENTLY name`.
+        /// Indexes that are created after `sql`, concurrently with writes and without a time limit: names, and the text
+        /// after `CREATE INDEX CONCURRENTLY name`.
         var indexes: [(name: String, definition: String)] = []
-        /// Whether programs that do not know it can go on with the schema: it adds what they do not touch.
+        /// True if programs that do not know the migration can use the schema, because it only adds to it.
         var isAdditive = false
     }
 
-    /// Their number is the `version` of a database to which all of them were applied.
+    /// Their number is the `version` of a fully migrated database.
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth,
     ]
 
-    /// How many migrations a program has to know at least to use a schema to which all of these were applied.
+    /// Returns the number of migrations that a program must know to use a schema with all of these.
     static func minimum(of migrations: [Migration]) -> Int {
         (migrations.lastIndex { !$0.isAdditive } ?? -1) + 1
     }
 
-    /// How long an era is, in seconds: labels and receipts of one era lie in partitions of their own.
+    /// The length of an era in seconds. Labels and receipts of each era have partitions of their own.
     static let eraSeconds = 86_400
 
-    /// Texts of clients and authors are `bytea`, since a `text` cannot hold a NUL and may be compared otherwise than byte for
-    /// byte. Numbers of 64 bits without a sign are kept bit for bit. Times are nanoseconds since 1970.
+    /// Texts of clients and authors are `bytea`, since a `text` cannot contain a NUL and may not be compared byte for
+    /// byte. Unsigned 64-bit numbers are stored bit for bit. Times are nanoseconds since 1970.
     ///
-    /// What a turn changes has no index, and its tables leave room on their pages: so that the new row is put beside the
-    /// old one and no index is written. `sessions` is what seldom changes, `heads` what each append does.
+    /// Columns that turns change have no index, and their tables leave room on their pages: the new row is put beside
+    /// the old one. `sessions` has columns that seldom change, `heads` those that each append changes.
     private static let first = """
         CREATE TABLE @.meta (
             one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -183,9 +183,9 @@ enum PostgresSchema {
         CREATE INDEX receipts_by_session ON @.receipts (session, hash);
         """
 
-    /// Nodes that share the database: who owns a session, who is there, and who looks after what.
+    /// Nodes that share the database: owners of sessions, members, and claims.
     ///
-    /// Owners change seldom, so they may have an index; only sessions that have one are in it.
+    /// Owners change seldom, so they may have an index; it contains only sessions with an owner.
     private static let second = Migration(
         sql: """
             ALTER TABLE @.heads
@@ -218,18 +218,18 @@ enum PostgresSchema {
             """,
         indexes: [("heads_by_owner", "ON @.heads (owner) WHERE owner IS NOT NULL")])
 
-    /// A proof, with the key and the session's token hash, was enough to compute the credential that a sign-in led to. The
+    /// A proof, with the key and the session's token hash, was enough to compute the credential of a sign-in. The
     /// column stays for nodes of older builds.
     private static let third = "UPDATE @.credentials SET proof = '' WHERE proof <> '';"
 
-    /// Keys that another one replaced, and from when on the present one proves tokens: see `JournalSecret`.
+    /// Replaced keys, and the time from which the present one proves tokens: see `JournalSecret`.
     private static let fourth = """
         ALTER TABLE @.meta ADD COLUMN key_since bigint NOT NULL DEFAULT 0;
         CREATE TABLE @.former_keys (key bytea NOT NULL, until bigint NOT NULL);
         """
 
-    /// Makes and drops partitions for who may not alter the tables: nodes can have a role that owns nothing. And the lowest
-    /// version of a program that may use the schema.
+    /// Functions that create and drop partitions for nodes whose role does not own the tables. And the lowest version
+    /// of a program that may use the schema.
     private static let fifth = Migration(
         sql: """
             ALTER TABLE @.meta ADD COLUMN minimum integer NOT NULL DEFAULT 0;

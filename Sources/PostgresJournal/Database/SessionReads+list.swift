@@ -4,12 +4,12 @@ import SessionJournal
 
 /// Lists of sessions.
 extension SessionReads {
-    /// Sessions in the order in which they were made, after one; from the first on if it is nil.
+    /// Lists sessions in the order of creation after one; from the first on if it is nil.
     static func list(_ sql: Statements, after session: SessionKey?, limit: Int) -> PostgresStatement {
         list(sql, "key > $2", [.int8(session?.number ?? .min)], order: "ASC", limit)
     }
 
-    /// Sessions before one, newest first; from the last on if it is nil. With a subject only its own.
+    /// Lists sessions before one, newest first; from the last on if it is nil. With a subject, only its own.
     static func list(
         _ sql: Statements, of subject: Subject?, before session: SessionKey?, limit: Int
     ) -> PostgresStatement {
@@ -37,7 +37,7 @@ extension SessionReads {
 }
 
 extension PostgresRow {
-    /// A row of `SessionReads.list`.
+    /// Reads a row of `SessionReads.list`.
     func overview() throws -> SessionOverview {
         SessionOverview(
             key: try key(0), id: try text(1), created: try time(2), lastSeen: try time(3),

@@ -2,37 +2,37 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// Which stores of a session are asked for. If the session has another token, as after a restore, it has none of them.
+/// A request for stores of a session. If the session has another token, as after a restore, the result is empty.
 struct StoresQuestion: Sendable {
     let features: [FeatureID]
     let session: SessionKey
     let token: TokenHash
 }
 
-/// The statements that read sessions, and what their results are together.
+/// The statements that read sessions, and their combined results.
 ///
-/// Each statement asks for all of the sessions and finds them by itself, so that all statements are sent at once; they are of
-/// one moment. The last column of each row says which of the sessions it is about.
+/// Each statement reads all requested sessions and finds them itself, so that all statements are sent at once; they see
+/// one snapshot. The last column of each row is the index of its session in the request.
 struct SessionReads {
     let statements: [PostgresStatement]
     private let parts: [Part]
     private let count: Int
 
-    /// What a statement reads.
+    /// The content of a statement's rows.
     fileprivate enum Part {
         case tombstone, session, summaries, stores, labels, receipts, credentials, reminders, turns, setAside
     }
 
-    /// What of a session is read beside its rows without states.
+    /// The parts of a session to read in addition to its rows without states.
     enum Extent {
         case plain
-        /// What came after a number, with states.
+        /// Parts newer than a number, with states.
         case news
         /// Everything.
         case export
     }
 
-    /// The sessions that credentials' or their own tokens name, without states.
+    /// Sessions by their own or their credentials' tokens, without states.
     init(_ sql: Statements, tokens: [TokenHash]) {
         let at = sql.schema
         self.init(
@@ -52,7 +52,7 @@ struct SessionReads {
             ])
     }
 
-    /// What is newer of sessions than the numbers of heads, with states.
+    /// The parts of sessions that are newer than heads' numbers, with states.
     init(_ sql: Statements, since: [(session: SessionKey, number: UInt64)]) {
         self.init(
             sql, .news,
@@ -68,7 +68,7 @@ struct SessionReads {
             [.utf8(id)], count: 1)
     }
 
-    /// - Parameter asked: a query for the sessions' places from 1 on, their keys, and the numbers after which they are read.
+    /// - Parameter asked: A query for the sessions' indexes from 1 on, their keys, and the numbers to read after.
     private init(
         _ sql: Statements, _ extent: Extent, _ asked: String, _ values: [PostgresValue], count: Int,
         and more: [(Part, String)] = []
@@ -158,7 +158,7 @@ struct SessionReads {
         self.count = count
     }
 
-    /// What `PostgresRow.sessionRecord` reads, of tables called `s` and `h`.
+    /// The columns that `PostgresRow.sessionRecord` reads, from tables named `s` and `h`.
     static let recordColumns =
         "s.key, s.token, s.id, s.credential, s.created, s.issuer, s.subject, s.shared, h.seen, h.epoch"
     private static let summaryColumns = "t.feature, t.number, t.version, t.made, t.replaced"
@@ -166,30 +166,30 @@ struct SessionReads {
 
     // MARK: Results
 
-    /// The results of one session, by what they are of.
+    /// The results for one session, by part.
     struct Results: Sendable {
         fileprivate var rows: [Part: [PostgresRow]] = [:]
 
         private subscript(part: Part) -> [PostgresRow] { rows[part] ?? [] }
 
-        /// The session that was found; nil if there is none.
+        /// Returns the key of the session, or nil if there is none.
         func key() throws -> SessionKey? { try self[.session].first.map { row in try row.key(0) } }
 
-        /// Whether the session's epoch is that of another past, see `DatabaseSetup`.
+        /// True if the session's epoch predates a loss of commits, see `DatabaseSetup`.
         func isOfAnotherPast() throws -> Bool { try self[.session].first.map { row in try !row.bool(14) } ?? false }
 
-        /// Until when a token is remembered as ended; nil if it is not.
+        /// Returns the time until which a token is remembered as ended, or nil.
         func tombstone() throws -> Duration? {
             guard let row = self[.tombstone].first, !row.isNull(1) else { return nil }
             return try row.time(1)
         }
 
-        /// - Parameter withRecentHeads: whether the heads before the newest one are asked for.
+        /// - Parameter withRecentHeads: True if the heads before the newest one were read.
         func session(withRecentHeads: Bool) throws -> StoredSession? {
             guard let row = self[.session].first else { return nil }
             let head = try row.head(10)
             var lost = try LostLabels(text: try row.text(13))
-            // Labels of partitions that were dropped: their time was over.
+            // Expired labels in dropped partitions.
             if !row.isNull(15), try row.bool(15) { lost.hasAny = true }
             return StoredSession(
                 key: try row.key(0), record: try row.sessionRecord(),
@@ -230,7 +230,7 @@ struct SessionReads {
         private func stores() throws -> [StoredStore] { try self[.stores].map { try $0.store() } }
     }
 
-    /// The results of each session, in the order in which they were asked for.
+    /// Returns the results of each session in the order of the request.
     func results(_ rows: ArraySlice<PostgresRows>) throws -> [Results] {
         var results = [Results](repeating: Results(), count: count)
         for (part, rows) in zip(parts, rows) {
@@ -247,7 +247,7 @@ struct SessionReads {
 
     // MARK: Stores
 
-    /// Stores of sessions: the last column says which of the questions each row is about, from 0 on.
+    /// Reads stores of sessions. The last column is the index of the row's question, from 0 on.
     static func stores(_ sql: Statements, _ asked: [StoresQuestion]) -> PostgresStatement {
         let rows = asked.enumerated().flatMap { place, question in question.features.map { (place, question, $0) } }
         return PostgresStatement(
@@ -303,7 +303,7 @@ struct SessionReads {
 }
 
 extension PostgresRow {
-    /// A record of `SessionReads.recordColumns`.
+    /// Reads a record from `SessionReads.recordColumns`.
     func sessionRecord() throws -> SessionRecord {
         guard let credential = SessionCredential(rawValue: try text(3)) else {
             throw StoreError.unexpected(try text(3), "a kind of credential")
@@ -319,7 +319,7 @@ extension PostgresRow {
             replaced: try bits(4))
     }
 
-    /// A store of `SessionReads.stores`.
+    /// Reads a store from `SessionReads.stores`.
     func store() throws -> StoredStore {
         StoredStore(
             summary: try summary(), schemaVersion: Int(try int8(5)), state: try bytes(6), view: try bytes(7),

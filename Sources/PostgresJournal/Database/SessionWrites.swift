@@ -2,13 +2,13 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// The statements of all writes but appends.
+/// The statements of all writes except appends.
 extension Statements {
     // MARK: Sessions
 
-    /// Makes a session, or says in a row why not: see `creation`.
+    /// Creates a session, or returns a row with the reason why not: see `creation`.
     ///
-    /// - Parameter generation: the secret's, from which the epoch follows; nil if it follows from nothing.
+    /// - Parameter generation: The secret's generation from which the epoch derives, or nil.
     func create(
         _ session: SessionRecord, _ credential: StoredCredential?, of generation: [UInt8]? = nil
     ) -> PostgresStatement {
@@ -48,7 +48,7 @@ extension Statements {
             ])
     }
 
-    /// What `create` led to.
+    /// Reads the result of `create`.
     static func creation(_ rows: PostgresRows) throws -> Result<SessionKey, StoreError> {
         guard let row = rows.first else { return .failure(.sessionExists) }
         return switch try row.int4(0) {
@@ -60,13 +60,13 @@ extension Statements {
         }
     }
 
-    /// Locks one session's head, or of several in order.
+    /// Locks the heads of sessions in order.
     func lock(_ sessions: [SessionKey]) -> PostgresStatement {
         PostgresStatement(lockHeads, [.int8s(sessions.map(\.number))])
     }
 
-    /// Removes those of some sessions, whose heads are locked, that have no row in `sessions` any more. Their labels and
-    /// receipts belong to no session then; their partitions are dropped in time.
+    /// Deletes the remaining rows of sessions whose heads are locked and whose rows in `sessions` are gone. Their
+    /// labels and receipts then belong to no session; their partitions are dropped in time.
     func removeRest(of sessions: [SessionKey], tombstoneUntil: Duration) -> [PostgresStatement] {
         let keys = PostgresValue.int8s(sessions.map(\.number))
         func gone(_ column: String) -> String {
@@ -94,8 +94,8 @@ extension Statements {
             """, [.bytea(token.bytes), .time(until)])
     }
 
-    /// Gives a session of another past its new epoch. That counts as a change of access: an append of a node that knows the old
-    /// epoch, and the same head, is a conflict.
+    /// Gives a session a new epoch after a loss of commits. This counts as a change of access, so that an append of a
+    /// node with the old epoch and the same head is a conflict.
     func renewEpoch(of session: SessionKey) -> PostgresStatement {
         PostgresStatement(
             """
@@ -138,7 +138,7 @@ extension Statements {
 
     // MARK: Expiry
 
-    /// Forgets some tombstones whose time is over.
+    /// Deletes some tombstones that have ended.
     func dropTombstones(now: Duration, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
@@ -147,7 +147,7 @@ extension Statements {
             """, [.time(now), .int8(Int64(limit))])
     }
 
-    /// Forgets those tombstones that are too many: the ones whose time is over first.
+    /// Deletes tombstones beyond the limit, those that end first.
     func trimTombstones(limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
@@ -156,8 +156,8 @@ extension Statements {
             """, [.int8(Int64(limit))])
     }
 
-    /// Locks the heads of sessions that seem to be unused, and of those whose reminders were all due before a time but for
-    /// which that is not noted.
+    /// Locks the heads of sessions that seem unused, and of those whose reminders were all due before a time but that
+    /// are still marked as kept alive by them.
     func lockUnused(since time: Duration, dueBefore: Duration, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
@@ -172,7 +172,7 @@ extension Statements {
             """, [.time(time), .int8(Int64(limit)), .time(dueBefore)])
     }
 
-    /// Locks the heads of anonymous sessions without reminders that seem to be unused and were used no longer than so.
+    /// Locks the heads of anonymous sessions without reminders that seem unused and were used only briefly.
     func lockUnused(since time: Duration, usedFor: Duration, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
@@ -184,8 +184,7 @@ extension Statements {
             """, [.time(time), .int8(Int64(limit)), .time(usedFor)])
     }
 
-    /// Notes of those of some sessions, whose heads are locked, whose reminders were all due before a time that these do not
-    /// keep them alive any more.
+    /// Marks sessions with locked heads as no longer kept alive by reminders, if all of these were due before a time.
     func endPassingOver(_ sessions: [SessionKey], dueBefore: Duration) -> PostgresStatement {
         PostgresStatement(
             """
@@ -194,8 +193,8 @@ extension Statements {
             """, [.int8s(sessions.map(\.number)), .time(dueBefore)])
     }
 
-    /// Of sessions whose heads are locked: notes when those that were used after all were, and removes the others' rows;
-    /// returns these.
+    /// Updates the last use of sessions with locked heads if they were used after all; deletes and returns the others'
+    /// rows.
     func expire(
         _ sessions: [SessionKey], lastSeenBefore time: Duration, usedFor: Duration?
     ) -> [PostgresStatement] {
@@ -220,7 +219,7 @@ extension Statements {
 
     // MARK: Credentials
 
-    /// What a change of credentials depends on, of a session whose head is locked.
+    /// Reads everything on which a change of credentials depends. The session's head is locked.
     func credentialState(_ change: CredentialChange) -> [PostgresStatement] {
         [
             PostgresStatement(
@@ -238,9 +237,9 @@ extension Statements {
         ]
     }
 
-    /// Makes a change that nothing speaks against.
+    /// Makes a valid change.
     ///
-    /// - Parameter ended: the tokens of those removed that the session does not go on with.
+    /// - Parameter ended: The removed tokens, without the session's own.
     func make(_ change: CredentialChange, ended: [TokenHash]) -> [PostgresStatement] {
         let session = PostgresValue.key(change.session)
         let gone = change.removed.map(\.bytes) + change.kept.map(\.token.bytes)
@@ -259,7 +258,8 @@ extension Statements {
         ]
             + change.kept.flatMap { credential in
                 [
-                    // Its own token may be there. Another's is an error, and the change is judged again.
+                    // Conflicts with the session's own token are ignored. Another's is an error, and the change is
+                    // checked again.
                     PostgresStatement(
                         """
                         INSERT INTO \(schema).tokens (token, session)
@@ -301,12 +301,12 @@ extension Statements {
         } + [PostgresStatement("UPDATE \(schema).sessions SET reminded = true WHERE key = $1", [session])]
     }
 
-    /// The column `proof`: nodes of older builds expect one in the rows of revoked credentials. None is kept.
+    /// The column `proof`, which is always empty: nodes of older builds expect one in the rows of revoked credentials.
     private static func noProof(_ revokedUntil: String) -> String {
         "CASE WHEN \(revokedUntil)::bigint IS NOT NULL THEN ''::bytea END"
     }
 
-    /// The secret of sessions that are not kept yet: a row for each former key, or one without any.
+    /// Reads the secret of sessions that are not stored yet: a row for each former key, or one without any.
     var secret: String {
         """
         SELECT m.key, m.key_since, m.generation, f.key, f.until
@@ -314,7 +314,7 @@ extension Statements {
         """
     }
 
-    /// Puts a secret in the place of the one that is there.
+    /// Replaces the stored secret.
     func replaceSecret(by secret: JournalSecret) -> [PostgresStatement] {
         [
             PostgresStatement(
@@ -329,12 +329,12 @@ extension Statements {
             }
     }
 
-    /// See `JournalMaintenance.signOutAll`. The third one's rows are the sessions.
+    /// See `JournalMaintenance.signOutAll`. The rows of the third statement are the sessions.
     var signOutAll: [PostgresStatement] {
         [
             PostgresStatement("DELETE FROM \(schema).credentials"),
             PostgresStatement("DELETE FROM \(schema).tokens WHERE session IS NOT NULL"),
-            // Random bytes are the hash of no token that anybody has.
+            // Random bytes are the hash of no existing token.
             PostgresStatement(
                 "UPDATE \(schema).sessions SET token = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))"
             ),
@@ -345,7 +345,7 @@ extension Statements {
 }
 
 extension JournalSecret {
-    /// The secret of the rows that `Statements.secret` reads.
+    /// Reads the secret from the rows of `Statements.secret`.
     init(_ rows: PostgresRows) throws {
         guard let row = rows.first else { throw StoreError(.unavailable, "The journal's secret is gone.") }
         let formerKeys = try rows.rows.filter { !$0.isNull(3) }

@@ -1,10 +1,10 @@
 import PostgreSQL
 import SessionJournal
 
-/// The statements' texts, made once for a schema. None has a name on the server.
+/// The statements' texts for one schema. None has a name on the server.
 ///
-/// Those of an append come in groups: each takes arrays, one element for a row, and writes only what belongs to sessions
-/// whose heads are the new ones of the group.
+/// Statements of an append run in groups: each receives arrays with one element for each row, and writes only rows of
+/// sessions whose heads are the new ones of the group.
 struct Statements: Sendable {
     /// The schema's name as an identifier, and for names inside texts.
     let schema: String
@@ -40,8 +40,8 @@ struct Statements: Sendable {
             """
         lockFreeHeads = "SELECT key FROM \(at).heads WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE SKIP LOCKED"
         presentHeads = "SELECT key FROM \(at).heads WHERE key = ANY ($1)"
-        // Which sessions are appended to: those with the group's heads, written by this transaction. The head alone would not
-        // do: the same append may have been committed before, in a transaction whose end its writer was not told of.
+        // The sessions that were appended to: those with the group's heads, written by this transaction. The head alone
+        // is not enough: the same append may have been committed by a transaction whose response was lost.
         let committed = """
             JOIN \(at).heads AS h ON h.key = i.session AND h.number = i.head AND h.nonce = i.nonce
                 AND h.xmin = pg_current_xact_id()::xid AND \(Self.fewRows)
@@ -95,7 +95,7 @@ struct Statements: Sendable {
                 AND h.fence_number IS NOT DISTINCT FROM i.expected_fence
                 AND h.fence_nonce IS NOT DISTINCT FROM i.expected_fence_nonce
             """
-        // Only where a group has such parts: each costs the planner time.
+        // Only if a group has such parts: each costs the planner time.
         unlessReceived = """
 
             AND i.session NOT IN (
@@ -217,28 +217,28 @@ struct Statements: Sendable {
             """
     }
 
-    /// How a transaction that writes is planned: row by row through the keys' indexes, whatever the tables' statistics say. Those
-    /// of new tables are none, and one bad plan takes a hundred times as long.
+    /// Plans writing transactions row by row through the keys' indexes, whatever the tables' statistics are. New tables
+    /// have none, and one bad plan takes a hundred times as long.
     private static let plans = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
         .map { "set_config('\($0)', 'off', true)" }.joined(separator: ", ")
-    /// True of each row of an array, of which the planner expects few to be: so it begins with them, in their order.
+    /// True for each row of an array. The planner expects few such rows, so it begins with them, in their order.
     private static let fewRows = "i.session * 0 = 0"
-    /// The era of what is written now, by the database's clock.
+    /// The present era by the database's clock.
     static let era = "floor(extract(epoch FROM now()) / \(PostgresSchema.eraSeconds))::int"
-    /// What `PostgresRow.receipt` reads, of a table called `r`.
+    /// The columns that `PostgresRow.receipt` reads, from a table named `r`.
     static let receiptColumns = "r.scope, r.name, r.number, r.made, r.intent, r.version, r.status, r.body_hash, r.body"
 
     // MARK: Writers
 
-    /// Bounds of what a transaction may take, in milliseconds: for a statement, for a lock, and without a statement.
+    /// Time limits in a transaction, in milliseconds: for a statement, for a lock, and without a statement.
     let limits = """
         SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
             set_config('idle_in_transaction_session_timeout', $3, true),
             set_config('client_min_messages', 'warning', true), \(transactionLimit("$4"))
         """
 
-    /// Bounds the whole transaction, where the database can (since version 17): of half a pipeline, behind which nothing
-    /// comes, the other bounds end none.
+    /// Limits the whole transaction if the database can (since version 17). Half a pipeline, after which nothing
+    /// follows, is not ended by the other limits.
     private static func transactionLimit(_ time: String) -> String {
         """
         CASE WHEN current_setting('server_version_num')::int >= 170000
@@ -246,21 +246,21 @@ struct Statements: Sendable {
         """
     }
 
-    /// Has the database find out by itself that a client is gone, in the time in which the client finds out that the database
-    /// is. Through a pooler these are the pooler's connections.
+    /// Makes the database notice a lost client as fast as the client notices a lost database. Behind a pooler these are
+    /// the pooler's connections.
     let keepalives = """
         SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
             set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false)
         """
-    /// Ends the transaction of a writer's last connection if it is still there: it may be half a pipeline whose rest never
-    /// comes. It is known by the lock that it has on the writer's row, not by its connection, which may be a pooler's.
+    /// Ends the transaction of a writer's last connection if it still runs: it may be half a pipeline whose rest never
+    /// comes. It is identified by its lock on the writer's row, not by its connection, which may be a pooler's.
     var endPredecessor: String {
         """
         SELECT count(pg_terminate_backend(a.pid)) FROM \(schema).writers AS w JOIN pg_stat_activity AS a
             ON a.backend_xid = w.xmax WHERE w.id = $1 AND a.pid <> pg_backend_pid()
         """
     }
-    /// Makes a writer's generation a higher one.
+    /// Increments a writer's generation.
     var settle: String {
         """
         INSERT INTO \(schema).writers AS w (id, generation) VALUES ($1, $2)
@@ -269,7 +269,7 @@ struct Statements: Sendable {
         RETURNING id
         """
     }
-    /// Tells a channel something.
+    /// Sends a notification to a channel.
     let notify = "SELECT pg_notify($1, $2)"
     var noteWriter: String { "UPDATE \(schema).writers SET seen = now() WHERE id = $1" }
     var leave: String { "DELETE FROM \(schema).writers WHERE id = $1" }
@@ -284,22 +284,22 @@ struct Statements: Sendable {
 
     // MARK: Appends
 
-    /// Which database it is: the cluster, its timeline, and the table, since restored into the same cluster it is another one.
+    /// The identity of the database: the cluster, its timeline, and the table, which a restore replaces.
     let place: String
-    /// The first statement of each transaction that writes. Fails if the connection is not its writer's any more, and keeps
-    /// a newer one waiting until the transaction is over. Fails, too, if the database is not the one that was noted: behind a
-    /// pooler it may become another one without a new connection.
+    /// The first statement of each writing transaction. Fails if the connection no longer belongs to its writer, and
+    /// blocks a newer one until the transaction ends. Also fails if the database is not the noted one, which can change
+    /// behind a pooler without a new connection.
     let guardText: String
-    /// The first one of each transaction that reads, with the same look at the database.
+    /// The first statement of each reading transaction, with the same check of the database.
     let readGuard: String
     let lockHeads: String
-    /// Locks those that no other transaction has locked.
+    /// Locks the heads that no other transaction has locked.
     let lockFreeHeads: String
     let presentHeads: String
-    /// Of some sessions those whose heads this transaction has not written.
+    /// Returns the sessions whose heads this transaction has not written.
     let refusedHeads: String
     let findReceipts: String
-    /// For appends to sessions without owners that stay so.
+    /// For appends to sessions that have no owner before and after.
     let updateHeads: String
     let updateOwnedHeads: String
     let unlessReceived: String

@@ -2,19 +2,19 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// The rows of sessions that come from another journal.
+/// The rows of imported sessions.
 struct ImportRows {
     fileprivate enum Table: Int, CaseIterable {
         case sessions, heads, tokens, credentials, stores, labels, receipts, reminders, recordings, setAside,
             endedTokens
     }
 
-    /// The difference of a session's new key and its old one.
+    /// The difference between a session's new and old key.
     let offset: Int64
-    /// The era of what is written now, and the database's present past.
+    /// The present era, and the database's present past.
     let era: Int64
     let past: Int64
-    /// About how many bytes the rows take.
+    /// The approximate size of the rows in bytes.
     private(set) var bytes = 0
     private var tables = Table.allCases.map(\.empty)
 
@@ -23,8 +23,7 @@ struct ImportRows {
     /// The number of sessions' tokens.
     var tokenCount: Int { tables[Table.tokens.rawValue].count }
 
-    /// The insertions, after which there are no rows here. The first one that is returned is that of the tokens, if there are
-    /// any.
+    /// Returns the insertions and removes their rows here. The first one inserts the tokens, if there are any.
     mutating func take(into schema: String) -> [PostgresStatement] {
         bytes = 0
         let order = [Table.tokens] + Table.allCases.filter { $0 != .tokens }
@@ -42,7 +41,7 @@ struct ImportRows {
         add(.endedTokens, .bytea(token.bytes), .time(until))
     }
 
-    /// - Parameter flush: called when the rows are many, to take them.
+    /// - Parameter flush: Called to take the rows when there are many.
     mutating func add(_ export: SessionExport, flush: (inout ImportRows) throws -> Void) throws {
         let (session, record) = (export.session, export.session.record)
         let number = session.key.number + offset
@@ -126,7 +125,7 @@ struct ImportRows {
 }
 
 extension ImportRows.Table {
-    /// No rows of it.
+    /// An empty table of this kind.
     fileprivate var empty: TableRows {
         switch self {
         case .sessions:
@@ -145,7 +144,8 @@ extension ImportRows.Table {
                     ("epoch", .bytes), ("lost", .bytes), ("label_era", .ints), ("past", .ints),
                 ])
         case .tokens:
-            // One that has ended in this journal is good again, as after a restore. Another session's stays, and shows.
+            // A token that ended here becomes valid again, as after a restore. Another session's token stays and is
+            // reported.
             TableRows(
                 "tokens", [("token", .bytes), ("session", .ints)],
                 conflict: """

@@ -14,7 +14,7 @@ extension PostgresJournalDatabase: SharedJournalMaintenance {
                 }
                 try transfer?.add(part)
             } catch {
-                // Or it would be taken for an error of the other journal.
+                // Otherwise it would be treated as an error of the other journal.
                 throw StoreError(error, at: place)
             }
             counts.add(part)
@@ -24,27 +24,27 @@ extension PostgresJournalDatabase: SharedJournalMaintenance {
     }
 }
 
-/// A transaction that fills a journal with all that another one keeps. One that is not committed leaves nothing.
+/// A transaction that fills a journal with the contents of another one. Without a commit it leaves nothing.
 private final class Import {
     private let connection: PostgresConnection
     private let sql: Statements
     private let place: String
     private var rows = ImportRows(offset: 0, era: 0, past: 0)
-    /// As long as it takes: there may be many sessions.
+    /// Practically no limit, since there may be many sessions.
     private let deadline = ContinuousClock.now + .seconds(24 * 3_600)
 
-    /// The bytes of rows that go to the database at once.
+    /// The size of rows that are sent together, in bytes.
     private static let batch = 4 << 20
 
-    /// Makes the schema if it is not there, and begins.
+    /// Creates the schema if it is missing, and begins the transaction.
     ///
-    /// - Parameter lastKey: a key that no session will be beyond.
+    /// - Parameter lastKey: A key that is not below that of any session.
     init(to target: ConnectionTarget, _ sql: Statements, place: String, secret: JournalSecret, lastKey: SessionKey)
         throws
     {
         (self.sql, self.place) = (sql, place)
         connection = try PostgresConnection(target, deadline: .now + .seconds(10))
-        // Before anything is made or changed.
+        // Before anything is created or changed.
         let there = try run("SELECT to_regclass($1) IS NOT NULL", [.text("\(sql.schema).meta")])
         if try there.first?.bool(0) == true { try checkUnused() }
         try makeSchema(target)
@@ -54,11 +54,11 @@ private final class Import {
         ] {
             _ = try run("SELECT set_config($1, $2, true)", [.text(name), .text(value)])
         }
-        // A server that starts now waits here, and reads the secret when it is the new one.
+        // A server that starts now waits here, and then reads the new secret.
         _ = try run("LOCK TABLE \(sql.schema).meta IN ACCESS EXCLUSIVE MODE")
         try checkUnused()
         for statement in sql.replaceSecret(by: secret) { _ = try run(statement.sql, statement.values) }
-        // Labels and receipts of sessions that were removed may be there, so no key is used again.
+        // Labels and receipts of removed sessions may remain, so no key is used again.
         let keys = "pg_get_serial_sequence('\(sql.quotedText(sql.schema + ".sessions"))', 'key')::regclass"
         guard let offset = try run("SELECT nextval(\(keys))").first?.int8(0),
             let row = try run("SELECT past, \(Statements.era) FROM \(sql.schema).meta").first
@@ -93,7 +93,7 @@ private final class Import {
         }
     }
 
-    /// As a server does that connects.
+    /// Creates the schema like a connecting server.
     private func makeSchema(_ target: ConnectionTarget) throws {
         var options = PostgresOptions()
         options.schema = sql.plainSchema
@@ -101,7 +101,7 @@ private final class Import {
         guard let engine = PostgresEngine(target, listen: target, options: options, logger: logger) else {
             throw StoreError(.unavailable, "The system gives no thread.")
         }
-        // The end of its threads.
+        // Counts for the end of its threads.
         engine.threadStarted()
         defer { engine.threadEnded() }
         try Migrator(target, options).finish()

@@ -1,6 +1,6 @@
 import PostgreSQL
 
-/// Rows on their way into a table, as an array for each column.
+/// Rows for a table, as an array for each column.
 struct TableRows {
     /// The type of a column.
     enum Kind: String {
@@ -12,7 +12,7 @@ struct TableRows {
 
     private let table: String
     private let columns: [(name: String, kind: Kind)]
-    /// The end of the insertion: what is to be done about rows that are there.
+    /// The end of the insertion, which handles conflicting rows.
     private let conflict: String
     private var cells: [[ParameterRows.Cell]]
 
@@ -28,7 +28,7 @@ struct TableRows {
         for (index, cell) in row.enumerated() { cells[index].append(cell) }
     }
 
-    /// Their insertion, after which there are no rows here; nil if there were none.
+    /// Returns the insertion and removes the rows here; nil if there are none.
     mutating func take(into schema: String) -> PostgresStatement? {
         guard count > 0 else { return nil }
         let names = columns.map(\.name).joined(separator: ", ")
@@ -53,7 +53,7 @@ struct TableRows {
 }
 
 extension ParameterRows.Cell {
-    /// About how many bytes it takes on its way.
+    /// The approximate size in a message, in bytes.
     var size: Int {
         switch self {
         case .bytea(let value): 4 + (value?.count ?? 0)

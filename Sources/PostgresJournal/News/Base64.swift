@@ -18,7 +18,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for a text of other characters, or of a length that none has.
+    /// Decodes a text. Returns nil for invalid characters or lengths.
     static func bytes(_ text: String) -> [UInt8]? {
         guard text.utf8.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -4,11 +4,11 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A thread that hears what other processes tell, with a connection of its own.
+/// A thread that receives news from other processes on its own connection.
 ///
-/// `LISTEN` belongs to a connection's session, so this one must not go through a pooler that gives each transaction to
-/// another server process. Whether news come is shown by heartbeats, which a writer's connection sends. While they do not
-/// come, `interrupted` is told every few seconds: who hears it compares what it has with the database.
+/// `LISTEN` belongs to a connection's session, so this connection must not use a pooler that gives each transaction to
+/// another server process. Heartbeats from a writer's connection test the channel. Without them, `interrupted` is sent
+/// every few seconds, and its receiver compares its data with the database.
 final class Listener {
     private let engine: PostgresEngine
     private let wake: WakePipe
@@ -16,14 +16,14 @@ final class Listener {
     private var nextAttempt: ContinuousClock.Instant = .now
     private var failedAttempts = 0
     private var nextBeat: ContinuousClock.Instant = .now
-    /// When the last heartbeat came, or the connection was made.
+    /// The time of the last heartbeat or of the connection.
     private var lastBeat: ContinuousClock.Instant = .now
     private var nextPoll: ContinuousClock.Instant = .now
     private var isLate = false
 
     init(_ engine: PostgresEngine, _ wake: WakePipe) { (self.engine, self.wake) = (engine, wake) }
 
-    /// The thread's life.
+    /// The thread's main function.
     func run() {
         while !engine.isClosing {
             if connection == nil { connectIfDue() }
@@ -51,11 +51,11 @@ final class Listener {
         failedAttempts = 0
         (nextBeat, lastBeat, isLate) = (.now, .now, false)
         engine.count { $0.areNewsLate = false }
-        // What was told meanwhile is lost.
+        // News sent meanwhile are lost.
         tellInterrupted()
     }
 
-    /// Hears what comes until the next heartbeat is to be sent.
+    /// Receives news until the next heartbeat is due.
     private func listen(_ connection: PostgresConnection) throws {
         if ContinuousClock.now >= nextBeat {
             nextBeat = .now + engine.options.heartbeatInterval
@@ -77,7 +77,7 @@ final class Listener {
             )
         }
         guard ContinuousClock.now >= nextPoll else { return }
-        // Whether it is the connection that is silent.
+        // Tests if the connection is dead.
         _ = try connection.run([PostgresStatement("SELECT 1")], deadline: .now + engine.options.heartbeatTime)
         pollIfDue()
     }
@@ -100,7 +100,7 @@ final class Listener {
                 metadata: ["reason": "\(StoreError(error, at: engine.listenTarget.description))"])
         }
         let options = engine.options
-        // One that was closed may be had again at once; many nodes must not come back in one moment.
+        // A closed connection can often be reopened at once. Many nodes must not reconnect in the same moment.
         let pause = min(options.firstRetry * (1 << min(failedAttempts, 10)), options.lastRetry)
         nextAttempt = .now + pause * Double.random(in: 0.75...1.25)
         failedAttempts += 1

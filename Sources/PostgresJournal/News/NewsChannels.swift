@@ -1,10 +1,10 @@
-/// The names of `LISTEN` and `NOTIFY`.
+/// The names of the channels for `LISTEN` and `NOTIFY`.
 struct NewsChannels: Sendable {
-    /// A random number by which a process leaves its own news out.
+    /// A random number by which a process ignores its own news.
     let sender = UInt64.random(in: .min ... .max)
-    /// Where all processes of a schema tell and hear news.
+    /// The channel for the news of all processes on a schema.
     let news: String
-    /// Where this process alone hears itself, to see that news come.
+    /// The channel for this process's heartbeats to itself.
     let heartbeat: String
 
     init(schema: String) {

@@ -1,6 +1,6 @@
 import SessionJournal
 
-/// One payload of `NOTIFY`: Base64 of a kind, the sender's random number, and entries of that kind.
+/// A payload of `NOTIFY`: Base64 of a kind, the sender's random number, and entries of that kind.
 struct NewsMessage: Hashable, Sendable {
     enum Kind: UInt8 {
         /// A session's key and its head's number, both as variable-length integers, and the head's 8 random bytes.
@@ -15,14 +15,14 @@ struct NewsMessage: Hashable, Sendable {
         case contended = 5
     }
 
-    /// PostgreSQL takes payloads of less than 8,000 bytes: https://www.postgresql.org/docs/15/sql-notify.html
+    /// PostgreSQL's payloads have less than 8,000 bytes: https://www.postgresql.org/docs/15/sql-notify.html
     static let limit = 7_999
 
     let text: String
 
     // MARK: Writing
 
-    /// Gathers entries until a message is full.
+    /// Collects entries until a message is full.
     struct Builder {
         private let kind: Kind
         private let first: [UInt8]
@@ -33,7 +33,7 @@ struct NewsMessage: Hashable, Sendable {
             bytes = first
         }
 
-        /// Adds an entry; returns the message before it if there is no room for both.
+        /// Adds an entry. If it does not fit, returns the full message and begins another.
         mutating func add(_ entry: [UInt8]) -> NewsMessage? {
             let isFull = bytes.count + entry.count > NewsMessage.limit / 4 * 3
             let full = isFull ? end() : nil
@@ -41,7 +41,7 @@ struct NewsMessage: Hashable, Sendable {
             return full
         }
 
-        /// The message with what was added; nil if there was nothing.
+        /// Returns the message with the added entries, or nil if there are none.
         mutating func end() -> NewsMessage? {
             guard bytes.count > first.count else { return nil }
             defer { bytes = first }
@@ -51,7 +51,7 @@ struct NewsMessage: Hashable, Sendable {
 
     static func bytes(_ session: SessionKey) -> [UInt8] { varint(UInt64(bitPattern: session.number)) }
 
-    /// Seven bits a byte, the lowest first; the highest bit says that more follow.
+    /// Seven bits a byte, lowest first. The highest bit marks that more bytes follow.
     static func varint(_ number: UInt64) -> [UInt8] {
         var (rest, bytes): (UInt64, [UInt8]) = (number, [])
         while rest >= 0x80 {
@@ -63,7 +63,7 @@ struct NewsMessage: Hashable, Sendable {
 
     // MARK: Reading
 
-    /// What a message says; nil for one of this process itself, of another version, or that is none.
+    /// Returns the news of a message; nil for this process's own, another version's or an invalid one.
     func news(to receiver: UInt64) -> JournalNews? {
         guard let bytes = Base64.bytes(text) else { return nil }
         var reader = Reader(bytes: bytes[...])
@@ -109,7 +109,7 @@ struct NewsMessage: Hashable, Sendable {
             return bytes.prefix(count)
         }
 
-        /// 64 bits.
+        /// Reads 64 bits.
         mutating func number() -> UInt64? { take(8).map { $0.reduce(0) { $0 << 8 | UInt64($1) } } }
 
         mutating func varint() -> UInt64? {
@@ -125,6 +125,6 @@ struct NewsMessage: Hashable, Sendable {
 }
 
 extension UInt64 {
-    /// The most significant first.
+    /// The most significant byte first.
     var bytes: [UInt8] { stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> UInt64($0)) } }
 }

@@ -1,13 +1,13 @@
 import SessionJournal
 
-/// What other processes are to be told of what this one committed.
+/// News of this process's commits for other processes.
 struct OutgoingNews {
     private(set) var heads: [SessionKey: SessionHead] = [:]
     private(set) var changed: Set<SessionKey> = []
     private(set) var known: Set<TokenHash> = []
     private(set) var contended: Set<SessionKey> = []
     private(set) var hasNodes = false
-    /// Whether the sender is to hear itself.
+    /// True if a heartbeat is due.
     private(set) var hasBeat = false
 
     var isEmpty: Bool {
@@ -35,7 +35,7 @@ struct OutgoingNews {
         hasBeat = hasBeat || other.hasBeat
     }
 
-    /// The messages that say it, each short enough for `NOTIFY`.
+    /// Returns the messages, each short enough for `NOTIFY`.
     func messages(from sender: UInt64) -> [NewsMessage] {
         var messages: [NewsMessage] = []
         var builder = NewsMessage.Builder(.appended, from: sender)

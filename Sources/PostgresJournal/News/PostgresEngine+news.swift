@@ -2,15 +2,15 @@ import Locking
 import PostgreSQL
 import SessionJournal
 
-/// Who hears news, and what makes them come.
+/// The listener of news and its wake-up.
 struct NewsHearing {
     var heard: (@Sendable (JournalNews) -> Void)?
-    /// Ends the listener's waits; nil as long as there is no listener.
+    /// Ends the listener's waits; nil without a listener.
     var wake: WakePipe?
 }
 
 extension PostgresEngine {
-    /// Has a function called for news. The first call starts the thread that hears them.
+    /// Sets the function that receives news. The first call starts the listener's thread.
     func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
         let isFirst = hearing.withLock { hearing in
             defer { hearing.heard = heard }
@@ -23,7 +23,7 @@ extension PostgresEngine {
         }
         hearing.withLock { $0.wake = wake }
         thread.detach()
-        // It may have been closed before the listener could be woken.
+        // The journal may have been closed before the listener could be woken.
         if isClosing { wake.wake() }
     }
 
@@ -37,7 +37,7 @@ extension PostgresEngine {
         wake?.wake()
     }
 
-    /// Sends a heartbeat to this process's listener, by a connection that does not listen.
+    /// Sends a heartbeat to this process's listener on a connection that does not listen.
     func beat() {
         var news = OutgoingNews()
         news.beat()

@@ -14,8 +14,8 @@ extension Statements {
             [.int8(node.id.number), .utf8(node.address), .bool(node.isDraining), .bits(node.renewals)])
     }
 
-    /// Renews a node and returns all, or no row if it is gone: id, address, whether it drains, its renewals, whether that
-    /// it drains is new, and the database's clock.
+    /// Renews a node and returns all, or no row if it was removed: id, address, draining, renewals, whether the
+    /// draining is new, and the database's clock.
     func renew(_ node: NodeRecord) -> PostgresStatement {
         // The second part sees the table as it was before the first.
         PostgresStatement(
@@ -32,7 +32,7 @@ extension Statements {
             """, [.int8(node.id.number), .utf8(node.address), .bool(node.isDraining)])
     }
 
-    /// Forgets a node if it has so many renewals, then says in the last one's row whether it is gone.
+    /// Removes a node if it has this number of renewals. The last row tells if it is gone.
     func forget(_ node: NodeID, renewals: UInt64?) -> [PostgresStatement] {
         let id = PostgresValue.int8(node.number)
         return [
@@ -48,7 +48,7 @@ extension Statements {
         ]
     }
 
-    /// Sessions whose owners are gone. Goes from owner to owner in the index, since nearly all owners are there.
+    /// Returns sessions whose owners are gone. Steps through the index by owner, since nearly all owners exist.
     func orphans(limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
@@ -66,12 +66,12 @@ extension Statements {
             """, [.int8(Int64(max(0, limit)))])
     }
 
-    /// Notes how many streams there are of different sessions. The second statement returns those whose limits allow it: it
-    /// sees what was noted before the first one had its locks.
+    /// Notes the number of streams of different sessions. The second statement returns those within their limits. It
+    /// sees the notes as they were before the first one had its locks.
     func note(_ notes: [StreamNote]) -> [PostgresStatement] {
         let sessions = PostgresValue.int8s(notes.map(\.session.number))
         return [
-            // In one order, so that two nodes do not wait for each other in a circle.
+            // In one order, so that two nodes cannot deadlock.
             PostgresStatement(
                 """
                 SELECT count(pg_advisory_xact_lock(hashtextextended($1, session)))
@@ -102,10 +102,10 @@ extension Statements {
         ]
     }
 
-    /// Claims reminders, and says when the next one is due that was not claimed now.
+    /// Claims reminders, and returns the due time of the next unclaimed one.
     ///
-    /// Appends and removals that change a session's reminders lock its head first, and so does this: but it leaves those out
-    /// that are locked, and waits for nothing. The clock is the database's.
+    /// Appends and removals that change a session's reminders lock its head first, and so does this. But it skips
+    /// locked ones and never waits. The clock is the database's.
     func claimAlarms(dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int) -> [PostgresStatement] {
         let isFree = "(r.claimed_until IS NULL OR r.claimed_until <= now())"
         let isOurs = """
@@ -143,7 +143,7 @@ extension Statements {
 
     // MARK: Marks
 
-    /// The last column says which of the questions each row is about, from 0 on.
+    /// The last column is the index of the row's question, from 0 on.
     func marks(_ asked: [[SessionKey]]) -> PostgresStatement {
         let rows = asked.enumerated().flatMap { place, sessions in sessions.map { (place, $0) } }
         return PostgresStatement(
@@ -155,7 +155,7 @@ extension Statements {
             """, [.int8s(rows.map { Int64($0.0) }), .int8s(rows.map(\.1.number))])
     }
 
-    /// The same.
+    /// The last column is the index of the row's question, from 0 on.
     func known(_ asked: [[TokenHash]]) -> PostgresStatement {
         let rows = asked.enumerated().flatMap { place, tokens in tokens.map { (place, $0) } }
         return PostgresStatement(

@@ -2,8 +2,8 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// What servers that share the database ask. What is about nodes has a connection of its own, so that it does not wait for
-/// appends.
+/// Operations of servers that share the database. Those about nodes have their own connection, so that they do not wait
+/// for appends.
 extension PostgresJournal {
     package func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) { engine.listen(heard) }
 

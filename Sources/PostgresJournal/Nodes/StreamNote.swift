@@ -1,10 +1,10 @@
 import SessionJournal
 
-/// How many streams of a session a node has, and how many all nodes may have.
+/// The number of a session's streams on a node, and the limit for all nodes.
 struct StreamNote: Sendable {
     let session: SessionKey
     let node: NodeID
     let count: Int
-    /// Nil: any number.
+    /// Nil for no limit.
     let limit: Int?
 }

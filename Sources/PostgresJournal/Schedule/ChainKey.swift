@@ -1,7 +1,7 @@
 import MVI
 import SessionJournal
 
-/// What a request is about: requests with a key in common are done in the order in which they came.
+/// The subject of a request. Requests that share a key are done in the order of their arrival.
 enum ChainKey: Hashable, Sendable {
     case session(SessionKey)
     case token(TokenHash)
@@ -9,9 +9,9 @@ enum ChainKey: Hashable, Sendable {
     case id(String)
     /// The shared session of a subject.
     case shared(SubjectBytes)
-    /// What a node says of itself, or is said of it.
+    /// A node's record.
     case node(NodeID)
-    /// How many streams of a session are open.
+    /// The number of open streams of a session.
     case streams(SessionKey)
     case alarms
 }

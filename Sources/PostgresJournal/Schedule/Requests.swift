@@ -2,46 +2,46 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// What a writer is asked for.
+/// A request to a writer.
 struct Write: Sendable {
-    /// How a write is made.
+    /// The kind of a write.
     enum Work: Sendable {
-        /// In a group with other appends.
+        /// An append, in a group with others.
         case append(JournalBatch, @Sendable (AppendResult) -> Void)
-        /// One statement, in a transaction with others of its kind. `result` adds what others are to be told of it.
+        /// One statement, in a transaction with others of its kind. `result` adds the news for other processes.
         case statement(
             PostgresStatement, result: @Sendable (PostgresRows, inout OutgoingNews) throws -> Completion)
-        /// A transaction of its own.
+        /// Its own transaction.
         case steps(@Sendable (WriteTransaction) throws -> Completion)
         /// In a transaction with others of its kind.
         case streams(StreamNote, Done<Bool>)
     }
 
     let work: Work
-    /// What it is about.
+    /// The keys that order it.
     let keys: [ChainKey]
-    /// About how many bytes it writes.
+    /// The approximate number of bytes that it writes.
     var bytes = 200
-    /// The session in whose order its result comes; nil for none.
+    /// The session whose results define its order; nil for none.
     var session: SessionKey?
-    /// Whether sessions that its keys do not name may end by it.
+    /// True if it may end sessions that its keys do not name.
     var endsSessions = false
-    /// The result if nothing of it is kept, or if that is not known.
+    /// Returns the result if nothing was stored, or if that is unknown.
     let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
 
-    /// Its place in a group of appends.
+    /// Its position in a group of appends.
     var order: Int64 { session?.number ?? 0 }
 }
 
-/// What a reader is asked for.
+/// A request to a reader.
 enum Read: Sendable {
-    /// One statement asks this and others of its kind. The answer comes with how many writes were finished before.
+    /// A question for a statement with others of its kind. The answer has the number of writes finished before.
     case question(Question, @Sendable (_ answer: Result<ReadAnswer, StoreError>, _ seen: UInt64) -> Void)
-    /// Reads by itself and hands the result over.
+    /// Reads on its own and delivers the result.
     case alone(@Sendable (_ reader: PostgresReader) -> Void)
 }
 
-/// What is asked again and again.
+/// A frequent read.
 enum Question: Sendable {
     case marks([SessionKey])
     case known([TokenHash])
@@ -50,19 +50,19 @@ enum Question: Sendable {
     case stores(StoresQuestion)
 }
 
-/// What a question led to: its rows, or a session's.
+/// The answer to a question: its rows, or a session's.
 struct ReadAnswer: Sendable {
     var rows: [PostgresRow] = []
     var session = SessionReads.Results()
 }
 
-/// What waits.
+/// A waiting request.
 enum Request: Sendable {
     case write(Write)
     case read(Read)
 }
 
-/// What a lost connection may have changed: nothing is said of it before that is settled.
+/// The writes that a lost connection may have committed. Reads of them fail until that is resolved.
 struct InDoubtWrites {
     private var keys: Set<ChainKey> = []
     private var isOfAll = false
@@ -71,10 +71,10 @@ struct InDoubtWrites {
 
     mutating func insert(_ write: Write) {
         keys.formUnion(write.keys)
-        // Its tokens are not known here.
+        // The sessions' tokens are not known here.
         if write.endsSessions || write.keys.isEmpty { isOfAll = true }
     }
 
-    /// Whether something that a read is about is in doubt.
+    /// True if a write with one of the keys is in doubt.
     func contains(_ keys: [ChainKey]) -> Bool { isOfAll || keys.contains(where: self.keys.contains) }
 }

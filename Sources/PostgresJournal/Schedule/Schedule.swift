@@ -1,16 +1,17 @@
 import SessionJournal
 
-/// Which requests may be begun: each after the earlier ones that it depends on. Plain data; the engine's lock guards it.
+/// Decides which requests may begin: each after the earlier ones that it depends on. A plain value under the engine's
+/// lock.
 ///
-/// Of a chain, the requests with one key, one write is ready at a time. So a group of what is ready has one append of a
-/// session at most, and sessions take turns.
+/// A chain is the list of requests with one key. One write of a chain is ready at a time, so a group of ready writes
+/// has at most one append of a session, and sessions take turns.
 struct Schedule<Request> {
     typealias ID = UInt64
 
-    /// What a request waits for beside its keys.
+    /// The writes that a request waits for in addition to those with its keys.
     enum Wait {
         case keys
-        /// Writes that end sessions or change whose they are: what tokens and subjects are free depends on them.
+        /// Writes that end sessions or change their subject, since free tokens and subjects depend on them.
         case directory
         /// All writes.
         case all
@@ -26,22 +27,22 @@ struct Schedule<Request> {
     }
 
     private var nodes: [ID: Node] = [:]
-    /// Of each chain the last write that is not finished.
+    /// The last unfinished write of each chain.
     private var last: [ChainKey: ID] = [:]
     private var directory: Set<ID> = []
     private var writes: Set<ID> = []
     private var lastID: ID = 0
-    /// How many writes were finished.
+    /// The number of finished writes.
     private(set) var finishedCount: UInt64 = 0
-    /// Of each of some thousand places for sessions the value of `finishedCount` after the last write.
+    /// The value of `finishedCount` after the last write, for each of a few thousand places that sessions share.
     private var sessionFinishes = [UInt64](repeating: 0, count: 4_096)
 
-    /// How many requests are not finished.
+    /// The number of unfinished requests.
     var count: Int { nodes.count }
-    /// How many of them are writes.
+    /// The number of unfinished writes.
     var writeCount: Int { writes.count }
 
-    /// Adds a write; returns its number, and whether it is ready.
+    /// Adds a write. Returns its number, and true if it is ready.
     mutating func addWrite(
         _ request: Request, keys: [ChainKey], wait: Wait = .keys, isOfDirectory: Bool = false
     ) -> (ID, isReady: Bool) {
@@ -52,7 +53,7 @@ struct Schedule<Request> {
         return (id, isReady)
     }
 
-    /// Adds a read; returns its number, and whether it is ready.
+    /// Adds a read. Returns its number, and true if it is ready.
     mutating func addRead(_ request: Request, keys: [ChainKey], wait: Wait = .keys) -> (ID, isReady: Bool) {
         add(request, keys, wait, isWrite: false, false)
     }
@@ -74,7 +75,7 @@ struct Schedule<Request> {
         return (lastID, blockers.isEmpty)
     }
 
-    /// Ends a request; returns those that are ready now, in the order in which they came.
+    /// Ends a request. Returns those that became ready, in the order of their arrival.
     mutating func finish(_ id: ID) -> [(ID, Request)] {
         guard let node = nodes.removeValue(forKey: id) else { preconditionFailure("cannot finish a request twice") }
         if node.isWrite {
@@ -95,7 +96,7 @@ struct Schedule<Request> {
         return ready
     }
 
-    /// Whether a write of a session is not finished, or was finished after so many writes had been.
+    /// True if a write of a session is unfinished, or was finished after this count of finished writes.
     func hasWrites(of session: SessionKey, since count: UInt64) -> Bool {
         last[.session(session)] != nil || sessionFinishes[Self.place(session)] > count
     }

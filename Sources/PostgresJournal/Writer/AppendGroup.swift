@@ -2,11 +2,11 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// Appends of different sessions that are written together, as statements.
+/// Statements that write appends of different sessions together.
 ///
-/// The heads that are the expected ones become the new ones, in the order of the sessions' keys, so that groups of several
-/// writers cannot wait for each other in a circle. Everything else is written for those sessions alone whose head is the
-/// new one. So no answer is waited for before the commit.
+/// Heads that equal the expected ones are replaced in the order of the sessions' keys, so that groups of several
+/// writers cannot deadlock. All other rows are written only for sessions whose head is the new one. So the commit needs
+/// no previous response.
 struct AppendGroup {
     private let batches: [JournalBatch]
 
@@ -28,12 +28,12 @@ struct AppendGroup {
     private var recordings = ParameterRows(.ints, .texts, .ints, .bytes)
     private var recordingLimits = ParameterRows(.ints)
     private var hasMadeStores = false
-    /// Those of all batches if one of them has an owner, or changes it; else none.
+    /// The owners of all batches if one of them has or changes an owner; otherwise empty.
     private var owners = ParameterRows(.ints, .ints, .ints, .bools, .ints, .ints, .ints, .bytes)
-    /// Where the results of the look-ups are among the statements'.
+    /// The indexes of the look-ups among the statements' results.
     private var receiptRows: [Int32?] = []
 
-    /// - Parameter batches: at most one of each session, in the order of their keys.
+    /// - Parameter batches: At most one of each session, in the order of their keys.
     init(_ batches: [JournalBatch]) {
         self.batches = batches
         let hasOwners = batches.contains { $0.expectedOwner != nil || $0.ownerChange != nil }
@@ -109,7 +109,7 @@ struct AppendGroup {
         }
         for receipt in batch.receipts {
             let columns = ReceiptColumns(receipt.key)
-            // A receipt that the same batch forgets is no duplicate.
+            // A receipt that the same batch deletes is no duplicate.
             if !batch.forgottenReceipts.contains(receipt.key) {
                 checkedReceipts.append(batch, .int8(columns.hash), .bytea(columns.scope), .bytea(columns.name))
                 receiptRows.append(Int32(row))
@@ -126,7 +126,7 @@ struct AppendGroup {
         }
     }
 
-    /// Only the last change of each reminder counts.
+    /// Adds only the last change of each reminder.
     private mutating func addReminders(of batch: JournalBatch) {
         var seen: Set<[UInt8]> = []
         for change in batch.reminders.reversed() {
@@ -135,7 +135,7 @@ struct AppendGroup {
                 case .set(let reminder): (reminder.feature, reminder.id)
                 case .forgotten(let feature, let id): (feature, id)
                 }
-            // A feature's id has no NUL.
+            // A feature's id contains no NUL.
             guard seen.insert(Array(feature.text.utf8) + [0] + Array(id.utf8)).inserted else { continue }
             changedReminders.append(batch, .feature(feature), .utf8(id))
             guard case .set(let reminder) = change else { continue }
@@ -147,12 +147,12 @@ struct AppendGroup {
 
     // MARK: Statements
 
-    /// Locks the sessions' heads and looks receipts up: `lookedUp` reads the results.
+    /// Locks the sessions' heads and looks up receipts: `lookedUp` reads the results.
     func lookUps(_ sql: Statements) -> [PostgresStatement] {
         [PostgresStatement(sql.lockHeads, [sessions])] + receiptLookUp(sql)
     }
 
-    /// Looks up why heads were not changed: to be run right after `headUpdate`.
+    /// Looks up the reasons for unchanged heads. Run directly after `headUpdate`.
     func refusals(_ sql: Statements) -> [PostgresStatement] {
         [PostgresStatement(sql.refusedHeads, [sessions])] + receiptLookUp(sql)
     }
@@ -167,7 +167,7 @@ struct AppendGroup {
         ]
     }
 
-    /// Makes the heads the new ones where they are the expected ones: returns the sessions.
+    /// Replaces the heads that equal the expected ones, and returns their sessions.
     func headUpdate(_ sql: Statements) -> PostgresStatement {
         var text = owners.isEmpty ? sql.updateHeads : sql.updateOwnedHeads
         if !checkedReceipts.isEmpty { text += sql.unlessReceived }
@@ -184,7 +184,7 @@ struct AppendGroup {
                 + [neededStores.sessionValue] + neededStores.values + owners.values)
     }
 
-    /// Writes everything else, for the sessions whose heads are the new ones.
+    /// Writes all other rows for the sessions whose heads are the new ones.
     func writes(_ sql: Statements) -> [PostgresStatement] {
         [
             setAside.statement(sql.setAside), changed.statement(sql.changeStores),
@@ -200,14 +200,14 @@ struct AppendGroup {
 
     // MARK: Results
 
-    /// What the look-ups found.
+    /// The results of the look-ups.
     struct Found {
-        /// Of the sessions that were looked up and are there, and whether they are of the present past.
+        /// The existing sessions of the look-up. `isCurrent` is false for an epoch from before a loss of commits.
         var heads: [Int64: (head: SessionHead, owner: SessionOwner?, access: UInt64, isCurrent: Bool)] = [:]
-        /// By the batch's place, the first receipt of those that were there already.
+        /// The first existing receipt of a batch, by the batch's index.
         var duplicates: [Int: StoredReceipt] = [:]
 
-        /// How an append ended that changed nothing; nil if it should have been kept.
+        /// Returns the result of an append that changed nothing; nil if it should have been stored.
         func refusal(of batch: JournalBatch, at place: Int) -> AppendResult? {
             guard let found = heads[batch.session.number] else { return .failed(.sessionGone) }
             if let known = duplicates[place] { return .duplicate(known) }
@@ -242,7 +242,7 @@ struct AppendGroup {
 }
 
 extension JournalBatch {
-    /// Whether it may make no sense whatever stores its session has: such a batch is judged by itself.
+    /// True if the batch may be invalid whatever stores its session has. Such a batch is checked on its own.
     var isSuspect: Bool {
         let needed = Set(stores.lazy.filter { $0.kind != .made || $0.setsAside != nil }.map(\.feature))
         return fault(storeCount: 0) { needed.contains($0) } != nil

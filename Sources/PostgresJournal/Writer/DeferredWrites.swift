@@ -1,22 +1,22 @@
 import SessionJournal
 
-/// How a write ended that was tried.
+/// The outcome of an attempt to write.
 enum Outcome {
     case over(Completion)
-    /// Another transaction holds its row. Nothing of it is kept.
+    /// Another transaction holds its row. Nothing is stored.
     case locked
 
-    /// Nil for one that is to be tried again.
+    /// Nil for a write that is retried.
     var completion: Completion? {
         if case .over(let completion) = self { completion } else { nil }
     }
 }
 
-/// Writes whose rows other transactions hold, each with the time of its next try: the others of a lane do not wait for them.
+/// Writes whose rows other transactions hold, with the times of their retries. A lane's other writes do not wait.
 struct DeferredWrites {
     private struct Entry {
         let write: PostgresEngine.Ready<Write>
-        /// When it was tried first.
+        /// The time of the first attempt.
         let since: ContinuousClock.Instant
         var due: ContinuousClock.Instant
         var tries = 1
@@ -24,14 +24,14 @@ struct DeferredWrites {
 
     private var entries: [Schedule<Request>.ID: Entry] = [:]
 
-    /// The pause after the first try; each further one is twice as long.
+    /// The pause after the first attempt. It doubles with each further one.
     private static let firstPause: Duration = .milliseconds(25)
     private static let longestPause: Duration = .milliseconds(500)
 
-    /// When the next try is due; nil if there is none.
+    /// The time of the next retry; nil if there is none.
     var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
 
-    /// Notes that a write was tried in vain; false if it has waited for long enough, and is forgotten.
+    /// Notes a failed attempt. Returns false and removes the write if its waiting time is over.
     mutating func add(_ write: PostgresEngine.Ready<Write>, now: ContinuousClock.Instant, atMost time: Duration) -> Bool
     {
         var entry = entries[write.id] ?? Entry(write: write, since: now, due: now, tries: 0)
@@ -45,7 +45,7 @@ struct DeferredWrites {
         return true
     }
 
-    /// What is due: appends together, anything else by itself. A write that is not added again is over.
+    /// Returns a due task: appends together, other writes alone. A write that is not added again is over.
     mutating func take(now: ContinuousClock.Instant) -> PostgresEngine.Task? {
         let due = entries.values.filter { $0.due <= now }.sorted { $0.due < $1.due }.map(\.write)
         guard let first = due.first else { return nil }
@@ -58,7 +58,7 @@ struct DeferredWrites {
         }
     }
 
-    /// A write was answered.
+    /// Removes answered writes.
     mutating func remove(_ ids: some Sequence<Schedule<Request>.ID>) { for id in ids { entries[id] = nil } }
 
     mutating func takeAll() -> [PostgresEngine.Ready<Write>] {

@@ -2,7 +2,7 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// Rows on their way into a statement that takes an array for each column. Each row begins with a session and its new head.
+/// Rows for a statement that receives an array for each column. Each row begins with a session and its new head.
 struct ParameterRows {
     private var sessions: [Int64?] = []
     private var numbers: [Int64?] = []
@@ -38,7 +38,7 @@ struct ParameterRows {
         static func feature(_ value: FeatureID) -> Cell { .text(value.text) }
     }
 
-    /// No rows of columns of some kinds, beside those of the session and its head.
+    /// Creates empty columns of these kinds, after those of the session and its head.
     init(_ columns: Column...) { self.columns = columns }
 
     var isEmpty: Bool { sessions.isEmpty }
@@ -51,7 +51,7 @@ struct ParameterRows {
         for (index, cell) in cells.enumerated() { columns[index].append(cell) }
     }
 
-    /// Their statement; nil for no rows.
+    /// Returns the rows' statement; nil for no rows.
     func statement(_ sql: String) -> PostgresStatement? {
         isEmpty ? nil : PostgresStatement(sql, [.int8s(sessions), .int8s(numbers), .int8s(nonces)] + values)
     }

@@ -3,14 +3,14 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// How a lane gets its connection, and what it does without one.
+/// A lane's connection, and its behavior without one.
 extension WriteLane {
-    /// Connects for the first time. Throws what cannot get better by itself; all else is trouble.
+    /// Connects for the first time. Throws permanent errors; the others are trouble.
     func openAtFirst() throws(JournalOpenError) {
         do { try open() } catch let error as JournalOpenError { throw error } catch { beginTrouble(error) }
     }
 
-    /// Whether there is a connection now; tries to get one when it is time.
+    /// True if there is a connection. Tries to open one if it is time.
     func reopenIfDue() -> Bool {
         guard ContinuousClock.now >= nextAttempt else { return false }
         do { try open() } catch {
@@ -22,7 +22,7 @@ extension WriteLane {
         return true
     }
 
-    /// Connects, brings the schema up to date, and settles what an earlier connection may have left open.
+    /// Connects, migrates the schema, and resolves doubts that an earlier connection left.
     private func open() throws {
         connection = nil
         let options = engine.options
@@ -37,9 +37,9 @@ extension WriteLane {
         engine.noteTrouble(nil, of: index)
     }
 
-    /// Commits a new generation of this lane. It ends a transaction of the last connection that is still running, waits for
-    /// that, and one that was not begun yet fails: so what is read afterwards is certain. Being committed itself,
-    /// synchronously if the database is set so, it shows that everything before it is as well.
+    /// Commits a new generation of this lane. It waits for the end of the last connection's transaction, and makes one
+    /// that has not begun fail, so later reads are certain. As a commit itself, synchronous if the database is
+    /// configured so, it proves that earlier commits are durable too.
     private func settle(_ connection: PostgresConnection) throws {
         let options = engine.options
         generation += 1
@@ -61,14 +61,14 @@ extension WriteLane {
         }
     }
 
-    /// The row that stands for the lane is of no use any more.
+    /// Deletes the lane's row.
     func leave() {
         guard let connection else { return }
         _ = try? connection.run(
             [PostgresStatement(engine.statements.leave, [.int8(id)])], deadline: .now + engine.options.lockTime)
     }
 
-    /// Shows that an idle connection and the database work.
+    /// Tests an idle connection and the database.
     func probeIfDue() {
         guard ContinuousClock.now >= nextProbe else { return }
         nextProbe = .now + engine.options.probeInterval
@@ -78,7 +78,7 @@ extension WriteLane {
         }
     }
 
-    /// Makes the partitions that a write has missed; says whether it could.
+    /// Creates the partitions that a write missed. Returns true on success.
     func makePartitions() -> Bool {
         guard let connection else { return false }
         let setup = DatabaseSetup(connection, engine: engine, deadline: .now + engine.options.transactionTime)
@@ -93,17 +93,17 @@ extension WriteLane {
 
     // MARK: Trouble
 
-    /// Gives the connection up after an error that ended it, or that is no single write's; returns the writes' results.
+    /// Drops the connection after an error that concerns more than one write. Returns the writes' results.
     func loseConnection(_ failure: WriteFailure, _ writes: ArraySlice<Write>) -> [Completion] {
         connection = nil
         engine.count { $0.connectionsLost += 1 }
         let reason = StoreError(failure.error, at: engine.place)
         if failure.isUnknown {
             engine.noteInDoubt(Array(writes), of: index)
-            // It may be there: others are told when there is a connection again.
+            // It may be committed: others receive the news after a reconnection.
             for case .append(let batch, _) in writes.lazy.map(\.work) { news.append(batch.session, batch.head) }
         }
-        // A connection that was closed may be had again at once. What is refused by the database will be refused again.
+        // A closed connection can often be reopened at once. A refusal by the database will repeat.
         if failure.error.extent == .connection || failure.error.state == PostgresError.otherPlace {
             nextAttempt = .now
             engine.logger.warning("A connection of the journal's was lost.", metadata: ["reason": "\(reason)"])
@@ -113,7 +113,7 @@ extension WriteLane {
         return writes.map { $0.fail(reason, failure.isUnknown) }
     }
 
-    /// Notes that the database cannot be written; what waits is refused until an attempt succeeds.
+    /// Notes that the database is not writable. Waiting writes are refused until an attempt succeeds.
     func beginTrouble(_ error: any Error) {
         connection = nil
         let trouble = StoreError(error, at: engine.place)
@@ -126,13 +126,13 @@ extension WriteLane {
         failedAttempts += 1
         let options = engine.options
         let pause = min(options.firstRetry * (1 << min(failedAttempts - 1, 10)), options.lastRetry)
-        // Many nodes must not come back in one moment.
+        // Many nodes must not reconnect in the same moment.
         nextAttempt = .now + pause * Double.random(in: 0.75...1.25)
     }
 
-    /// Refuses all that is ready.
+    /// Refuses all ready writes.
     func refuseAll() {
-        // Others find it when they compare what they show with the database.
+        // Others notice the changes when they compare their data with the database.
         if index == engine.newsLane { (_, news) = (engine.takeNews(), OutgoingNews()) }
         let trouble = engine.laneTrouble(index) ?? .journalClosed
         let writes = deferred.takeAll() + engine.takeAll(index)

@@ -3,10 +3,10 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// What other processes are told, and what is noted of streams.
+/// News for other processes, and notes of streams.
 extension WriteLane {
-    /// Tells others what was committed: outside the transaction, since a `NOTIFY` in it would let only one commit at a time,
-    /// by one lane, and without a wait for the answer.
+    /// Sends news of commits, outside the transactions: a `NOTIFY` inside would serialize all commits. One lane sends
+    /// them, without waiting for the response.
     func tellNews() {
         if index == engine.newsLane { news.add(engine.takeNews()) }
         guard let connection, !news.isEmpty else { return }
@@ -26,7 +26,7 @@ extension WriteLane {
         }
     }
 
-    /// Notes of different sessions' streams, as one transaction or, if that fails, each in one of its own.
+    /// Commits notes of different sessions' streams as one transaction or, if that fails, each in its own.
     func commit(streams writes: ArraySlice<Write>, attempt: Int = 1) -> [Outcome] {
         let notes = writes.compactMap { write -> StreamNote? in
             if case .streams(let note, _) = write.work { note } else { nil }

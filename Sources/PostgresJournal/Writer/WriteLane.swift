@@ -3,30 +3,29 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A thread that writes, with a connection of its own: it takes what is ready, as one group, and meanwhile the next group
-/// gathers.
+/// A thread that writes on its own connection: it takes all ready writes as one group, while the next group gathers.
 final class WriteLane {
     let engine: PostgresEngine
     let index: Int
-    /// Names the lane in the database as long as the process lives.
+    /// The lane's id in the database for the life of the process.
     let id = Int64.random(in: 1 ... .max)
-    /// How long the present task waits for rows that other transactions hold.
+    /// The time for which the present task waits for rows that other transactions hold.
     var rowPatience: Duration = .zero
-    /// How often the lane had a new connection: each transaction holds on to its own.
+    /// The number of connections so far. Each transaction checks that its own is the last.
     var generation: Int64 = 0
-    /// Nil while there is none.
+    /// Nil without a connection.
     var connection: PostgresConnection?
     var nextAttempt: ContinuousClock.Instant = .now
     var failedAttempts = 0
     var nextProbe: ContinuousClock.Instant = .now
     /// Writes whose rows other transactions hold.
     var deferred = DeferredWrites()
-    /// What others are to be told.
+    /// News for other processes.
     var news = OutgoingNews()
-    /// Whether it connects: the lane for nodes does when there is something of them.
+    /// True if the lane connects: the one for nodes does so when there is a write for it.
     private var isNeeded: Bool
     private var lastKind = 0
-    /// As good as none: 0 means for ever.
+    /// The shortest time, since 0 means no limit.
     private static let noPatience: Duration = .milliseconds(1)
 
     init(_ engine: PostgresEngine, index: Int) {
@@ -34,7 +33,7 @@ final class WriteLane {
         isNeeded = index < engine.newsLane
     }
 
-    /// The thread's life. Tells `opened` once whether the journal can be used, in trouble or not.
+    /// The thread's main function. Calls `opened` once with the result of opening, which succeeds also in trouble.
     func run(opened: (Result<Void, JournalOpenError>) -> Void) {
         do {
             if isNeeded { try openAtFirst() }
@@ -78,7 +77,7 @@ final class WriteLane {
 
     // MARK: Tasks
 
-    /// - Parameter isDeferred: whether the writes wait for rows: then these are asked for, and not waited for again.
+    /// - Parameter isDeferred: True if the writes waited for rows: the rows are tested without waiting again.
     private func perform(_ task: PostgresEngine.Task, isDeferred: Bool) {
         rowPatience = isDeferred ? Self.noPatience : engine.options.groupLockTime
         let outcomes: [Outcome]
@@ -102,7 +101,7 @@ final class WriteLane {
         if index == engine.newsLane { tellNews() }
     }
 
-    /// Puts a write to the queue's end whose row another transaction holds; returns its result if it has waited for too long.
+    /// Defers a write whose row another transaction holds. Returns its result if its waiting time is over.
     private func put(off write: PostgresEngine.Ready<Write>) -> Completion? {
         if connection != nil, deferred.add(write, now: .now, atMost: engine.options.lockTime) { return nil }
         return write.value.fail(connection == nil ? .unavailableMeanwhile : .rowIsLocked, false)
@@ -113,7 +112,7 @@ final class WriteLane {
         engine.finish(writes.map(\.id), bytes: writes.reduce(0) { $0 + $1.value.bytes })
     }
 
-    /// A transaction on the connection, which there is.
+    /// Begins a transaction on the connection, which must exist.
     func begin() throws(WriteFailure) -> WriteTransaction {
         guard let connection else {
             throw WriteFailure(
@@ -134,14 +133,14 @@ final class WriteLane {
             ])
     }
 
-    /// Appends of different sessions, as one transaction or, if that fails, in parts. Their results, in order.
+    /// Commits appends of different sessions as one transaction or, if that fails, in parts, and returns the results.
     func commit(appends writes: ArraySlice<Write>, attempt: Int = 1) -> [Outcome] {
         let batches = writes.compactMap { write -> JournalBatch? in
             if case .append(let batch, _) = write.work { batch } else { nil }
         }
         do {
             let group = AppendGroup(batches)
-            // One that makes no sense is not in the way of the others.
+            // An invalid batch does not block the others.
             if batches.contains(where: \.isSuspect) {
                 return try batches.count == 1 ? [.over(judge(writes[writes.startIndex], batches[0]))] : split(writes)
             }
@@ -154,7 +153,7 @@ final class WriteLane {
         }
     }
 
-    /// Appends, but for those whose rows another transaction holds: these are not waited for.
+    /// Commits appends, except those whose rows another transaction holds, without waiting.
     private func commit(unlocked writes: ArraySlice<Write>) -> [Outcome] {
         rowPatience = Self.noPatience
         do {
@@ -208,12 +207,12 @@ final class WriteLane {
             guard case .append(_, let done) = write.work else { preconditionFailure("a group has appends only") }
             if committed.contains(batch.session.number) { return .over(.append(.committed, done)) }
             if let refusal = found.refusal(of: batch, at: place) { return .over(.append(refusal, done)) }
-            // A store that is not there, or too many.
+            // A missing store, or too many.
             do { return .over(try judge(write, batch)) } catch { return fail(write, error) }
         }
     }
 
-    /// One append whose sense depends on what its session has: in two steps.
+    /// Commits one append whose validity depends on its session's stores, in two steps.
     private func judge(_ write: Write, _ batch: JournalBatch) throws -> Completion {
         guard case .append(_, let done) = write.work else { preconditionFailure("only an append can be judged") }
         let (sql, group) = (engine.statements, AppendGroup([batch]))
@@ -240,7 +239,7 @@ final class WriteLane {
         return .append(.committed, done)
     }
 
-    /// Single statements, as one transaction or, if that fails, each in one of its own. Their results, in order.
+    /// Commits single statements as one transaction or, if that fails, each in its own. Returns their results in order.
     private func commit(statements writes: ArraySlice<Write>, attempt: Int = 1) -> [Outcome] {
         do {
             let results = try begin().commit(
@@ -257,7 +256,7 @@ final class WriteLane {
         }
     }
 
-    /// A transaction in steps of its own.
+    /// Runs a write that is a transaction of its own.
     private func commit(_ write: Write, attempt: Int = 1) -> Outcome {
         guard case .steps(let body) = write.work else { preconditionFailure("not in steps") }
         do {
@@ -272,7 +271,7 @@ final class WriteLane {
         }
     }
 
-    /// What is done about a transaction that failed.
+    /// Returns the outcomes after a failed transaction, retrying the writes if that may help.
     func afterFailure(
         _ error: any Error, of writes: ArraySlice<Write>, attempt: Int,
         again: (ArraySlice<Write>, Int) -> [Outcome]
@@ -286,7 +285,7 @@ final class WriteLane {
         if writes.count == 1, failure?.error.isOfLock == true { return [.locked] }
         if failure?.error.lacksPartition == true, attempt == 1, makePartitions() { return again(writes, attempt + 1) }
         if writes.count > 1 {
-            // One of them is bad. Each by itself, so that only that one fails.
+            // One of them failed. Each runs alone, so that only that one fails.
             engine.count { $0.splits += 1 }
             if failure?.error.isOfLock == true { rowPatience = Self.noPatience }
             return split(writes, again: again)
@@ -313,7 +312,7 @@ final class WriteLane {
         }
     }
 
-    /// Ends what a failed transaction left open; says whether the connection is good.
+    /// Rolls back a failed transaction. Returns true if the connection is usable.
     private func rollBack() -> Bool {
         guard let connection else { return false }
         do {

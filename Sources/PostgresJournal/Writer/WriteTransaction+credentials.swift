@@ -3,7 +3,7 @@ import PostgreSQL
 import SessionJournal
 
 extension WriteTransaction {
-    /// Makes a change of credentials, or says why it cannot be made. Everything is asked before anything is written.
+    /// Makes a change of credentials, or returns the reason why it is invalid. Checks everything before it writes.
     func make(_ change: CredentialChange, _ sql: Statements) throws -> Result<Void, StoreError> {
         let results = try run([sql.lock([change.session])] + sql.credentialState(change))
         guard let session = results[1].first else { return .failure(.sessionGone) }

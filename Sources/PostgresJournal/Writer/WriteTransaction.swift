@@ -1,34 +1,33 @@
 import PostgreSQL
 
-/// Why a transaction was not committed, or is not known to be.
+/// The error of a transaction that was not committed, or whose outcome is unknown.
 struct WriteFailure: Error {
     let error: PostgresError
-    /// Whether it may be kept all the same.
+    /// True if it may be committed.
     let isUnknown: Bool
 }
 
-/// A transaction that writes, of one writer's connection and thread. Its statements are sent in steps, each one pipeline; the
-/// first begins it, and the last ends with `COMMIT`.
+/// A writing transaction on one writer's connection and thread. Its statements are sent in steps, each one pipeline;
+/// the first begins it, and the last ends with `COMMIT`.
 ///
-/// The transaction first locks its writer's row as it expects it. When a connection is lost, the next one changes that row,
-/// for which it waits until the transaction is over: afterwards it is certain whether it was committed, and it cannot be
-/// any more.
+/// The transaction first locks its writer's row and checks the generation. After a lost connection, the next one
+/// changes that row, which waits until the transaction has ended. Then its outcome is certain and can no longer change.
 final class WriteTransaction {
     private let connection: PostgresConnection
     private let first: [PostgresStatement]
     private let deadline: ContinuousClock.Instant
     private(set) var isOpen = false
     private(set) var isCommitted = false
-    /// What others are to be told of it.
+    /// News for other processes.
     var news = OutgoingNews()
 
     init(_ connection: PostgresConnection, guardedBy statement: PostgresStatement, deadline: ContinuousClock.Instant) {
         (self.connection, self.deadline) = (connection, deadline)
-        // Whatever the database's defaults are.
+        // Overrides the database's defaults.
         first = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), statement]
     }
 
-    /// Runs statements of which more come.
+    /// Runs statements that others will follow.
     func run(_ statements: [PostgresStatement]) throws(WriteFailure) -> [PostgresRows] {
         try run(statements, commits: false)
     }
@@ -40,7 +39,7 @@ final class WriteTransaction {
         return rows
     }
 
-    /// Ends the transaction with nothing kept.
+    /// Ends the transaction without storing anything.
     func rollBack() throws(WriteFailure) {
         guard isOpen, !isCommitted else { return }
         isOpen = false
@@ -59,7 +58,7 @@ final class WriteTransaction {
             let result = try connection.run(all, deadline: deadline)
             (results, warnings) = (result.rows, result.warnings)
         } catch {
-            // All was answered, and the connection was lost after that.
+            // All statements were answered before the connection was lost.
             guard commits, error.completed.count == all.count else {
                 throw WriteFailure(error: error.error, isUnknown: commits && error.mayBeCommitted(count: all.count))
             }
@@ -73,7 +72,7 @@ final class WriteTransaction {
                 error: PostgresError(state: nil, message: "The transaction was rolled back.", extent: .transaction),
                 isUnknown: false)
         }
-        // The wait for a standby was cancelled: what is committed here may be lost with this server.
+        // The wait for a standby was canceled: this commit may be lost with this server.
         // https://www.postgresql.org/docs/15/warm-standby.html#SYNCHRONOUS-REPLICATION
         if let warning = warnings.first(where: { $0 == "01000" || $0.hasPrefix("57P") }) {
             throw WriteFailure(
@@ -87,10 +86,10 @@ final class WriteTransaction {
 }
 
 extension PipelineFailure {
-    /// Whether a pipeline that ended with `COMMIT` may be committed.
+    /// True if a pipeline that ended with `COMMIT` may be committed.
     fileprivate func mayBeCommitted(count: Int) -> Bool {
         if !isSent { return false }
-        // A server that reports an error of an earlier statement has not come to the last one, and does not go on.
+        // A server that reports an error of an earlier statement has not reached the last one, and will not.
         if error.state != nil, completed.count < count - 1 { return false }
         return error.extent == .connection
     }

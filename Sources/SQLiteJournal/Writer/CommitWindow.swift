@@ -24,8 +24,7 @@ struct CommitWindow {
         (self.length, self.items) = (length, items)
     }
 
-    /// Returns the time to wait and the number of further writes that ends the wait, or nil. Called once per
-    /// transaction.
+    /// Returns the time to wait and the number of further writes that ends it, or nil. Called once per transaction.
     mutating func wait(pending: Int, now: ContinuousClock.Instant) -> (count: Int, time: Duration)? {
         guard let end, waitedFrom == nil, pending < items, now < end else { return nil }
         if gain < 0.25 {

@@ -77,8 +77,7 @@ final class Writer {
         return isClosing
     }
 
-    /// Waits until the next transaction may begin. Returns true if it waited. Meanwhile, writes need not wake the
-    /// writer.
+    /// Waits until the next transaction may begin. Returns true if it waited. Writes need not wake the writer.
     private func waitForWindow() -> Bool {
         guard let (count, time) = window.wait(pending: pending.count, now: .now) else { return false }
         engine.wait(for: count, atMost: time)
