@@ -7,19 +7,19 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-// What Swift cannot call or express: variadic functions, a `va_list`, headers that Glibc's module leaves out. Nothing
-// else belongs here.
+// C functions that Swift cannot call or express: variadic functions, a `va_list`, headers that Glibc's module omits.
+// Nothing else belongs here.
 
-/// Takes one line of the library's log. `message` is NUL-terminated and dies with the call.
+/// Receives one line of the library's log. `message` is NUL-terminated and valid during the call.
 typedef void (*cmhd_log_sink)(void *_Nullable context, const char *_Nonnull message);
 
-/// Where the log goes. Owned by the caller, who keeps it alive until `MHD_stop_daemon` has returned.
+/// The destination of the log. Owned by the caller, who keeps it alive until `MHD_stop_daemon` has returned.
 struct cmhd_log {
     cmhd_log_sink _Nonnull sink;
     void *_Nullable context;
 };
 
-/// Everything `cmhd_start` hands to the library. `context` is passed to each callback, unowned.
+/// The settings of `cmhd_start`. `context` is passed to each callback, unowned.
 struct cmhd_settings {
     const struct cmhd_log *_Nonnull log;
     void *_Nullable context;
@@ -41,7 +41,7 @@ static inline void cmhd_log_line(void *_Nullable context, const char *_Nonnull f
     if (vsnprintf(line, sizeof line, format, arguments) >= 0) log->sink(log->context, line);
 }
 
-/// Leaves percent-encoding as it is: decoding before routing makes `%2F` a slash and cuts at `%00`.
+/// Keeps percent-encoding: decoding before routing makes `%2F` a slash and cuts at `%00`.
 static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Connection *_Nullable connection,
                                        char *_Nonnull text) {
     (void)context;
@@ -51,10 +51,10 @@ static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Conne
     return length;
 }
 
-/// Empties the query in the library's own memory, which is not const, once we have it: in the target callback only.
+/// Empties the query in the library's memory, which is not const, after we have copied it. Only in the target callback.
 ///
-/// 0.9 takes the query apart after that callback, at 56 bytes of the connection's memory for each argument. When the
-/// memory is used up it queues 431, goes on as if it had not, and then spins without sending until the timeout.
+/// 0.9 parses the query after that, with 56 bytes of the connection's memory for each argument. If the memory is used
+/// up it queues 431, continues, and then spins without sending until the timeout.
 static inline void cmhd_empty_query(const char *_Nonnull target) {
     char *mark = (char *)target;
     while (*mark != 0 && *mark != '?') mark++;
@@ -63,11 +63,10 @@ static inline void cmhd_empty_query(const char *_Nonnull target) {
 
 /// `MHD_start_daemon` is variadic.
 ///
-/// epoll in internal threads: a thread per connection loses wake-ups, `select` ends at 1,017 sockets. No listening
-/// socket: the library cannot safely stop to accept. TURBO makes a release close without `shutdown()`, which is what
-/// lets a handed-over socket live. Strictness 0, said because it
-/// is a choice: above it the library answers in HTML or cuts without an answer; every one of its checks is made
-/// again in Swift, where the refusal can be a proper response.
+/// epoll in internal threads: a thread per connection loses wake-ups, and `select` is limited to 1,017 sockets. No
+/// listening socket: the library cannot safely stop accepting. TURBO closes without `shutdown()`, which leaves a
+/// handed-over socket open. Strictness 0 is explicit: above it the library answers in HTML or cuts without a response;
+/// all of its checks are repeated in Swift, where the refusal can be a proper response.
 static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull settings) {
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
@@ -83,7 +82,7 @@ static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings
         MHD_OPTION_URI_LOG_CALLBACK, settings->target, settings->context,
         MHD_OPTION_NOTIFY_COMPLETED, settings->completed, settings->context,
         MHD_OPTION_NOTIFY_CONNECTION, settings->connection, settings->context,
-        // A pool of one thread is none, about which the library would log a notice.
+        // The library logs a notice about a pool of one thread.
         settings->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, settings->threads,
         MHD_OPTION_END);
 }
@@ -94,14 +93,14 @@ static inline int cmhd_socket(struct MHD_Connection *_Nonnull connection) {
     return info == NULL ? -1 : info->connect_fd;
 }
 
-/// `MHD_get_connection_info` is variadic. Bytes of the request's head, from the method to the empty line's end.
+/// `MHD_get_connection_info` is variadic. The size of the request's head, from the method to the end of the empty line.
 static inline size_t cmhd_head_size(struct MHD_Connection *_Nonnull connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info == NULL ? 0 : info->header_size;
 }
 
-/// `MHD_get_connection_info` is variadic. What was stored as the connection's own context.
+/// `MHD_get_connection_info` is variadic. The connection's own context.
 static inline void *_Nullable cmhd_socket_context(struct MHD_Connection *_Nonnull connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

@@ -1,8 +1,8 @@
-/// A hash function that a code or a signature is made with.
+/// A hash function for a code or a signature.
 package enum HashFunction: Sendable {
     case sha256, sha384, sha512
 
-    /// OpenSSL's name of it.
+    /// OpenSSL's name.
     var name: String {
         switch self {
         case .sha256: "SHA256"
@@ -11,7 +11,7 @@ package enum HashFunction: Sendable {
         }
     }
 
-    /// How many bytes a digest has.
+    /// The size of a digest in bytes.
     var size: Int {
         switch self {
         case .sha256: 32

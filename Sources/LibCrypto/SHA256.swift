@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// A SHA-256 (FIPS 180-4) of bytes that come in parts. It allocates nothing.
+/// An incremental SHA-256 (FIPS 180-4) without allocations.
 package struct SHA256 {
     private var context = SHA256_CTX()
 
@@ -30,7 +30,7 @@ package struct SHA256 {
         }
     }
 
-    /// The digest of bytes that are all there.
+    /// Returns the digest of bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var hash = SHA256()
         hash.update(bytes[...])

@@ -1,9 +1,9 @@
 import CLibCrypto
 
-/// A public key that signatures are checked with.
+/// A public key that verifies signatures.
 ///
-/// `@unchecked Sendable`: nothing changes the key once it is made; a check has a context of its own, and what OpenSSL caches
-/// with a key it guards with a lock (openssl-threads(7)).
+/// `@unchecked Sendable`: the key never changes after its creation; a verification has its own context, and OpenSSL
+/// locks the values that it caches with a key (openssl-threads(7)).
 package final class VerificationKey: @unchecked Sendable {
     package enum Curve: Sendable {
         case p256, p384, p521
@@ -16,7 +16,7 @@ package final class VerificationKey: @unchecked Sendable {
             }
         }
 
-        /// How many bytes a coordinate has.
+        /// The size of a coordinate in bytes.
         package var size: Int {
             switch self {
             case .p256: 32
@@ -41,12 +41,12 @@ package final class VerificationKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// An RSA key of its modulus and exponent, the most significant byte first.
+    /// An RSA key from its modulus and exponent, the most significant byte first.
     ///
-    /// Nil for a modulus of fewer than 2048 bits or an even one, and for an exponent that is even, 1, or has more than 33
-    /// bits: OpenSSL itself takes them.
+    /// Nil for a modulus of fewer than 2048 bits or an even one, and for an exponent that is even, 1, or longer than 33
+    /// bits: OpenSSL itself accepts them.
     package static func rsa(modulus: [UInt8], exponent: [UInt8]) -> VerificationKey? {
-        // OpenSSL wants the machine's byte order, which is this one on all of Swift's platforms.
+        // OpenSSL expects the machine's byte order, which is little-endian on all of Swift's platforms.
         var (modulus, exponent) = (littleEndian(modulus), littleEndian(exponent))
         guard let last = modulus.last, modulus.count * 8 - last.leadingZeroBitCount >= 2_048, modulus[0] & 1 == 1,
             let first = exponent.first, first & 1 == 1, exponent != [1],
@@ -55,7 +55,7 @@ package final class VerificationKey: @unchecked Sendable {
         return VerificationKey(clibcrypto_rsa_key(&modulus, modulus.count, &exponent, exponent.count), .rsa)
     }
 
-    /// A key of a point's coordinates. Nil if they are not as long as the curve's, or the point is not on it.
+    /// A key from a point's coordinates. Nil if their length differs from the curve's, or the point is not on it.
     package static func ec(_ curve: Curve, x: [UInt8], y: [UInt8]) -> VerificationKey? {
         guard x.count == curve.size, y.count == curve.size else { return nil }
         // An uncompressed point (SEC 1 section 2.3.3).
@@ -63,13 +63,13 @@ package final class VerificationKey: @unchecked Sendable {
         return VerificationKey(clibcrypto_ec_key(curve.name, &point, point.count), .ec(curve))
     }
 
-    /// A key of its 32 bytes; nil for another number of them.
+    /// A key from its 32 bytes; nil for any other length.
     package static func ed25519(_ bytes: [UInt8]) -> VerificationKey? {
         VerificationKey(
             EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count), .ed25519)
     }
 
-    /// Whether a signature over that message was made with the private half of this key.
+    /// True if the signature of the message was made with this key's private half.
     package func isSignature(_ signature: [UInt8], of message: ArraySlice<UInt8>, by scheme: SignatureScheme) -> Bool {
         switch (kind, scheme) {
         case (.rsa, .rsaPKCS1), (.rsa, .rsaPSS), (.ed25519, .ed25519): return verify(signature, message, scheme)
@@ -101,7 +101,7 @@ package final class VerificationKey: @unchecked Sendable {
         }
     }
 
-    /// R and S as the two integers of a sequence (RFC 3279 section 2.2.3), which OpenSSL reads.
+    /// Encodes R and S as a sequence of two integers (RFC 3279 section 2.2.3) for OpenSSL.
     private static func der(_ signature: [UInt8]) -> [UInt8] {
         let half = signature.count / 2
         let integers = [signature[..<half], signature[half...]].flatMap { number in
@@ -110,7 +110,7 @@ package final class VerificationKey: @unchecked Sendable {
             if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
             return [0x02, UInt8(digits.count)] + digits
         }
-        // Of P-521 it has more bytes than the short form of a length can say.
+        // For P-521 the length exceeds the short form.
         return [0x30] + (integers.count < 0x80 ? [] : [0x81]) + [UInt8(integers.count)] + integers
     }
 

@@ -1,27 +1,27 @@
 import Locking
 
-/// Sends requests over HTTP by libcurl, all on one thread of its own, which starts with the first request.
+/// Sends HTTP requests with libcurl on one thread of its own, which starts with the first request.
 ///
-/// Connections are kept for later requests. No request is sent a second time: where a kept connection turns out to be closed,
-/// the request fails.
+/// Connections are kept for later requests. No request is sent twice: if a kept connection turns out to be closed, the
+/// request fails.
 package final class CurlClient: Sendable {
     private let loop: CurlLoop
 
     /// - Parameters:
-    ///   - connections: How many to one host at once; further requests wait, and their time runs.
-    ///   - idleTime: How long a connection may have been without a request to be used again.
+    ///   - connections: The largest number to one host. Further requests wait within their time limits.
+    ///   - idleTime: The longest idle time after which a connection is used again.
     package init(connections: Int = 64, idleTime: Duration = .seconds(10)) {
         loop = CurlLoop(connections: connections, idleTime: idleTime)
     }
 
     deinit { loop.close() }
 
-    /// Ends all requests; every later one fails.
+    /// Ends all requests. Later ones fail.
     package func close() { loop.close() }
 
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the whole response.
     ///
-    /// - Parameter longest: How many bytes of a body are taken, after decoding.
+    /// - Parameter longest: The largest size of a decoded body in bytes.
     package func send(_ request: CurlRequest, longest: Int) async throws(CurlFailure) -> CurlAnswer {
         let answer = Lock(CurlAnswer())
         try await stream(request) { part in
@@ -38,10 +38,10 @@ package final class CurlClient: Sendable {
         return answer.withLock { $0 }
     }
 
-    /// Sends a request and returns when its answer has ended. Cancelling the task ends the request.
+    /// Sends a request and returns after the end of its response. Canceling the task ends the request.
     ///
-    /// - Parameter receive: Gets the answer's parts on the client's thread, where it must not wait; false ends the request with
-    ///   the failure `tooLong`.
+    /// - Parameter receive: Receives the response's parts on the client's thread and must not block. False ends the
+    ///   request with the failure `tooLong`.
     package func stream(
         _ request: CurlRequest, _ receive: @escaping @Sendable (CurlPart) -> Bool
     ) async throws(CurlFailure) {

@@ -9,7 +9,7 @@ import Locking
     import Darwin
 #endif
 
-/// The thread that runs all requests of a client, and what other threads ask of it.
+/// The thread that runs all requests of a client, with the operations for other threads.
 final class CurlLoop: Sendable {
     typealias Waiter = CheckedContinuation<CurlFailure?, Never>
 
@@ -45,7 +45,7 @@ final class CurlLoop: Sendable {
     }
 
     func cancel(_ transfer: Transfer) {
-        // It may be before the start.
+        // This may happen before the start.
         transfer.isCancelled.withLock { $0 = true }
         asked.withLock { $0.cancels.append(transfer) }
         multi.wake()
@@ -57,7 +57,7 @@ final class CurlLoop: Sendable {
     }
 
     private func run() {
-        // A write to a connection that the other side closed is an error, no signal.
+        // A write to a closed connection returns an error instead of a signal.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)

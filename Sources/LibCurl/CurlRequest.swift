@@ -1,10 +1,10 @@
-/// A request over HTTP, with its bounds.
+/// An HTTP request with its limits.
 ///
-/// Redirects are not followed, the environment's proxies are not used, and only `http` and `https` are spoken.
+/// Redirects are not followed, the environment's proxies are not used, and only `http` and `https` are allowed.
 package struct CurlRequest: Sendable {
     package enum Version: Sendable {
         case http1
-        /// HTTP/2 where TLS offers it, else HTTP/1.1.
+        /// HTTP/2 if TLS offers it, otherwise HTTP/1.1.
         case newest
     }
 
@@ -13,15 +13,15 @@ package struct CurlRequest: Sendable {
     package var fields: [(name: String, value: String)]
     package var body: [UInt8]
     package var version = Version.http1
-    /// From the beginning to the last byte, the look-up of the name and the wait for a connection included; nil for no bound.
+    /// The time limit, including the name look-up and the wait for a connection; nil for none.
     package var time: Duration?
-    /// For a connection to be there.
+    /// The time limit for connecting.
     package var connectTime: Duration = .seconds(5)
-    /// Whether answers in gzip and deflate are asked for and decoded.
+    /// True to request and decode gzip and deflate.
     package var decodes = false
-    /// A file with certificates (PEM) that are trusted beside the system's.
+    /// A file with certificates (PEM) that are trusted in addition to the system's.
     package var authorities: String?
-    /// Whether neither the connection nor the name's address outlives the request.
+    /// True to use a connection and a name look-up for this request only.
     package var isAlone = false
 
     package init(
@@ -32,7 +32,7 @@ package struct CurlRequest: Sendable {
     }
 }
 
-/// The head of an answer: the last one, after those with a status below 200.
+/// The head of a response: the last one, after those with a status below 200.
 package struct CurlHead: Sendable {
     package var status = 0
     /// `1.0`, `1.1` or `2`.
@@ -40,44 +40,44 @@ package struct CurlHead: Sendable {
     package var fields: [(name: String, value: String)] = []
 }
 
-/// What comes of an answer, in its order.
+/// The parts of a response, in order.
 package enum CurlPart: Sendable {
     case head(CurlHead)
     case bytes([UInt8])
 }
 
-/// A whole answer.
+/// A whole response.
 package struct CurlAnswer: Sendable {
     package var head = CurlHead()
     package var body: [UInt8] = []
 }
 
-/// A request that failed.
+/// An error of a request.
 package struct CurlFailure: Error, CustomStringConvertible {
     package enum Reason: Sendable {
-        /// The request cannot be written: its address or a field is none.
+        /// The request is invalid: its URL or a field.
         case notWritten
         /// The file of trusted certificates cannot be read.
         case badAuthorities
-        /// The server's name is not known.
+        /// The server's name is unknown.
         case unknownHost
-        /// No connection: nothing listens at the address, or it does not answer.
+        /// No connection: nothing listens at the address, or it does not respond.
         case noConnection
-        /// The server's certificate is not one that this machine trusts.
+        /// This machine does not trust the server's certificate.
         case notTrusted
-        /// The time was over.
+        /// The time limit was exceeded.
         case tookTooLong
-        /// The answer has more bytes than the receiver takes.
+        /// The response exceeds the receiver's limit.
         case tooLong
-        /// The connection ended, or what came on it is no answer.
+        /// The connection ended, or the response is invalid.
         case broken
-        /// The task was cancelled, or the client closed.
+        /// The task was canceled, or the client was closed.
         case cancelled
     }
 
     package let reason: Reason
-    /// Whether the server may have got the request, or a part of it.
+    /// True if the server may have received any part of the request.
     package let mayHaveArrived: Bool
-    /// What happened, mostly in the library's words.
+    /// A description, usually libcurl's.
     package let description: String
 }

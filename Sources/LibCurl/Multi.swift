@@ -8,12 +8,12 @@ import CLibCurl
     import Darwin
 #endif
 
-/// The requests under way and the connections of a client, as libcurl keeps them.
+/// A client's requests in progress and its connections, in libcurl.
 ///
-/// `@unchecked Sendable`, proof: only the loop's thread calls anything but `wake`, which any thread may (curl_multi_wakeup(3));
-/// the handle is freed when nobody holds this object any more.
+/// `@unchecked Sendable`, proof: only the loop's thread calls anything except `wake`, which any thread may call
+/// (curl_multi_wakeup(3)); the handle is freed with this object.
 final class Multi: @unchecked Sendable {
-    /// Before the first handle, once in a process.
+    /// Runs once in a process, before the first handle.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     private let handle: UnsafeMutableRawPointer?
@@ -30,10 +30,10 @@ final class Multi: @unchecked Sendable {
 
     deinit { curl_multi_cleanup(handle) }
 
-    /// Makes `wait` return, the present or the next one. From any thread.
+    /// Makes the current or the next `wait` return. From any thread.
     func wake() { curl_multi_wakeup(handle) }
 
-    /// Begins a request; what is returned is why it does not begin.
+    /// Starts a request. Returns the failure if it cannot start.
     func add(_ transfer: Transfer, _ now: ContinuousClock.Instant) -> CurlFailure? {
         guard !transfer.isCancelled.withLock({ $0 }) else {
             return transfer.failure(.cancelled, "the request was cancelled")
@@ -51,7 +51,7 @@ final class Multi: @unchecked Sendable {
         return nil
     }
 
-    /// Ends a request, at any point of it.
+    /// Ends a request at any time.
     func remove(_ transfer: Transfer) {
         guard let easy = transfer.easy else { return }
         if transfers.removeValue(forKey: easy) != nil { curl_multi_remove_handle(handle, easy) }
@@ -60,17 +60,17 @@ final class Multi: @unchecked Sendable {
         (transfer.easy, transfer.lines) = (nil, nil)
     }
 
-    /// Goes on with what can go on without waiting.
+    /// Continues all requests that need not wait.
     func perform() {
         var count: Int32 = 0
         curl_multi_perform(handle, &count)
-        // Over HTTP/2 one connection to a server, as browsers have it (RFC 9113 section 9.1).
+        // With HTTP/2, one connection to a server, as in browsers (RFC 9113 section 9.1).
         guard !isShared, transfers.values.contains(where: \.sharesConnection) else { return }
         isShared = true
         _ = mvi_curl_multi_set_number(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 1)
     }
 
-    /// The next request that is over, with its failure.
+    /// Returns the next finished request with its failure, if any.
     func next() -> (Transfer, CurlFailure?)? {
         var code = CURLE_OK
         while let easy = mvi_curl_multi_next(handle, &code) {
@@ -79,7 +79,7 @@ final class Multi: @unchecked Sendable {
         return nil
     }
 
-    /// Waits for bytes, for `wake`, for a time of libcurl's own, or until the deadline.
+    /// Waits for bytes, `wake`, a timer of libcurl's, or the deadline.
     func wait(until deadline: ContinuousClock.Instant?) {
         let left = deadline.map { ($0 - .now) / .milliseconds(1) } ?? 60_000
         curl_multi_poll(handle, nil, 0, Int32(max(0, min(60_000, left.rounded(.up)))), nil)

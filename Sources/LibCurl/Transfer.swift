@@ -1,19 +1,19 @@
 import CLibCurl
 import Locking
 
-/// One request on its way.
+/// A request in progress.
 ///
-/// `@unchecked Sendable`, proof: what changes is touched by the loop's thread only, in libcurl's callbacks too, which run there;
-/// the flag has its lock, the rest is constant.
+/// `@unchecked Sendable`, proof: mutable state is accessed only on the loop's thread, where libcurl's callbacks run
+/// too; the flag has its lock, the rest is constant.
 final class Transfer: @unchecked Sendable, Hashable {
-    /// Bytes of a head; libcurl of Debian 12 bounds a line only.
+    /// The largest size of a head in bytes. Debian 12's libcurl limits only a line.
     private static let longestHead = 256 * 1024
 
     let request: CurlRequest
     let isCancelled = Lock(false)
     private let receive: @Sendable (CurlPart) -> Bool
 
-    // The loop's thread alone.
+    // For the loop's thread only.
     var easy: UnsafeMutableRawPointer?
     var lines: UnsafeMutablePointer<curl_slist>?
     var deadline: ContinuousClock.Instant?
@@ -22,7 +22,7 @@ final class Transfer: @unchecked Sendable, Hashable {
     private var hasHead = false
     private var bodyBytes = 0
     private var wasSent = false
-    /// Why a callback ended the request.
+    /// The reason for which a callback ended the request.
     private var ended: CurlFailure.Reason?
 
     init(_ request: CurlRequest, _ receive: @escaping @Sendable (CurlPart) -> Bool) {
@@ -37,9 +37,9 @@ final class Transfer: @unchecked Sendable, Hashable {
         CurlFailure(reason: reason, mayHaveArrived: wasSent, description: text)
     }
 
-    /// What libcurl's result says; nil for a whole answer.
+    /// Returns the failure for libcurl's result; nil for a whole response.
     func failure(_ code: CURLcode) -> CurlFailure? {
-        // A server that refuses a body resets its stream once its answer is there (RFC 9113 section 8.1).
+        // A server that refuses a body resets its stream after its response (RFC 9113 section 8.1).
         if code == CURLE_OK || isWhole { return hasHead ? nil : failure(.broken, "no head of an answer came") }
         let reason: CurlFailure.Reason =
             switch code {
@@ -47,7 +47,7 @@ final class Transfer: @unchecked Sendable, Hashable {
             case CURLE_COULDNT_CONNECT: .noConnection
             case CURLE_OPERATION_TIMEDOUT: wasSent ? .tookTooLong : .noConnection
             case CURLE_PEER_FAILED_VERIFICATION: .notTrusted
-            // An answer of another protocol has the same code as a scheme that is not spoken.
+            // A response of another protocol has the same code as an unsupported scheme.
             case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: wasSent ? .broken : .notWritten
             case CURLE_SSL_CACERT_BADFILE: .badAuthorities
             case CURLE_WRITE_ERROR: ended ?? .broken
@@ -60,16 +60,16 @@ final class Transfer: @unchecked Sendable, Hashable {
                 : String(cString: curl_easy_strerror(code)))
     }
 
-    /// Whether the body has as many bytes as the head says, and none was refused.
+    /// True if the body has the length that the head gives, and no part was refused.
     private var isWhole: Bool {
         let length = head.fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }
         return hasHead && ended == nil && length == bodyBytes
     }
 
-    /// Whether further requests to the server have room on the same connection.
+    /// True if further requests to the server can share the connection.
     var sharesConnection: Bool { hasHead && head.version.hasPrefix("2") }
 
-    /// Writes the request into libcurl's handle; what is returned is why it cannot be.
+    /// Configures libcurl's handle. Returns the failure if the request is invalid.
     func prepare(_ easy: UnsafeMutableRawPointer, idleSeconds: Int) -> CurlFailure? {
         guard let lines = fieldLines() else {
             return failure(.notWritten, "a field has a character that HTTP does not allow")
@@ -78,20 +78,20 @@ final class Transfer: @unchecked Sendable, Hashable {
         var codes = [
             mvi_curl_set_text(easy, CURLOPT_URL, request.url),
             mvi_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
-            // As it was given: neither dots nor percents are changed.
+            // As given: dots and percent-encoding are unchanged.
             mvi_curl_set_number(easy, CURLOPT_PATH_AS_IS, 1),
             mvi_curl_set_number(easy, CURLOPT_FOLLOWLOCATION, 0),
-            // Not those of the environment either.
+            // Ignores the environment's proxies too.
             mvi_curl_set_text(easy, CURLOPT_PROXY, ""),
             mvi_curl_set_number(easy, CURLOPT_NOSIGNAL, 1),
-            // Whoever ends a request does not wait for the name's look-up.
+            // Ending a request does not wait for its name look-up.
             mvi_curl_set_number(easy, CURLOPT_QUICK_EXIT, 1),
             mvi_curl_set_number(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTime / .milliseconds(1))),
             mvi_curl_set_number(easy, CURLOPT_MAXAGE_CONN, idleSeconds),
             mvi_curl_set_number(
                 easy, CURLOPT_HTTP_VERSION,
                 request.version == .http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS),
-            // Where a connection may turn out to be one for many, it is waited for.
+            // If a pending connection may turn out to be shareable, wait for it.
             mvi_curl_set_number(
                 easy, CURLOPT_PIPEWAIT, request.version == .newest && request.url.hasPrefix("https:") ? 1 : 0),
             mvi_curl_set_fields(easy, lines),
@@ -102,7 +102,7 @@ final class Transfer: @unchecked Sendable, Hashable {
         case ("HEAD", _): codes.append(mvi_curl_set_number(easy, CURLOPT_NOBODY, 1))
         case ("GET", true): codes.append(mvi_curl_set_number(easy, CURLOPT_HTTPGET, 1))
         case ("POST", _), ("PUT", _), ("PATCH", _), (_, false):
-            // An empty one needs an address, too; libcurl copies the bytes.
+            // An empty body needs an address, too; libcurl copies the bytes.
             codes.append(
                 (request.body + [0]).withUnsafeBytes {
                     mvi_curl_set_body(easy, $0.baseAddress?.assumingMemoryBound(to: CChar.self), request.body.count)
@@ -117,14 +117,14 @@ final class Transfer: @unchecked Sendable, Hashable {
             codes.append(mvi_curl_set_number(easy, CURLOPT_FRESH_CONNECT, 1))
             codes.append(mvi_curl_set_number(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0))
         }
-        // A bound that cannot be set is no bound.
+        // A limit that cannot be set would not apply.
         guard codes.allSatisfy({ $0 == CURLE_OK }) else {
             return failure(.notWritten, "libcurl \(String(cString: curl_version())) lacks an option that is needed")
         }
         return nil
     }
 
-    /// The lines of the request's fields, without those that libcurl adds by itself.
+    /// Returns the lines of the request's fields, without those that libcurl adds.
     private func fieldLines() -> UnsafeMutablePointer<curl_slist>? {
         var texts = ["Expect:"]
         let names = Set(request.fields.map { $0.name.lowercased() })
@@ -135,7 +135,7 @@ final class Transfer: @unchecked Sendable, Hashable {
             guard !name.isEmpty, (name + value).utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
                 return nil
             }
-            // Without a value libcurl would leave the field out.
+            // Without a value libcurl would omit the field.
             texts.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
         }
         for text in texts {
@@ -145,17 +145,17 @@ final class Transfer: @unchecked Sendable, Hashable {
         return lines
     }
 
-    /// Whether the request may be sent on the connection that is there now: once.
+    /// Returns true if the request may be sent on the present connection, which is once.
     ///
-    /// libcurl sends a request again by itself, whatever its method, where a kept connection ended without an answer. The server
-    /// may have run it.
+    /// libcurl repeats a request, whatever its method, if a kept connection ended without a response. The server may
+    /// have run it.
     fileprivate func mayBeSent() -> Bool {
         guard !wasSent else { return false }
         wasSent = true
         return true
     }
 
-    /// A line of a head; also lines that come after the body, which nobody reads.
+    /// Handles a line of a head, or of the trailer, which is ignored.
     fileprivate func takeLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         headBytes += bytes.count
         guard headBytes <= Self.longestHead else {
@@ -203,7 +203,7 @@ extension StringProtocol {
     }
 }
 
-// libcurl's callbacks, on the loop's thread. The context is the transfer, which the loop holds until the handle is freed.
+// libcurl's callbacks, on the loop's thread. The context is the transfer, retained until the handle is freed.
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }

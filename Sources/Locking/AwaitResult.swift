@@ -1,8 +1,8 @@
-/// Starts `body` and waits for the result that it hands over: once, from any thread, also before `body` returns.
+/// Starts `body` and waits for its result, which it delivers once, from any thread, also before `body` returns.
 ///
-/// The result goes through a lock, not through the continuation. When a continuation is resumed before the task has
-/// suspended, Swift's runtime orders the two threads in a way that Thread Sanitizer does not see, and what the result
-/// refers to, such as the content of an error, would be reported as a race now and then.
+/// The result is passed through a lock, not through the continuation. If a continuation is resumed before the task has
+/// suspended, Swift's runtime orders the two threads in a way that Thread Sanitizer does not see, which then sometimes
+/// reports a race on objects that the result refers to.
 package func awaitResult<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: (@escaping @Sendable (Value) -> Void) -> Void
 ) async -> Value {

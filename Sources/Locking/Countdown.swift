@@ -1,4 +1,4 @@
-/// A function that calls `done` when it is called for the `count`th time, on the thread of that call.
+/// Returns a function that calls `done` at its `count`th call, on that call's thread.
 package func countdown(from count: Int, then done: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let left = Lock(count)
     return {

@@ -6,23 +6,22 @@
     import Darwin
 #endif
 
-/// A value that only one thread at a time can reach.
+/// A value with exclusive access for one thread at a time.
 ///
 /// The only lock of this package. It wraps `pthread_mutex_t`, not `Synchronization.Mutex`: Thread Sanitizer on Linux
-/// reports false races over the latter, and it would raise the deployment target of client code.
+/// reports false races for the latter, and it would raise the deployment target of client code.
 ///
-/// The rule for every user: no handler, callback, resume or system call runs inside `withLock`. Take what is needed,
-/// leave, then act.
+/// Inside `withLock`, never call a handler, callback, resume or system call. Copy what is needed, leave, then act.
 ///
-/// `@unchecked Sendable`, proof: the value is written in `init` and afterwards touched only in `withLock`, between
-/// `pthread_mutex_lock` and `pthread_mutex_unlock` of the mutex in the same allocation; the mutex never moves, since
-/// the tail allocation of a class instance has a fixed address. `Value` needs no `Sendable` of its own as long as no
-/// reference to its parts leaves `withLock`; that is for each user to keep.
+/// `@unchecked Sendable`, proof: the value is written in `init` and afterwards accessed only in `withLock`, between
+/// `pthread_mutex_lock` and `pthread_mutex_unlock` of the mutex in the same allocation. The mutex never moves, since
+/// the tail allocation of a class instance has a fixed address. `Value` need not be `Sendable` if no reference to its
+/// parts leaves `withLock`, which each user must ensure.
 public struct Lock<Value>: @unchecked Sendable {
     @usableFromInline
     let storage: Storage
 
-    /// The value's home and the mutex beside it, in one allocation.
+    /// The value and its mutex in one allocation.
     @usableFromInline
     final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
         @inlinable
@@ -31,7 +30,7 @@ public struct Lock<Value>: @unchecked Sendable {
         }
     }
 
-    /// Makes a lock that guards `value`.
+    /// Creates a lock that guards `value`.
     @inlinable
     public init(_ value: Value) {
         let buffer = Storage.create(minimumCapacity: 1) { _ in value }
@@ -42,19 +41,19 @@ public struct Lock<Value>: @unchecked Sendable {
         precondition(result == 0, "pthread_mutex_init failed with \(result)")
     }
 
-    /// Tells it from other locks, as long as it lives.
+    /// An identifier that is unique for the lock's lifetime.
     @inlinable
     public var id: ObjectIdentifier { ObjectIdentifier(storage) }
 
-    /// Runs `body` with exclusive access to the value, on the calling thread; waits for other threads first.
-    /// Not reentrant: calling it again from `body` deadlocks.
+    /// Runs `body` with exclusive access to the value, on the calling thread, after waiting for other threads. Not
+    /// reentrant: calling it again from `body` deadlocks.
     @inlinable
     @discardableResult
     public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // By its address: as a class's property it would be checked for overlapping access each time, which the mutex
-        // rules out.
+        // By address: a class's property would be checked for exclusive access each time, which the mutex already
+        // ensures.
         try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
             let locked = pthread_mutex_lock(mutex)
             precondition(locked == 0, "pthread_mutex_lock failed with \(locked)")

@@ -1,11 +1,11 @@
-/// An array that mostly has one element, which it holds without an allocation.
+/// An array that usually has one element, which it stores without an allocation.
 ///
-/// Inlinable: the modules that use it need it for their own elements.
+/// Inlinable, for the element types of other modules.
 public struct ShortList<Element>: RandomAccessCollection, ExpressibleByArrayLiteral {
     @usableFromInline var one: Element?
     @usableFromInline var others: [Element] = []
 
-    /// A list of those elements.
+    /// A list of the elements.
     @inlinable
     public init(arrayLiteral elements: Element...) {
         for element in elements { append(element) }
@@ -17,10 +17,10 @@ public struct ShortList<Element>: RandomAccessCollection, ExpressibleByArrayLite
 
     /// Always 0.
     @inlinable public var startIndex: Int { 0 }
-    /// How many there are.
+    /// The number of elements.
     @inlinable public var endIndex: Int { one == nil ? 0 : 1 + others.count }
 
-    /// The element at a place, which must be there.
+    /// The element at a valid index.
     @inlinable
     public subscript(position: Int) -> Element {
         guard position > 0 else {
@@ -30,13 +30,13 @@ public struct ShortList<Element>: RandomAccessCollection, ExpressibleByArrayLite
         return others[position - 1]
     }
 
-    /// Adds an element at the end.
+    /// Appends an element.
     @inlinable
     public mutating func append(_ element: Element) {
         if one == nil { one = element } else { others.append(element) }
     }
 
-    /// Removes that many from the beginning, at most all.
+    /// Removes up to this number of elements from the beginning.
     @inlinable
     public mutating func removeFirst(_ count: Int) {
         guard count > 0 else { return }
@@ -44,7 +44,7 @@ public struct ShortList<Element>: RandomAccessCollection, ExpressibleByArrayLite
         others.removeFirst(Swift.min(count, others.count))
     }
 
-    /// Removes those that the condition holds of.
+    /// Removes the elements that meet the condition.
     @inlinable
     public mutating func removeAll(where isGone: (Element) -> Bool) {
         others.removeAll(where: isGone)

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A thread of the system, for what blocks: no thread of a pool may.
+/// A thread for blocking work, which must not occupy a pool's thread.
 package struct SystemThread: Sendable {
     fileprivate final class Body {
         let run: @Sendable () -> Void
@@ -15,9 +15,9 @@ package struct SystemThread: Sendable {
 
     private let handle: pthread_t
 
-    /// Starts `body` on a new thread; nil if the system has none to give.
+    /// Starts `body` on a new thread; nil if the system cannot create one.
     package init?(_ body: @escaping @Sendable () -> Void) {
-        // Retained here, released in the thread's first line.
+        // Retained here and released in the thread's first line.
         let box = Unmanaged.passRetained(Body(body))
         #if canImport(Darwin)
             var handle: pthread_t?
@@ -37,18 +37,18 @@ package struct SystemThread: Sendable {
         self.handle = thread
     }
 
-    /// Lets the thread end by itself, with no thread waiting. Instead of `join`.
+    /// Lets the thread end without a `join`.
     package func detach() {
         pthread_detach(handle)
     }
 
-    /// Waits for the thread's end. Once, and not from itself.
+    /// Waits for the thread's end. Call it once, and not from the thread itself.
     package func join() {
         pthread_join(handle, nil)
     }
 }
 
-/// A thread's first step. The parameter is optional on Linux only.
+/// The thread's entry point. The parameter is optional on Linux only.
 private func runBody(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let box else { return nil }
     Unmanaged<SystemThread.Body>.fromOpaque(box).takeRetainedValue().run()

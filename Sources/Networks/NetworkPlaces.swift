@@ -1,21 +1,21 @@
 import Locking
 
-/// Places of which there is a bounded number, shared between the networks that clients come from: when few are left, the
-/// network that has most gives one way to a network that has fewer.
+/// A limited number of places, shared between the networks of clients: if few are left, the network with the most gives
+/// way to one with fewer.
 ///
-/// The newest place of that network goes. Its holder ends what it does there, which takes a moment, so places run short a
-/// little before the limit: in the last sixteenth. All methods may be called from any thread.
+/// The newest place of that network is taken back. Its holder needs a moment to end, so this begins in the last
+/// sixteenth of the places. Any thread may call the methods.
 package final class NetworkPlaces: Sendable {
-    /// Why there is no place.
+    /// The reason for a refusal.
     package enum Refusal: Error {
-        /// The network has as many as it may have, or most of them while few are left.
+        /// The network has its largest number, or the most of all while few are left.
         case ofNetwork
-        /// All are taken.
+        /// All places are taken.
         case ofAll
     }
 
     fileprivate final class Holder: Sendable {
-        /// What ends its use of the place, and whether it has to.
+        /// The function that ends the use of the place, and whether it has to end.
         let state = Lock<(giveWay: (@Sendable () -> Void)?, hasTo: Bool)>((nil, false))
 
         func giveWay() {
@@ -37,12 +37,12 @@ package final class NetworkPlaces: Sendable {
         var taken = 0
         var last: UInt64 = 0
         var shares = NetworkShares()
-        /// Those that have not been asked to give way.
+        /// The holders that were not asked to give way.
         var members: [UInt64: Member] = [:]
-        /// How many places those have that were, and have not left yet.
+        /// The number of places of each holder that was asked to give way and has not left yet.
         var leaving: [UInt64: Int] = [:]
         var leavingCount = 0
-        /// By their narrowest network, the newest last; some may be gone.
+        /// The holders by their narrowest network, newest last. Some may be gone.
         var order: [PeerAddress: [UInt64]] = [:]
     }
 
@@ -50,25 +50,25 @@ package final class NetworkPlaces: Sendable {
     private let limitPerNetwork: Int
     private let state = Lock(State())
 
-    /// - Parameter perNetwork: how many one IPv4 address may have, or the first 64 bits of an IPv6 one.
+    /// - Parameter perNetwork: The largest number for one IPv4 address, or for the first 64 bits of an IPv6 one.
     package init(_ limit: Int, perNetwork: Int = .max) {
         (self.limit, limitPerNetwork) = (limit, perNetwork)
     }
 
-    /// How many are taken.
+    /// The number of taken places.
     package var taken: Int { state.withLock { $0.taken } }
 
-    /// Whether there is a place.
+    /// True if a place is free.
     package var hasRoom: Bool { taken < limit }
 
-    /// How many are kept for those who have fewer than others.
+    /// The number of places reserved for networks with few of them.
     private var reserve: Int { max(1, limit / 16) }
-    /// What a network may have in any case, as long as there are places.
+    /// The number of places that a network may have while any are free.
     private var least: Int { max(1, limit / 1024) }
 
-    /// Takes places, until what is returned is released.
+    /// Takes places until the returned object is released.
     ///
-    /// - Parameter address: the client's; nil for one that is bounded by the limit only and gives no way.
+    /// - Parameter address: The client's; nil for one to which only the limit applies and which never gives way.
     package func take(_ count: Int = 1, for address: PeerAddress?) throws(Refusal) -> Place {
         let networks = address?.networks ?? []
         let outcome = state.withLock { state -> (Result<(number: UInt64, holder: Holder), Refusal>, Holder?) in
@@ -88,7 +88,7 @@ package final class NetworkPlaces: Sendable {
         return Place(self, number, holder, count)
     }
 
-    /// Counts so many more, and says who gives way for it.
+    /// Counts additional places and selects the holder that gives way.
     private func admit(
         _ count: Int, _ networks: [PeerAddress], _ state: inout State
     ) -> (refusal: Refusal?, other: Holder?) {
@@ -110,21 +110,21 @@ package final class NetworkPlaces: Sendable {
         return (nil, other)
     }
 
-    /// What came of asking a network to give way.
+    /// The result of asking a network to give way.
     package enum Outcome {
-        /// So many holders were asked.
+        /// This number of holders was asked.
         case asked(Int)
-        /// The client's own network has most.
+        /// The client's own network has the most.
         case ownHasMost
-        /// No network has so many.
+        /// No network has enough.
         case nobody
     }
 
-    /// Has the network that has most give some places up, its newest first.
+    /// Makes the network with the most places give some of them up, newest first.
     ///
     /// - Parameters:
-    ///   - address: the client's for whose sake; nil for one whose network does not count.
-    ///   - least: a network with fewer is not asked.
+    ///   - address: The client that needs a place; nil for one without a network.
+    ///   - least: Networks with fewer places are not asked.
     package func giveWay(to address: PeerAddress?, above least: Int, atMost limit: Int) -> Outcome {
         let networks = address?.networks ?? []
         let (outcome, holders) = state.withLock { state -> (Outcome, [Holder]) in
@@ -163,7 +163,7 @@ package final class NetworkPlaces: Sendable {
         }
     }
 
-    /// Places that somebody has, left when this is released.
+    /// Taken places, which are free again when this is released.
     package final class Place: Sendable {
         private let places: NetworkPlaces
         private let number: UInt64
@@ -176,15 +176,15 @@ package final class NetworkPlaces: Sendable {
 
         deinit { places.leave(count.withLock { $0 }, number) }
 
-        /// Takes so many more; false if there are none, or if it has to give way.
+        /// Takes more places. Returns false if there are none, or if it has to give way.
         package func add(_ more: Int) -> Bool {
             guard places.add(more, number) else { return false }
             count.withLock { $0 += more }
             return true
         }
 
-        /// Says what ends the use of the place, when another network needs it. Called at most once, on any thread, at once if
-        /// that was so already.
+        /// Sets the function that ends the use of the place when another network needs it. Called at most once, on any
+        /// thread; at once if that is already the case.
         package func onGiveWay(_ action: @escaping @Sendable () -> Void) {
             let hasTo = holder.state.withLock { state in
                 if !state.hasTo { state.giveWay = action }
@@ -196,7 +196,7 @@ package final class NetworkPlaces: Sendable {
 }
 
 extension NetworkPlaces.State {
-    /// Takes the newest one out of the shares: it is about to leave.
+    /// Removes the newest holder, which is about to leave, from the shares.
     fileprivate mutating func removeNewest(of network: PeerAddress) -> NetworkPlaces.Holder? {
         while let number = order[network]?.popLast() {
             guard let member = members.removeValue(forKey: number) else { continue }
@@ -213,7 +213,7 @@ extension NetworkPlaces.State {
         if let narrowest = member.networks.last, shares.share(of: member.networks[...]) == 0 { order[narrowest] = nil }
     }
 
-    /// Forgets those that are gone once they are as many as the others.
+    /// Removes entries that are gone when they are as many as the others.
     fileprivate mutating func compact(_ network: PeerAddress, _ networks: [PeerAddress]) {
         guard let numbers = order[network], numbers.count > 16 + 2 * shares.share(of: networks[...]) else { return }
         order[network] = numbers.filter { members[$0] != nil }

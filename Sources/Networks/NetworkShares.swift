@@ -1,10 +1,10 @@
-/// How much of a total each network has, and the networks inside it: IPv6 addresses by their first 48, 56 and 64 bits,
-/// IPv4 addresses by themselves.
+/// The share of each network in a total, including the networks inside it: IPv6 addresses by their first 48, 56 and 64
+/// bits, IPv4 addresses as a whole.
 struct NetworkShares: Sendable {
     private var ranking = Ranking<PeerAddress>()
     private var inside: [PeerAddress: NetworkShares] = [:]
 
-    /// - Parameter networks: the widest network first; each lies inside the one before it.
+    /// - Parameter networks: Widest first; each is inside the previous one.
     mutating func add(_ change: Int, to networks: ArraySlice<PeerAddress>) {
         guard let widest = networks.first else { return }
         ranking.add(change, to: widest)
@@ -12,14 +12,14 @@ struct NetworkShares: Sendable {
         if ranking[widest] == 0 { inside[widest] = nil }
     }
 
-    /// What the narrowest of the networks has.
+    /// Returns the share of the narrowest of the networks.
     func share(of networks: ArraySlice<PeerAddress>) -> Int {
         guard let widest = networks.first else { return 0 }
         return networks.count == 1 ? ranking[widest] : inside[widest]?.share(of: networks.dropFirst()) ?? 0
     }
 
-    /// The narrowest network that has most where a newcomer would still have less than it had; nil if the newcomer's own
-    /// networks have most, or as much.
+    /// Returns the narrowest network with the largest share that exceeds the newcomer's after the change; nil if the
+    /// newcomer's own networks have the largest, or an equal one.
     func largest(above newcomer: ArraySlice<PeerAddress>, with change: Int) -> PeerAddress? {
         guard let largest = ranking.largest else { return nil }
         guard let widest = newcomer.first else { return narrowest(in: largest.key) }
@@ -30,7 +30,7 @@ struct NetworkShares: Sendable {
         return narrowest(in: largest.key)
     }
 
-    /// What the network has that has most.
+    /// The share of the network with the most.
     var largest: Int { ranking.largest?.number ?? 0 }
 
     private func narrowest(in network: PeerAddress) -> PeerAddress {

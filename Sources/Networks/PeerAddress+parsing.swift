@@ -1,7 +1,7 @@
 import Glibc
 
 extension PeerAddress {
-    /// An address from its text: `192.0.2.1` or `2001:db8::1`; nil for everything else, names included.
+    /// Parses `192.0.2.1` or `2001:db8::1`; nil for everything else, including names.
     package init?(_ text: some StringProtocol) {
         let text = String(text)
         var v4 = in_addr()
@@ -14,11 +14,11 @@ extension PeerAddress {
         self.init(v6)
     }
 
-    /// The addresses that one user has: an IPv4 address, or the 64 bits of an IPv6 one that a network's owner gives out.
+    /// The addresses of one user: an IPv4 address, or a network of 64 bits in IPv6.
     package var network: PeerAddress { first(bits: isV4 ? 32 : 64) }
 
-    /// The networks that it lies in, the widest first: those of 48, 56 and 64 bits, which owners of IPv6 networks are given
-    /// (RFC 6177), or an IPv4 address by itself. None of an unknown address.
+    /// The networks that contain it, widest first: 48, 56 and 64 bits, the sizes that owners of IPv6 networks receive
+    /// (RFC 6177), or an IPv4 address as a whole. Empty for an unknown address.
     package var networks: [PeerAddress] {
         if self == .unknown { return [] }
         return isV4 ? [self] : [48, 56, 64].map { first(bits: $0) }

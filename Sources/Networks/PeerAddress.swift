@@ -1,25 +1,25 @@
 import Glibc
 
-/// A peer's IP address, kept as its bytes; text is made only when asked for.
+/// A peer's IP address, stored as bytes; text is created on demand.
 package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     private enum Family { case unknown, v4, v6 }
     private var family = Family.unknown
     private var high: UInt64 = 0
     private var low: UInt64 = 0
 
-    /// No address: a request that came from no socket.
+    /// No address, for a request without a socket.
     package static let unknown = PeerAddress()
 
     private init() {}
 
-    /// An IPv4 address, its first byte the highest.
+    /// An IPv4 address, the first byte most significant.
     package init(v4: UInt32) {
         family = .v4
         low = UInt64(v4)
     }
 
-    /// An IPv6 address, or the IPv4 one that it stands for: ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2), as peers of a socket
-    /// have that listens on both.
+    /// An IPv6 address, or the IPv4 address that it maps, ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2), as on sockets that
+    /// listen on both.
     package init(_ address: in6_addr) {
         (high, low) = withUnsafeBytes(of: address) { bytes in
             (
@@ -33,7 +33,7 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var isV4: Bool { family == .v4 }
 
-    /// Clears all bits but so many.
+    /// Clears all bits except the first ones.
     package mutating func keepFirst(bits: Int) {
         func mask(_ bits: Int) -> UInt64 { bits <= 0 ? 0 : .max << UInt64(64 - min(bits, 64)) }
         if isV4 { return low &= mask(bits) >> 32 }

@@ -1,15 +1,15 @@
-/// Keys with a number each; the key with the largest number is found in constant time.
+/// Keys with numbers. The key with the largest number is found in constant time.
 struct Ranking<Key: Hashable & Sendable>: Sendable {
     private var numbers: [Key: Int] = [:]
-    /// The keys that have each number, by that number. The last one is not empty.
+    /// The keys by number. The last set is not empty.
     private var keys: [Set<Key>] = []
 
     subscript(key: Key) -> Int { numbers[key] ?? 0 }
 
-    /// One of those with the largest number; nil if there is no key.
+    /// A key with the largest number; nil if there is none.
     var largest: (key: Key, number: Int)? { keys.last?.first.map { ($0, keys.count - 1) } }
 
-    /// Adds to a key's number. A key whose number is 0 goes.
+    /// Adds to a key's number. Removes a key whose number is 0.
     mutating func add(_ change: Int, to key: Key) {
         let old = self[key]
         let new = old + change

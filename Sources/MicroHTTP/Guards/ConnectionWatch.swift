@@ -2,23 +2,23 @@ import Glibc
 import Locking
 import Networks
 
-/// One connection's deadlines, from its opening to its close.
+/// The deadlines of one connection, from open to close.
 ///
-/// libmicrohttpd's own timeout starts anew with every byte, so a client that sends one now and then keeps its
-/// connection; and it does not run while a connection is suspended. It also overlooks the end of a client's side that
-/// arrived with the last bytes before it, and would keep such a connection until a timeout. So the reactor watches
-/// for that end and has the library look again. A client that takes an answer a few bytes at a time is cut off, too.
+/// libmicrohttpd's own timeout restarts with every byte, so that a slow sender keeps its connection, and it does not
+/// run while a connection is suspended. The library also overlooks a client's end of input that arrived with the last
+/// bytes, and keeps such a connection until a timeout. So the reactor watches for that end and wakes the library. A
+/// client that reads a response a few bytes at a time is also cut off.
 final class ConnectionWatch: ReactorMember {
-    /// What the connection is waiting for.
+    /// The event that the connection waits for.
     enum Phase {
         /// The first request, or the rest of a head.
         case head
         case body
-        /// The handler's answer; the response is made and sent if it does not come.
+        /// The handler's response. The closure makes the one that is sent after the deadline.
         case answer(Exchange, () -> Response)
-        /// The client's taking of what is written to it.
+        /// The client's reading of the response.
         case writing
-        /// Nothing that has a deadline of ours: the handler runs, or the socket is a stream's.
+        /// No deadline of ours: the handler runs, or the socket is a stream's.
         case none
         /// The next request.
         case idle
@@ -29,9 +29,9 @@ final class ConnectionWatch: ReactorMember {
         var phase = Phase.head
         var deadline: UInt64
         var hasExpired = false
-        /// Another network needs what the connection has: it is closed as soon as no handler has its request.
+        /// Another network needs the connection's place: it is closed as soon as no handler has its request.
         var givesWay = false
-        /// Left when the connection is closed.
+        /// Released when the connection is closed.
         var place: NetworkPlaces.Place?
         /// The client has closed its side.
         var hasHungUp = false
@@ -39,7 +39,7 @@ final class ConnectionWatch: ReactorMember {
         var isShutting = false
         var isClosed = false
 
-        /// Whether the library is to read on.
+        /// True if the library should read on.
         var isReading: Bool {
             switch phase {
             case .head, .body, .idle: true
@@ -47,8 +47,8 @@ final class ConnectionWatch: ReactorMember {
             }
         }
 
-        /// What a connection that gives way has left: nothing, or a second for an answer that is being written. One whose
-        /// request a handler has, or that is a stream's, goes on. Returns whom to wake for it.
+        /// Sets the remaining time of a connection that gives way: none, or a second for a response that is being
+        /// written. A connection with a running handler or a stream continues. Returns the member to wake.
         mutating func hurryAway() -> UInt64? {
             guard givesWay else { return nil }
             switch phase {
@@ -60,10 +60,10 @@ final class ConnectionWatch: ReactorMember {
         }
     }
 
-    /// How long after a client's end the library is told once more: it may have been about to read the last bytes.
+    /// The time after a client's end of input until the library, which may have been reading, is woken again.
     private static let reminder: UInt64 = 100_000_000
 
-    /// How long a head or a body may take that is on its way when the server stops.
+    /// The time for an incomplete head or body when the server stops.
     static let lastRequest: UInt64 = 1_000_000_000
 
     private let descriptor: Int32
@@ -79,7 +79,7 @@ final class ConnectionWatch: ReactorMember {
         var write: UInt64
         var idle: UInt64
 
-        /// No deadline that is set later can come before the next look at the clock, if there is one this often.
+        /// An interval of timer checks that no later deadline can fall into.
         var shortest: UInt64 { min(head, body, answer, write, idle) }
     }
 
@@ -93,7 +93,7 @@ final class ConnectionWatch: ReactorMember {
     func start() {
         let id = thread.add(self, .connection, deadline: monotonicNow() + timeouts.shortest)
         state.withLock { $0.id = id }
-        // Without it, for lack of memory in the system, the deadlines do what it would have done.
+        // If this fails for lack of memory, the deadlines replace it.
         _ = thread.watch(descriptor, for: id, hangUpOnly: true)
         state.withLock { $0.place }?.onGiveWay { [weak self] in self?.giveWay() }
     }
@@ -120,7 +120,7 @@ final class ConnectionWatch: ReactorMember {
 
     private func wake(_ id: UInt64) { thread.setDeadline(monotonicNow(), for: id) }
 
-    /// Ends the connection as soon as no handler has its request: another network needs what it has.
+    /// Ends the connection as soon as no handler has its request, because another network needs its place.
     func giveWay() {
         let id = state.withLock { state -> UInt64? in
             guard !state.isClosed, !state.givesWay else { return nil }
@@ -130,10 +130,10 @@ final class ConnectionWatch: ReactorMember {
         if let id { wake(id) }
     }
 
-    /// Whether the connection ends for another network's sake.
+    /// True if the connection ends because another network needs its place.
     var givesWay: Bool { state.withLock { $0.givesWay } }
 
-    /// The server stops: a head or a body that is on its way has a second left.
+    /// Limits an incomplete head or body to another second, because the server stops.
     func hurryRequest() {
         let deadline = monotonicNow() + Self.lastRequest
         let id = state.withLock { state -> UInt64? in
@@ -148,7 +148,7 @@ final class ConnectionWatch: ReactorMember {
         if let id { thread.setDeadline(deadline, for: id) }
     }
 
-    /// Whether the connection was ended because its deadline passed.
+    /// True if the connection was ended by its deadline.
     var hasExpired: Bool { state.withLock { $0.hasExpired } }
 
     /// The library is about to close the descriptor.
@@ -158,9 +158,9 @@ final class ConnectionWatch: ReactorMember {
             state.phase = .none
             return (state.id, state.place.take())
         }
-        // Left here, outside the lock.
+        // Released here, outside the lock.
         _ = consume place
-        // For as long as one system call at most: the number must not be another socket's meanwhile.
+        // For one system call at most: the descriptor's number must not be reused meanwhile.
         while state.withLock({ $0.isShutting }) { sched_yield() }
         thread.unwatch(descriptor)
         thread.remove(id)
@@ -170,8 +170,8 @@ final class ConnectionWatch: ReactorMember {
 
     func ready(_ events: SocketEvents) {
         guard events.contains(.hangUp) else { return }
-        // Once: ending the input is itself signalled as a hang-up, and answering that would go round and round until
-        // the library's thread comes by.
+        // Once: ending the input signals a hang-up again, and responding to that would loop until the library's thread
+        // runs.
         let first = state.withLock { state -> (shuts: Bool, id: UInt64)? in
             guard !state.hasHungUp else { return nil }
             state.hasHungUp = true
@@ -220,14 +220,14 @@ final class ConnectionWatch: ReactorMember {
         }
     }
 
-    /// The library, woken, reads the end of input and lets go; our side stays open for a last word.
+    /// Wakes the library, which reads the end of input and closes; our side stays open for a last response.
     private func endInput() {
         shutdown(descriptor, Int32(SHUT_RD))
         state.withLock { $0.isShutting = false }
     }
 
-    /// The library, woken, finds that it cannot write any more and lets go; what the kernel still holds for the client
-    /// goes with it, or it would be kept as long as the client likes.
+    /// Wakes the library, which can no longer write and closes. The kernel discards unsent data, which it would
+    /// otherwise keep for as long as the client likes.
     private func cut() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

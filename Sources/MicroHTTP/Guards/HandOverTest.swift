@@ -2,8 +2,8 @@ import Glibc
 import Locking
 import Logging
 
-/// Checks that the libmicrohttpd at hand lets a socket live that was handed over: everything about streams stands on
-/// it, and nothing in its documentation promises it.
+/// Checks that this libmicrohttpd leaves a handed-over socket open. All streams depend on this, but its documentation
+/// does not promise it.
 enum HandOverTest {
     private final class Source: StreamSource {
         func opened(_ stream: StreamHandle) {}
@@ -21,7 +21,7 @@ enum HandOverTest {
         func response(to fault: RequestFault, head: RequestHead?) -> Response { Response(status: fault.status) }
     }
 
-    /// Nil if it works, else what was received instead. Once per process: the library does not change in it.
+    /// Nil if it works, otherwise the received text. Checked once per process.
     private static let failure: HTTPServerError? = {
         do throws(HTTPServerError) {
             let received = try exchange()
@@ -53,7 +53,7 @@ enum HandOverTest {
         return received
     }
 
-    /// Everything that a plain client receives, at most for two seconds between two reads.
+    /// Returns everything that a plain client receives. Waits at most two seconds between two reads.
     private static func request(port: UInt16) -> String {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return "" }

@@ -1,11 +1,11 @@
 import Glibc
 import Locking
 
-/// A connection that libmicrohttpd has given up while its client may still be sending.
+/// A connection that libmicrohttpd has released while its client may still be sending.
 ///
-/// Closing a socket that has unread bytes resets the connection, and the reset can destroy an answer that the client
-/// has not read yet. So the last words are written, our side is shut, and what arrives is dropped until the client
-/// closes too (RFC 9112 section 9.6), within bounds of bytes and time.
+/// Closing a socket with unread bytes resets the connection, which can destroy a response that the client has not read
+/// yet. So the response is written, our side is shut, and input is dropped until the client closes too (RFC 9112
+/// section 9.6), within limits of bytes and time.
 final class LingeringSocket: ReactorMember {
     private static let byteLimit = 16 * 1024 * 1024
     private static let timeLimit: UInt64 = 5_000_000_000
@@ -20,10 +20,10 @@ final class LingeringSocket: ReactorMember {
 
     private let descriptor: Int32
     private let thread: ReactorThread
-    /// Locked for the numbers' sake only: after `start` everything happens on the reactor's thread.
+    /// Locked only for the counts: after `start` everything happens on the reactor's thread.
     private let state: Lock<State>
 
-    /// Takes over `descriptor`; `lastWords` are what the client is still to be sent.
+    /// Takes ownership of `descriptor`; `lastWords` are the bytes still to be sent.
     init(descriptor: Int32, lastWords: [UInt8], thread: ReactorThread) {
         self.descriptor = descriptor
         self.thread = thread
@@ -53,7 +53,7 @@ final class LingeringSocket: ReactorMember {
         drain()
     }
 
-    /// True: every byte is out and our side is shut.
+    /// Returns true after all bytes are written and our side is shut.
     private func speak(_ words: ArraySlice<UInt8>) -> Bool {
         switch words.isEmpty ? .taken : SocketOutput.write(words, to: descriptor) {
         case .failed:

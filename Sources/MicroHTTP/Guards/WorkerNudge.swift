@@ -1,16 +1,16 @@
 import Glibc
 import Locking
 
-/// Wakes the library's threads now and then.
+/// Wakes the library's threads periodically.
 ///
-/// One that finds as many sockets ready as it asks `epoll_wait` for (128 in 0.9.75) asks again before it looks at them,
-/// with its full timeout: if there were exactly as many, their requests wait until anything else happens on that thread.
-/// A connection that is over as soon as it is given to a thread is such a thing. With fewer connections than fill the
-/// list, beside the descriptors of the library's own, nothing has to happen.
+/// If a thread finds as many ready sockets as it requests from `epoll_wait` (128 in 0.9.75), it calls `epoll_wait`
+/// again, with its full timeout, before it serves them. With exactly that many, their requests wait for another event
+/// on that thread. This member provides one: a connection that is closed at once. It does nothing while there are too
+/// few connections to fill the list.
 final class WorkerNudge: ReactorMember {
-    /// What the library asks `epoll_wait` for at most: `MAX_EVENTS` in its `daemon.c`.
+    /// The library's maximum for `epoll_wait`: `MAX_EVENTS` in its `daemon.c`.
     static let batch = 128
-    /// How long such requests wait at most.
+    /// The longest wait of such requests.
     private static let interval: UInt64 = 100_000_000
 
     private let core: ServerCore
@@ -24,7 +24,7 @@ final class WorkerNudge: ReactorMember {
         thread = core.reactor.thread(for: 0)
     }
 
-    /// Begins; it ends with the reactor's thread, which is halted before the daemon is stopped.
+    /// Starts. It ends with the reactor's thread, which is stopped before the daemon.
     func start() {
         let number = thread.add(self, .nudge, deadline: monotonicNow() + Self.interval)
         id.withLock { $0 = number }
@@ -42,7 +42,7 @@ final class WorkerNudge: ReactorMember {
         return now + Self.interval
     }
 
-    /// Gives the thread a connection whose other end is closed. The library chooses the thread by the descriptor's number.
+    /// Gives the thread a connection whose other end is closed. The library selects the thread by descriptor number.
     private func nudge(_ worker: Int) {
         var ends: [Int32] = [-1, -1]
         let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
@@ -56,7 +56,7 @@ final class WorkerNudge: ReactorMember {
         }
         for other in passedOver { close(other) }
         guard descriptor >= 0 else { return }
-        // Of no address, for which there is no bound.
+        // Without an address, so that no limit applies.
         _ = core.connections.accepted(descriptor, .unknown)
         var address = sockaddr(sa_family: sa_family_t(AF_UNIX), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         if !serve(descriptor, &address, socklen_t(MemoryLayout<sa_family_t>.size)) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of the monotonic clock.
+/// Returns the monotonic clock's time in nanoseconds.
 func monotonicNow() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -8,12 +8,12 @@ func monotonicNow() -> UInt64 {
 }
 
 extension Duration {
-    /// The duration in nanoseconds, 0 if it is negative, the largest number if it is too long to say.
+    /// The duration in nanoseconds, clamped to 0 and to half the largest number.
     var clampedNanoseconds: UInt64 {
         guard self > .zero else { return 0 }
         let (seconds, attoseconds) = components
         let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        // Half the range is left free, so that a deadline may be added to a time.
+        // Half the range, so that a deadline may be added to a time.
         return overflow ? .max / 2 : min(product + UInt64(attoseconds) / 1_000_000_000, .max / 2)
     }
 

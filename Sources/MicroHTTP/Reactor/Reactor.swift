@@ -1,22 +1,22 @@
 import Glibc
 import Locking
 
-/// Something that a reactor thread watches.
+/// An object that a reactor thread watches.
 protocol ReactorMember: AnyObject, Sendable {
-    /// The descriptor became ready; on the reactor's thread, perhaps for a state that is over.
+    /// Called on the reactor's thread when the descriptor is ready. The state may have changed since.
     func ready(_ events: SocketEvents)
 
-    /// A deadline set for the member has come; on the reactor's thread. Returns the next one, nil for none.
+    /// Called on the reactor's thread at the member's deadline. Returns the next one, or nil.
     func timeReached(_ now: UInt64) -> UInt64?
 
-    /// `ReactorThread.enqueue` was called for it; on the reactor's thread.
+    /// Called on the reactor's thread after `ReactorThread.enqueue`.
     func run()
 
-    /// The threads have ended: the member closes what it owns. On the thread that stops the reactor.
+    /// Called on the stopping thread after the reactor's threads have ended: closes everything that the member owns.
     func dismissed()
 }
 
-/// What happened to a socket.
+/// The events of a socket.
 struct SocketEvents: OptionSet, Sendable {
     let rawValue: UInt8
     static let readable = SocketEvents(rawValue: 1)
@@ -25,16 +25,16 @@ struct SocketEvents: OptionSet, Sendable {
     static let hangUp = SocketEvents(rawValue: 4)
 }
 
-/// The kinds of members, counted apart.
+/// The kinds of members, which are counted separately.
 enum ReactorMemberKind: Int, CaseIterable, Sendable {
     case stream, linger, connection, acceptor, nudge, question
 }
 
-/// The threads that watch sockets which libmicrohttpd no longer has, and every deadline of this layer.
+/// The threads that watch sockets released by libmicrohttpd, and all deadlines of this module.
 struct Reactor: Sendable {
     private let threads: [ReactorThread]
 
-    /// Starts `count` threads whose timers are as fine as `granularity` nanoseconds; nil if the system refuses one.
+    /// Starts `count` threads with timers of `granularity` nanoseconds; nil if the system refuses one.
     init?(threads count: Int, granularity: UInt64, changed: @escaping @Sendable () -> Void) {
         var threads: [ReactorThread] = []
         for _ in 0..<count {
@@ -47,10 +47,10 @@ struct Reactor: Sendable {
         self.threads = threads
     }
 
-    /// The thread for a socket: the same number always goes to the same thread.
+    /// Returns the thread for a socket, always the same for a number.
     func thread(for descriptor: Int32) -> ReactorThread { threads[Int(descriptor) % threads.count] }
 
-    /// Calls `answer` when each thread has come round; if they have ended, never.
+    /// Calls `answer` after each thread has run its loop; never if they have ended.
     func ask(_ answer: @escaping @Sendable () -> Void) {
         let oneHas = countdown(from: threads.count, then: answer)
         for thread in threads { ReactorQuestion(thread, answer: oneHas).ask() }
@@ -62,10 +62,10 @@ struct Reactor: Sendable {
         threads.flatMap { $0.members { $0 == kind } }
     }
 
-    /// Ends the threads and waits for them. Members may still come and go.
+    /// Ends the threads and waits for them. Members may still be added and removed.
     func halt() { threads.forEach { $0.halt() } }
 
-    /// After `halt`: has every member that is left close what it owns.
+    /// After `halt`: makes all remaining members close what they own.
     func dismiss() {
         for thread in threads {
             thread.members { _ in true }.forEach { $0.dismissed() }

@@ -1,6 +1,6 @@
 import Locking
 
-/// Asks a reactor's thread whether it still comes round.
+/// Tests if a reactor's thread still runs its loop.
 final class ReactorQuestion: ReactorMember {
     private let thread: ReactorThread
     private let answer: @Sendable () -> Void

@@ -2,10 +2,10 @@ import CMicroHTTPD
 import Glibc
 import Locking
 
-/// One epoll loop on one thread, with its timer wheel.
+/// An epoll loop on one thread, with its timer wheel.
 ///
-/// Members are found by a number that is never used again, not by pointer or descriptor, so an event that was
-/// already fetched for a member that has left meets nothing.
+/// Members are found by a number that is never reused, not by pointer or descriptor, so that a pending event of a
+/// removed member finds nothing.
 final class ReactorThread: Sendable {
     private struct Member {
         var object: any ReactorMember
@@ -18,7 +18,7 @@ final class ReactorThread: Sendable {
         var wheel: TimerWheel
         var queue: [UInt64] = []
         var lastID: UInt64 = 0
-        /// When the loop will look at the wheel again; an earlier deadline has to wake it.
+        /// The time of the loop's next timer check. An earlier deadline must wake it.
         var sleepsUntil: UInt64 = 0
         var isHalted = false
         var thread: SystemThread?
@@ -47,7 +47,7 @@ final class ReactorThread: Sendable {
 
     // MARK: For any thread
 
-    /// Takes a member in, with its first deadline, and returns its number.
+    /// Adds a member with its first deadline and returns its number.
     func add(_ member: any ReactorMember, _ kind: ReactorMemberKind, deadline: UInt64) -> UInt64 {
         let (id, wakes) = state.withLock { state in
             state.lastID += 1
@@ -60,7 +60,7 @@ final class ReactorThread: Sendable {
         return id
     }
 
-    /// Reports to member `id` what happens on `descriptor`, by edges. False if the system refuses.
+    /// Reports edge-triggered events of `descriptor` to member `id`. Returns false if the system refuses.
     func watch(_ descriptor: Int32, for id: UInt64, hangUpOnly: Bool = false) -> Bool {
         let all = EPOLLIN.rawValue | EPOLLOUT.rawValue
         var event = epoll_event(
@@ -68,13 +68,13 @@ final class ReactorThread: Sendable {
         return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 
-    /// Stops reporting; before the descriptor is closed, since another descriptor may share the socket.
+    /// Stops reporting. Called before the descriptor is closed, since another descriptor may share the socket.
     func unwatch(_ descriptor: Int32) {
         var event = epoll_event()
         epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &event)
     }
 
-    /// Lets a member go. What its events and timers still bring is dropped.
+    /// Removes a member. Its pending events and timers are dropped.
     func remove(_ id: UInt64) {
         let removed = state.withLock { state in
             let member = state.members.removeValue(forKey: id)
@@ -84,7 +84,7 @@ final class ReactorThread: Sendable {
         if removed != nil { changed() }
     }
 
-    /// Has the loop call the member's `run`. False: the loop is over, it never will.
+    /// Makes the loop call the member's `run`. Returns false if the loop has ended.
     func enqueue(_ id: UInt64) -> Bool {
         let isTaken = state.withLock { state in
             if !state.isHalted { state.queue.append(id) }
@@ -94,7 +94,7 @@ final class ReactorThread: Sendable {
         return isTaken
     }
 
-    /// Brings a member's deadline forward; the later one that is set stays and is asked about too.
+    /// Adds an earlier deadline for a member; the later one remains and fires too.
     func setDeadline(_ deadline: UInt64, for id: UInt64) {
         let wakes = state.withLock { state in
             state.wheel.insert(id, at: deadline)
@@ -109,7 +109,7 @@ final class ReactorThread: Sendable {
         state.withLock { $0.members.values.filter { isWanted($0.kind) }.map(\.object) }
     }
 
-    /// Ends the loop and waits for its thread; not from the loop itself.
+    /// Ends the loop and waits for its thread. Not to be called from the loop itself.
     func halt() {
         let thread = state.withLock { state in
             state.isHalted = true
@@ -138,7 +138,7 @@ final class ReactorThread: Sendable {
         }
     }
 
-    /// Milliseconds to wait for events: -1 without a deadline; nil when the loop is over.
+    /// Returns the milliseconds to wait for events: -1 without a deadline, nil if the loop has ended.
     private func pauseBeforeNextDeadline() -> Int32? {
         let now = monotonicNow()
         return state.withLock { state in
@@ -174,7 +174,7 @@ final class ReactorThread: Sendable {
         member.ready(events)
     }
 
-    /// On the loop's thread, or after it has ended.
+    /// Called on the loop's thread, or after it has ended.
     func runQueue() {
         let members = state.withLock { state in
             defer { state.queue.removeAll(keepingCapacity: true) }

@@ -1,8 +1,7 @@
-/// Deadlines by slot of time, so that setting one and finding the due ones costs the same with ten as with ten
-/// thousand of them.
+/// Deadlines in slots of time. Insertion and search cost the same for ten as for ten thousand of them.
 ///
-/// Times are nanoseconds of one monotonic clock. A deadline is reported at it or up to one `granularity` later,
-/// never earlier. There is no removal: what is reported is looked up by its owner, who ignores what is gone.
+/// Times are nanoseconds of a monotonic clock. A deadline is reported up to one `granularity` late, never early.
+/// Deadlines cannot be removed: the owner looks up the reported ids and ignores removed ones.
 struct TimerWheel {
     private struct Entry {
         var id: UInt64
@@ -22,20 +21,20 @@ struct TimerWheel {
         reached = now / granularity
     }
 
-    /// Sets a deadline for `id`; one that has passed is due at the next tick.
+    /// Sets a deadline for `id`. A past one is due at the next tick.
     mutating func insert(_ id: UInt64, at deadline: UInt64) {
         let tick = max(reached + 1, deadline / granularity + (deadline % granularity == 0 ? 0 : 1))
         slots[Int(tick % UInt64(slots.count))].append(Entry(id: id, tick: tick))
         count += 1
     }
 
-    /// Takes out what is due at `now`.
+    /// Removes and returns the ids that are due at `now`.
     mutating func advance(to now: UInt64) -> [UInt64] {
         let target = now / granularity
         guard target > reached else { return [] }
         var due: [UInt64] = []
         if count > 0 {
-            // After a long sleep one turn of the wheel meets every slot.
+            // After a long sleep, one turn of the wheel covers every slot.
             let steps = min(target - reached, UInt64(slots.count))
             for tick in (target - steps + 1)...target {
                 let slot = Int(tick % UInt64(slots.count))
@@ -54,10 +53,10 @@ struct TimerWheel {
         return due
     }
 
-    /// For how many deadlines it holds memory, whether they are set or not.
+    /// The number of deadlines for which memory is allocated.
     var room: Int { slots.reduce(0) { $0 + $1.capacity } }
 
-    /// When `advance` should next be called: at or before the earliest deadline; nil if there is none.
+    /// The time for the next `advance`: at or before the earliest deadline; nil if there is none.
     var nextDeadline: UInt64? {
         guard count > 0 else { return nil }
         for tick in (reached + 1)...(reached + UInt64(slots.count))

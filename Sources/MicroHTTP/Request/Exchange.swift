@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Locking
 
-/// The place for one request's answer. One reference, to the lock.
+/// A handle to the response of one request. It is a single reference, to the lock.
 struct Exchange: Sendable {
     private struct State {
         var exchange = ExchangeState<OpaquePointer>()
@@ -14,11 +14,11 @@ struct Exchange: Sendable {
         state = Lock(State(register: register))
     }
 
-    /// Tells it from others, as long as it lives.
+    /// An identifier that is unique for its lifetime.
     var id: ObjectIdentifier { state.id }
 
-    /// Answers the request, from any thread, within its `BodyHandler` or later. Exactly once: a second call
-    /// traps in debug builds and is ignored in release ones. If the client has left, nothing is sent and a stream's
+    /// Answers the request, from any thread, inside its `BodyHandler` or later. Call it exactly once: a second call
+    /// traps in debug builds and is ignored in release builds. If the client has left, nothing is sent and a stream's
     /// source is closed with `.peerClosed`.
     func respond(_ response: Response) {
         precondition(200...599 ~= response.status, "a response's status is 200 to 599, not \(response.status)")
@@ -34,7 +34,7 @@ struct Exchange: Sendable {
 
     // MARK: For this layer
 
-    /// Answers in the handler's stead, unless it has answered.
+    /// Responds in place of the handler, unless it has responded.
     func overrule(_ response: Response) {
         if case .resume(let connection) = state.withLock({ $0.exchange.respond(response, overruling: true) }) {
             resume(connection)
@@ -43,12 +43,12 @@ struct Exchange: Sendable {
 
     func handlerReturned() -> Response? { state.withLock { $0.exchange.handlerReturned() } }
 
-    /// Suspends the connection until there is an answer. On libmicrohttpd's thread, in its handler. False: the server
-    /// is stopping, nothing may be suspended any more.
+    /// Suspends the connection until there is a response. Called on libmicrohttpd's thread, in its handler. Returns
+    /// false if the server is stopping and nothing may be suspended.
     func suspend(_ connection: OpaquePointer) -> Bool {
         guard state.withLock({ $0.register }).insert(self) else { return false }
         MHD_suspend_connection(connection)
-        // From here on any thread may resume it; libmicrohttpd frees nothing that is suspended.
+        // From here on, any thread may resume the connection; libmicrohttpd frees no suspended ones.
         if state.withLock({ $0.exchange.suspended(connection) }) { resume(connection) }
         return true
     }
@@ -59,8 +59,8 @@ struct Exchange: Sendable {
 
     private func resume(_ connection: OpaquePointer) {
         MHD_resume_connection(connection)
-        // Only now: the call still uses the daemon after its thread may have seen the connection, and the daemon is
-        // not stopped before the register is empty.
+        // Only now: the call may use the daemon after its thread has continued the connection, and the daemon is not
+        // stopped before the register is empty.
         state.withLock { $0.register }.remove(self)
     }
 
@@ -70,14 +70,14 @@ struct Exchange: Sendable {
 }
 
 extension Response {
-    /// Tells the source of a stream that will not be shown.
+    /// Closes the source of a stream that is never opened.
     func discard(_ reason: StreamEnd) {
         if case .stream(let source) = body { source.closed(reason) }
     }
 }
 
-/// The exchanges whose connections are suspended, so that none is left when the daemon stops: libmicrohttpd aborts
-/// the process if one is.
+/// The exchanges with suspended connections. All must be resumed before the daemon stops: otherwise libmicrohttpd
+/// aborts the process.
 final class SuspendedExchanges: Sendable {
     private struct State {
         var exchanges: [ObjectIdentifier: Exchange] = [:]
@@ -93,7 +93,7 @@ final class SuspendedExchanges: Sendable {
 
     var count: Int { state.withLock { $0.exchanges.count } }
 
-    /// False once the register is closed.
+    /// Returns false if the register is closed.
     func insert(_ exchange: Exchange) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -107,7 +107,7 @@ final class SuspendedExchanges: Sendable {
         if removed != nil { changed() }
     }
 
-    /// Takes in no more, and gives those that are left.
+    /// Closes the register and returns the remaining exchanges.
     func close() -> [Exchange] {
         state.withLock { state in
             state.isClosed = true

@@ -1,21 +1,21 @@
-/// Where a request's answer is: the pure part of `Exchange`.
+/// The state of a request's response: the pure part of `Exchange`.
 ///
-/// libmicrohttpd leaves it undefined what happens when a connection is resumed that is not suspended. Here a resume
-/// comes out of one place, once, after the suspension it belongs to.
+/// Resuming a connection that is not suspended is undefined in libmicrohttpd. Here a resume comes from one place, once,
+/// after its suspension.
 struct ExchangeState<Connection> {
     private enum Phase {
-        /// A `BodyHandler` is on libmicrohttpd's thread; perhaps it has answered.
+        /// A `BodyHandler` runs on libmicrohttpd's thread. It may have responded.
         case running(Response?)
-        /// It has returned without an answer, and the thread is about to suspend the connection.
+        /// The handler returned without a response, and the thread is about to suspend the connection.
         case suspending(Response?)
         case suspended(Connection)
-        /// Answered; libmicrohttpd's thread will fetch the answer.
+        /// The response is ready for libmicrohttpd's thread.
         case resuming(Response)
         case completed
     }
 
     private var phase = Phase.running(nil)
-    /// Whether this layer answered in the handler's stead, whose own answer then comes too late and harmlessly.
+    /// True if this module responded in place of the handler, whose late response is then dropped.
     private var isOverruled = false
 
     var name: String {
@@ -28,14 +28,14 @@ struct ExchangeState<Connection> {
         }
     }
 
-    /// What `respond` leads to.
+    /// The consequence of `respond`.
     enum RespondAction {
         case none
         /// Resume this connection.
         case resume(Connection)
-        /// Too late because of us: drop the response.
+        /// Drop the response, since this module responded first.
         case drop
-        /// The handler's second answer.
+        /// Reject the handler's second response.
         case refuse
     }
 
@@ -53,14 +53,14 @@ struct ExchangeState<Connection> {
         return .none
     }
 
-    /// `handle` has returned: the answer to send now, or nil to suspend.
+    /// `handle` has returned: returns the response to send now, or nil to suspend.
     mutating func handlerReturned() -> Response? {
         guard case .running(let response) = phase else { preconditionFailure("cannot return a handler when \(name)") }
         phase = response == nil ? .suspending(nil) : .completed
         return response
     }
 
-    /// The connection is suspended. True: an answer came meanwhile, resume it.
+    /// The connection is suspended. Returns true if a response arrived meanwhile, to resume it.
     mutating func suspended(_ connection: Connection) -> Bool {
         guard case .suspending(let response) = phase else { preconditionFailure("cannot suspend when \(name)") }
         guard let response else {
@@ -71,7 +71,7 @@ struct ExchangeState<Connection> {
         return true
     }
 
-    /// Nothing may be suspended any more: the answer that has come, else `response` in the handler's stead.
+    /// Suspending is no longer possible: returns the present response, or `response` in place of the handler.
     mutating func notSuspended(_ response: Response) -> Response {
         guard case .suspending(let answer) = phase else { preconditionFailure("cannot answer at once when \(name)") }
         phase = .completed
@@ -79,14 +79,14 @@ struct ExchangeState<Connection> {
         return answer ?? response
     }
 
-    /// The resumed connection fetches its answer.
+    /// Returns the response of a resumed connection.
     mutating func resumed() -> Response {
         guard case .resuming(let response) = phase else { preconditionFailure("cannot fetch an answer when \(name)") }
         phase = .completed
         return response
     }
 
-    /// The connection is gone: an answer that was not fetched.
+    /// The connection is gone: returns a response that was not sent.
     mutating func abandon() -> Response? {
         defer {
             isOverruled = true

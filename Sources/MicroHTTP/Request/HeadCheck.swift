@@ -1,8 +1,8 @@
-/// The checks of a head that libmicrohttpd 0.9 does not make.
+/// The checks of a head that libmicrohttpd 0.9 omits.
 ///
-/// Each is here for 1.x too, which makes most of them itself.
+/// They also run with 1.x, which does most of them itself.
 package enum HeadCheck {
-    /// How long the body is.
+    /// The length of the body.
     package enum Framing: Equatable {
         case none
         case length(UInt64)
@@ -11,7 +11,7 @@ package enum HeadCheck {
         var hasBody: Bool { self != .none && self != .length(0) }
     }
 
-    /// Names are tokens, values hold no control characters: a bare CR would be a line's end to another parser.
+    /// Requires names to be tokens and values without control characters: others take a bare CR for a line's end.
     package static func fields(_ fields: HeaderFields) -> RequestFault? {
         fields.bytes.withUnsafeBufferPointer { bytes in
             for entry in fields.entries {
@@ -37,7 +37,7 @@ package enum HeadCheck {
             guard isHost(host) else {
                 return RequestFault(.badHost, "The field Host does not name a host and an optional port.")
             }
-            // A proxy that routed the request by its target and a reader of Host must have meant the same server.
+            // A proxy that routed the request by its target and a reader of Host must see the same server.
             if let authority = target.authority, !authority.map(\.lowercased).elementsEqual(host.map(\.lowercased)) {
                 return RequestFault(.badHost, "The target names another host than the field Host.")
             }
@@ -47,7 +47,7 @@ package enum HeadCheck {
         }
     }
 
-    /// How long the body is, if that can be read in one way only (RFC 9112 section 6.3).
+    /// Returns the body's length if it is unambiguous (RFC 9112 section 6.3).
     package static func framing(_ fields: HeaderFields, isHTTP10: Bool) -> Result<Framing, RequestFault> {
         let (lengths, length) = fields.occurrences(of: "content-length")
         let (codings, coding) = fields.occurrences(of: "transfer-encoding")
@@ -67,14 +67,14 @@ package enum HeadCheck {
         guard let coding else { return .success(.none) }
         guard !isHTTP10 else { return ambiguous("HTTP/1.0 has no Transfer-Encoding.") }
         let names = coding.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
-            // By bytes: in Unicode the Kelvin sign is a capital k as well, and libmicrohttpd would take such a coding for
+            // By bytes: in Unicode the Kelvin sign is also a capital k, but libmicrohttpd takes such a coding for
             // another one, whose body has no end.
             String(
                 decoding: part.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed().map(\.lowercased),
                 as: UTF8.self)
         }
         if names == ["chunked"] {
-            // libmicrohttpd 0.9 takes a blank behind the coding for a part of its name, and reads a body without an end.
+            // libmicrohttpd 0.9 treats a blank after the coding as part of its name, and reads a body without an end.
             let isFollowedByBlank = coding.endIndex < fields.bytes.count && fields.bytes[coding.endIndex].isBlank
             return isFollowedByBlank
                 ? ambiguous("A blank follows the Transfer-Encoding \"chunked\".") : .success(.chunked)
@@ -89,7 +89,7 @@ package enum HeadCheck {
         .failure(RequestFault(.ambiguousLength, detail))
     }
 
-    /// `uri-host [ ":" port ]`: a name, an IPv4 address, or an IPv6 one in brackets.
+    /// Parses `uri-host [ ":" port ]`: a name, an IPv4 address, or an IPv6 one in brackets.
     private static func isHost(_ value: ArraySlice<UInt8>) -> Bool {
         guard let first = value.first, value.allSatisfy(\.isHostByte) else { return false }
         let open = UInt8(ascii: "[")

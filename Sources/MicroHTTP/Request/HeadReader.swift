@@ -1,14 +1,14 @@
 import CMicroHTTPD
 import Networks
 
-/// Reads a request's head out of libmicrohttpd's memory, in the first call of the handler.
+/// Reads a request's head from libmicrohttpd's memory, in the first call of the handler.
 ///
-/// libmicrohttpd 0.9 parses in place: from the method on, the head's bytes lie in one block of known size, with NULs
-/// where the separators were. So one copy takes them all. And what its parser lets pass shows in the gaps: after each
-/// value there must be exactly one CRLF before the next name, else a line was folded, ended in a bare LF, or holds a
-/// NUL that cut a C string short.
+/// libmicrohttpd 0.9 parses in place: from the method on, the head is one block of known size, with NULs in place of
+/// the separators. So one copy is enough, and the gaps reveal errors that its parser accepts: between a value and the
+/// next name there must be exactly one CRLF. Otherwise a line was folded, ended in a bare LF, or contains a NUL that
+/// cut a C string short.
 enum HeadReader {
-    /// What the library hands to its handler. The pointers are NUL-terminated and live until the request's end.
+    /// The arguments of the library's handler. The pointers are NUL-terminated and valid until the request's end.
     struct Raw {
         var connection: OpaquePointer
         var method: UnsafePointer<CChar>
@@ -41,7 +41,7 @@ enum HeadReader {
         }
     }
 
-    /// The head and how long its body is, or what is wrong with it.
+    /// Returns the head and the body's length, or the fault.
     static func read(
         _ raw: Raw, target: RequestTarget?, limit: Int
     ) -> Result<(head: RequestHead, framing: HeadCheck.Framing), RequestFault> {
@@ -90,12 +90,12 @@ enum HeadReader {
         }
     }
 
-    /// Whether a `Host` may be an IP address: to ask the system for the socket's own one costs a call.
+    /// True if a `Host` may be an IP address. Reading the socket's own address costs a system call.
     private static func isAddress(_ host: ArraySlice<UInt8>?) -> Bool {
         host?.first.map { $0.isDigit || $0 == UInt8(ascii: "[") } ?? false
     }
 
-    /// Whether every byte of the block is part of the line, a name, a value, or the one separator due there.
+    /// True if every byte of the block belongs to the line, a name, a value, or a required separator.
     private static func isWellSpaced(
         _ raw: Raw, _ bytes: [UInt8], _ entries: [HeaderFields.Entry], _ target: RequestTarget
     ) -> Bool {
@@ -110,14 +110,14 @@ enum HeadReader {
         var lineEnd = versionStart + 8
         for entry in entries {
             guard isLineEnd(bytes, lineEnd, Int(entry.nameStart)) else { return false }
-            // Between the colon and the value only blanks.
+            // Between the colon and the value there may only be blanks.
             guard bytes[(Int(entry.nameEnd) + 1)..<Int(entry.valueStart)].allSatisfy(\.isBlank) else { return false }
             lineEnd = Int(entry.valueEnd)
         }
         return isLineEnd(bytes, lineEnd, bytes.count - 2)
     }
 
-    /// Whether from `start` to `end` there are only blanks and one CRLF, which the library may have overwritten.
+    /// True if the range contains only blanks and one CRLF, which the library may have overwritten.
     private static func isLineEnd(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
         guard start <= end - 2, end <= bytes.count else { return false }
         return bytes[start..<(end - 2)].allSatisfy(\.isBlank)

@@ -1,7 +1,6 @@
-/// A request's fields: the head's bytes, copied once, and where each name and value lies in them.
+/// A request's fields: the head's bytes, copied once, and the ranges of names and values.
 ///
-/// Names are compared without regard to case; a name to look for is given in lower case. Looking one up compares
-/// bytes and makes no `String`.
+/// Names are case-insensitive; look-ups use lowercase names. They compare bytes and create no `String`.
 package struct HeaderFields: Sendable {
     package struct Entry: Sendable {
         var nameStart: UInt32
@@ -12,7 +11,7 @@ package struct HeaderFields: Sendable {
         var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
         var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
 
-        /// Where the name and the value lie in the head's bytes.
+        /// The ranges of the name and the value in the head's bytes.
         package init(nameStart: UInt32, nameEnd: UInt32, valueStart: UInt32, valueEnd: UInt32) {
             (self.nameStart, self.nameEnd) = (nameStart, nameEnd)
             (self.valueStart, self.valueEnd) = (valueStart, valueEnd)
@@ -21,11 +20,10 @@ package struct HeaderFields: Sendable {
 
     let bytes: [UInt8]
     let entries: [Entry]
-    /// Bit n is set if a name has n bytes, modulo 64. Most fields that are looked for are not there, which this says at
-    /// once.
+    /// Bit n is set if a name has n bytes, modulo 64. Rejects most look-ups of absent fields at once.
     private let lengths: UInt64
 
-    /// Fields that lie in a head's bytes.
+    /// Fields in a head's bytes.
     package init(bytes: [UInt8], entries: [Entry]) {
         self.bytes = bytes
         self.entries = entries
@@ -34,7 +32,7 @@ package struct HeaderFields: Sendable {
         self.lengths = lengths
     }
 
-    /// Fields from names and values; for tests and for requests that came from no socket.
+    /// Fields from names and values, for tests and requests without a socket.
     package init(_ fields: [(name: String, value: String)]) {
         var bytes: [UInt8] = []
         var entries: [Entry] = []
@@ -51,30 +49,30 @@ package struct HeaderFields: Sendable {
         self.init(bytes: bytes, entries: entries)
     }
 
-    /// The number of fields, the repeated ones counted each time.
+    /// The number of fields, including repeated ones.
     package var count: Int { entries.count }
 
-    /// The first value of `name` (lower case), bytes that are no UTF-8 replaced; nil if there is no such field.
+    /// The first value of `name` (lowercase), with invalid UTF-8 replaced; nil if there is no such field.
     package subscript(_ name: StaticString) -> String? {
         firstEntry(name).map { String(decoding: bytes[$0.value], as: UTF8.self) }
     }
 
-    /// The bytes of the first value of `name` (lower case), surrounding whitespace removed; shares their storage.
+    /// Returns the trimmed bytes of the first value of `name` (lowercase). They share their storage.
     package func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
         firstEntry(name).map { bytes[$0.value] }
     }
 
-    /// Whether there is a field `name` (lower case).
+    /// True if there is a field `name` (lowercase).
     package func contains(_ name: StaticString) -> Bool { firstEntry(name) != nil }
 
-    /// Every value of `name` (lower case), in order. A list across them is for the caller to take apart.
+    /// Returns all values of `name` (lowercase) in order, without splitting lists.
     package func values(of name: StaticString) -> [String] {
         guard contains(name) else { return [] }
         return entries.filter { matches($0, name) }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
     }
 
-    /// The values of `name` (lower case) as one list, with a comma between two (RFC 9110 section 5.3). A single one shares its
-    /// storage.
+    /// Returns the values of `name` (lowercase) as one list, separated by commas (RFC 9110 section 5.3). A single one
+    /// shares its storage.
     package func list(of name: StaticString) -> ArraySlice<UInt8> {
         let (count, first) = occurrences(of: name)
         guard count > 1, let first else { return first ?? [] }
@@ -87,7 +85,7 @@ package struct HeaderFields: Sendable {
         return list[...]
     }
 
-    /// How many fields `name` (lower case) there are, and the bytes of the first one's value.
+    /// Returns the number of fields `name` (lowercase) and the bytes of the first value.
     package func occurrences(of name: StaticString) -> (count: Int, first: ArraySlice<UInt8>?) {
         guard mayContain(name) else { return (0, nil) }
         var count = 0
@@ -99,7 +97,7 @@ package struct HeaderFields: Sendable {
         return (count, first.map { bytes[$0] })
     }
 
-    /// Every value of a field whose name (lower case) is known only as the program runs, in order. Slower than by a literal.
+    /// Returns all values of a field whose name (lowercase) is dynamic, in order. Slower than with a literal.
     package func values(named name: String) -> [String] {
         bytes(named: name).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -109,7 +107,7 @@ package struct HeaderFields: Sendable {
         entries.filter { bytes[$0.name].lazy.map(\.lowercased).elementsEqual(name.utf8) }.map { bytes[$0.value] }
     }
 
-    /// Every field as sent, in order.
+    /// All fields as sent, in order.
     package var all: [(name: String, value: String)] {
         entries.map {
             (String(decoding: bytes[$0.name], as: UTF8.self), String(decoding: bytes[$0.value], as: UTF8.self))
@@ -130,13 +128,13 @@ package struct HeaderFields: Sendable {
     private func matches(_ entry: Entry, _ name: StaticString) -> Bool {
         let count = name.utf8CodeUnitCount
         guard Int(entry.nameEnd - entry.nameStart) == count else { return false }
-        // The pointer is the literal's, valid for ever; all offsets stay below the count compared above.
+        // The pointer is the literal's and always valid; all offsets are below the count compared above.
         let wanted = UnsafeRawPointer(name.utf8Start)
         return bytes.withUnsafeBytes { bytes in
             let sent = UnsafeRawBufferPointer(rebasing: bytes[entry.name])
             var index = 0
-            // Eight bytes at once. The bit that tells capitals apart is set in all of them: no byte that a name may have
-            // becomes a digit or a hyphen by that.
+            // Eight bytes at once. Setting the bit for lowercase in all of them turns no character of a name into a
+            // digit or a hyphen.
             while index + 8 <= count {
                 let word = sent.loadUnaligned(fromByteOffset: index, as: UInt64.self) | 0x2020_2020_2020_2020
                 guard word == wanted.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }

@@ -2,18 +2,18 @@ import CMicroHTTPD
 import Glibc
 import Networks
 
-/// One request on libmicrohttpd's side, from its line to its completion.
+/// A request on libmicrohttpd's side, from its line to its completion.
 ///
-/// Lives on the one library thread that its connection belongs to and is used nowhere else; what other threads may
-/// touch is in `Exchange`. It is not `Sendable` and never captured. Nothing it calls comes back to it, so what each request
-/// changes is not checked for overlapping access.
+/// It exists only on the library's thread of its connection; state for other threads is in `Exchange`. It is not
+/// `Sendable` and never captured. Exclusive access is not checked for its members, since nothing that it calls calls
+/// back.
 final class RequestContext {
     private enum Stage {
         /// The line has arrived, the head has not.
         case head
         /// The body is arriving.
         case body
-        /// Refused, no body to come: answered in the call after the head's, which keeps the connection.
+        /// Refused without a body to come: answered in the call after the head's, which keeps the connection.
         case refused(Response)
         /// The handler has the request.
         case handled(Exchange)
@@ -23,22 +23,22 @@ final class RequestContext {
 
     private let core: ServerCore
     private let watch: ConnectionWatch?
-    /// When its line was there.
+    /// The time at which its line had arrived.
     private let begun = monotonicNow()
     private let target: RequestTarget?
     @exclusivity(unchecked) private var stage = Stage.head
     @exclusivity(unchecked) private var head: RequestHead?
     @exclusivity(unchecked) private var body: [UInt8] = []
     private var bodyLimit = 0
-    /// What this one has of the bodies' budget.
+    /// The request's share of the bodies' budget.
     private var bodyRoom: NetworkPlaces.Place?
     private var bodyRoomBytes = 0
     @exclusivity(unchecked) private var handler: BodyHandler?
-    /// A stream whose head is being sent, then its socket.
+    /// A stream's source while its head is being sent, then for its socket.
     private var source: (any StreamSource)?
     private var handedOver: Int32?
     private var connection: OpaquePointer?
-    /// What the client is still to be told when the library has let go of the connection; empty to only hear it out.
+    /// The bytes to send after the library has released the connection; empty to only drain its input.
     private var lastWords: [UInt8]?
 
     init(_ core: ServerCore, _ connection: OpaquePointer, target: UnsafePointer<CChar>) {
@@ -53,8 +53,8 @@ final class RequestContext {
         watch?.enter(.head)
     }
 
-    /// The library's handler call: first with the head, then with parts of the body, then with nothing once the body
-    /// is complete and again after each resume.
+    /// Handles a call of the library: first with the head, then with parts of the body, then without data after the
+    /// body and after each resume.
     func advance(_ raw: HeadReader.Raw, _ part: UnsafePointer<CChar>?, _ partSize: UnsafeMutablePointer<Int>)
         -> MHD_Result
     {
@@ -91,13 +91,13 @@ final class RequestContext {
                     guard length <= UInt64(max(0, bodyLimit)) else {
                         return refuseAndClose(core.response(to: tooLarge, head: head), raw.connection)
                     }
-                    // What is announced has not come yet, and may never come.
+                    // The announced bytes may never arrive.
                     body.reserveCapacity(min(Int(length), HTTPServerConfiguration.smallBody))
                 }
                 stage = .body
                 if framing.hasBody {
                     watch?.enter(.body)
-                    // Else a stop that begins now may have looked before.
+                    // A stop that begins now may have checked before.
                     if core.isDraining.load(ordering: .sequentiallyConsistent) { watch?.hurryRequest() }
                 }
             }
@@ -120,7 +120,7 @@ final class RequestContext {
         return .YES
     }
 
-    /// The library takes no response while a body arrives, and an endless one has no end to wait for.
+    /// The library accepts no response while a body arrives, and waiting for its end may never end.
     private func cutBody(_ fault: RequestFault) -> MHD_Result {
         lastWords = core.lastWords(core.response(to: fault, head: head), head: head, since: begun)
         stage = .over
@@ -163,7 +163,7 @@ final class RequestContext {
         return answer(exchange.answerWithoutSuspending(core.response(to: fault, head: head)), connection)
     }
 
-    /// Answers in the first call: the library then reads no more of this connection and closes it.
+    /// Answers in the first call: the library then stops reading and closes the connection.
     private func refuseAndClose(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
         lastWords = []
         return answer(response, connection)
@@ -189,14 +189,13 @@ final class RequestContext {
             stream: stream, logger: core.logger)
     }
 
-    /// The head of a stream has been sent: from now on the socket is ours, through a descriptor of our own.
+    /// Takes over the socket after a stream's head was sent, with a descriptor of our own.
     func handOver() {
         guard let connection else { return }
-        // From here on the stream's own write deadline counts.
+        // From here on, the stream's own write deadline applies.
         watch?.enter(.none)
-        // Left alone, 0.9.75 forgets to look at the connection again after its reader has ended it, and keeps the
-        // descriptor open until something happens on the socket, as if the stream had not ended. A connection that
-        // was resumed it looks at in its next round.
+        // 0.9.75 forgets a connection whose reader has ended it, and keeps the descriptor open until the next event on
+        // the socket, as if the stream had not ended. It examines a resumed connection in its next round.
         MHD_suspend_connection(connection)
         MHD_resume_connection(connection)
         let copy = fcntl(cmhd_socket(connection), F_DUPFD_CLOEXEC, 0)
@@ -208,7 +207,7 @@ final class RequestContext {
         }
     }
 
-    /// The library is done with the request; the connection's descriptor is still open, perhaps for the next one.
+    /// Called when the library has finished the request. The connection may stay open for the next one.
     func completed(_ connection: OpaquePointer, _ reason: MHD_RequestTerminationCode) {
         if let source {
             openStream(source)

@@ -1,46 +1,46 @@
 import Networks
 
-/// What answers requests. Its methods are called on libmicrohttpd's threads, several at once, and must not block.
+/// The handler of requests. Its methods are called on libmicrohttpd's threads, concurrently, and must not block.
 package protocol RequestHandler: Sendable {
     /// Decides by the head alone, before any byte of the body and before `100 Continue`.
     ///
-    /// Called once per request whose head is well-formed. A refusal of a request with a body ends the connection.
+    /// Called once for each request with a well-formed head. Refusing a request with a body ends the connection.
     func receive(_ head: RequestHead) -> HeadVerdict
 
-    /// The address of the client that a request is of, also where a proxy passed it on. On any thread of this layer; must not
-    /// block.
+    /// Returns the address of the request's client, also if a proxy forwarded it. Called on any thread of this module;
+    /// must not block.
     func client(of head: RequestHead) -> PeerAddress
 
-    /// Words a refusal that this layer makes, so that it looks like the handler's own. On any thread of this layer.
+    /// Returns the response to a refusal by this module, in the handler's format. Called on any thread of this module.
     ///
-    /// The fault's status is sent whatever the response says. `head` is the request's if it was well-formed and has
-    /// arrived; a fault that meets a whole connection, or many requests at once, has none.
+    /// The fault's status overrides the response's. `head` is nil if it was malformed or incomplete, or if the fault
+    /// concerns a whole connection or many requests at once.
     func response(to fault: RequestFault, head: RequestHead?) -> Response
 
-    /// Told of each answer once, when it is handed to the connection: the handler's own and those to faults. Not of
-    /// answers whose client had left before. On any thread of this layer; must not block.
+    /// Called once for each response when it is queued: the handler's own and those to faults, but not if the client
+    /// had left before. Called on any thread of this module; must not block.
     func answered(_ answer: RequestAnswer)
 }
 
 extension RequestHandler {
-    /// Who is at the other end of the connection.
+    /// Returns the address of the connection's peer.
     package func client(of head: RequestHead) -> PeerAddress { head.peer }
 
     package func answered(_ answer: RequestAnswer) {}
 }
 
-/// An answer on its way to its client.
+/// A response that was queued.
 package struct RequestAnswer: Sendable {
-    /// The request's; nil where it was not well-formed, or a whole connection was refused.
+    /// The request's head; nil if it was malformed, or if a whole connection was refused.
     package let head: RequestHead?
     package let status: Int
-    /// What the handler wrote on its response.
+    /// The mark that the handler set on its response.
     package let mark: UInt16
     package let note: (any AnyObject & Sendable)?
-    /// Bytes of the body, 0 for a stream.
+    /// The size of the body in bytes; 0 for a stream.
     package let bodyBytes: Int
     package let isStream: Bool
-    /// From the request's line to its answer; 0 where a connection was refused.
+    /// The time from the request's line to its response; 0 for a refused connection.
     package let nanoseconds: UInt64
 
     package init(_ response: Response, head: RequestHead?, nanoseconds: UInt64) {
@@ -54,56 +54,56 @@ package struct RequestAnswer: Sendable {
     }
 }
 
-/// What `RequestHandler.receive` decides.
+/// The decision of `RequestHandler.receive`.
 package enum HeadVerdict: Sendable {
-    /// Answers now and takes no body.
+    /// Responds now without reading a body.
     case refuse(Response)
 
-    /// Takes the body, up to `bodyLimit` bytes or the configuration's, whichever is less, then has the request answered.
+    /// Reads the body, up to the lower of `bodyLimit` and the configuration's limit in bytes, then calls the handler.
     case accept(bodyLimit: Int, BodyHandler)
 }
 
-/// Answers a request whose body is complete and without any transfer coding; empty if it has none.
+/// Answers a request with its complete and decoded body, which is empty if there is none.
 ///
-/// Called at most once per accepted request, never when the client left earlier. `respond` is called once, now or later,
-/// on any thread: a second call traps in debug builds and is
-/// ignored in release ones. If the client has left, nothing is sent and a stream's source is closed with `.peerClosed`.
+/// Called at most once for each accepted request, never if the client left earlier. Call `respond` once, now or later,
+/// on any thread: a second call traps in debug builds and is ignored in release builds. If the client has left, nothing
+/// is sent and a stream's source is closed with `.peerClosed`.
 package typealias BodyHandler =
     @Sendable (_ body: [UInt8], _ respond: @escaping @Sendable (Response) -> Void) -> Void
 
-/// A refusal that this layer makes, before or instead of the handler.
+/// A refusal by this module, before or in place of the handler.
 package struct RequestFault: Error, Sendable, Equatable {
-    /// What was wrong, in a form to switch over.
+    /// The machine-readable reason.
     package enum Reason: String, Sendable, CaseIterable {
         /// The head breaks the grammar of RFC 9112: 400.
         case malformedHead
-        /// The target is neither a path nor an absolute `http` address of the `Host`: 400.
+        /// The target is neither a path nor an absolute `http` URL of the `Host`: 400.
         case malformedTarget
-        /// `Host` is missing, doubled or no host: 400.
+        /// `Host` is missing, repeated or invalid: 400.
         case badHost
-        /// The body's length is said twice, or in a way that can be read in two ways: 400.
+        /// The body's length is given twice or is ambiguous: 400.
         case ambiguousLength
-        /// The body came shorter than its length: 400.
+        /// The body was shorter than its length: 400.
         case bodyCutShort
-        /// The transfer coding is not one that this server has: 501.
+        /// The transfer coding is not supported: 501.
         case unknownTransferCoding
         /// The body took too long: 408.
         case requestTimeout
-        /// The body is over the limit: 413.
+        /// The body exceeds the limit: 413.
         case bodyTooLarge
-        /// The head is over the limit: 431.
+        /// The head exceeds the limit: 431.
         case headTooLarge
         /// The address has too many connections: 429.
         case tooManyConnections
-        /// The bodies of all requests hold too much: 503.
+        /// The budget of all bodies is used up: 503.
         case noRoomForBody
-        /// The handler did not answer in time: 503.
+        /// The handler did not respond in time: 503.
         case answerTimeout
         /// The server is stopping: 503.
         case shuttingDown
     }
 
-    /// What was wrong.
+    /// The reason.
     package let reason: Reason
 
     /// The response's status code.
@@ -119,10 +119,10 @@ package struct RequestFault: Error, Sendable, Equatable {
         }
     }
 
-    /// One sentence for the client: what was found and what is expected.
+    /// A sentence for the client with the problem and the expectation.
     package let detail: String
 
-    /// A fault, as the layer makes it; public for handlers' tests.
+    /// Creates a fault; public for handlers' tests.
     package init(_ reason: Reason, _ detail: String) {
         self.reason = reason
         self.detail = detail

@@ -2,30 +2,30 @@ import Networks
 
 /// A request's line and fields.
 ///
-/// A class, since it goes through many hands, and a structure would have each of its parts counted at each.
+/// A class, since it is passed often and a struct would retain each of its parts.
 package final class RequestHead: Sendable {
-    /// The method as sent; its case matters (RFC 9110 section 9.1).
+    /// The case-sensitive method as sent (RFC 9110 section 9.1).
     package let method: String
 
-    /// The path as sent, percent-encoding kept, without the query. Starts with `/`, or is `*`.
+    /// The percent-encoded path as sent, without the query. Starts with `/`, or is `*`.
     package let path: [UInt8]
 
-    /// What follows the first `?`, as sent; nil if there is none.
+    /// The query after the first `?`, as sent; nil if there is none.
     package let query: [UInt8]?
 
-    /// Whether the request is HTTP/1.0, whose client understands no chunks.
+    /// True for HTTP/1.0, whose clients do not support chunks.
     package let isHTTP10: Bool
 
     /// The fields.
     package let fields: HeaderFields
 
-    /// Where the request came from.
+    /// The address of the peer.
     package let peer: PeerAddress
 
-    /// The server's own address at which the request came; unknown unless its `Host` is an IP address.
+    /// The server's own address of the connection; unknown unless `Host` is an IP address.
     package let local: PeerAddress
 
-    /// The peer's address as text, without port, as a proxy's allow-list would write it. Made anew at each call.
+    /// The peer's address as text without a port, as in a proxy's allow-list. Created at each call.
     package var remoteAddress: String { peer.description }
 
     /// A head from its parts.

@@ -1,13 +1,13 @@
-/// A request's target, taken apart (RFC 9112 section 3.2).
+/// A parsed request target (RFC 9112 section 3.2).
 package struct RequestTarget {
     package var path: [UInt8]
     package var query: [UInt8]?
-    /// Of an absolute-form target: the host and port it names.
+    /// The host and port of an absolute-form target.
     package var authority: [UInt8]?
-    /// Bytes of the target as sent, to find the line's next part.
+    /// The size of the target as sent in bytes, to find the line's next part.
     var length: Int
 
-    /// Takes a target apart; nil if it is in no form that this server answers.
+    /// Parses a target; nil if its form is not supported.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         length = bytes.count
         guard !bytes.isEmpty, !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else { return nil }

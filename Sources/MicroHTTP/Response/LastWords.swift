@@ -1,10 +1,9 @@
 import CMicroHTTPD
 import Glibc
 
-/// A response as bytes, for where libmicrohttpd cannot send one any more: while a body is arriving, and after a
-/// timeout.
+/// Serializes a response where libmicrohttpd can no longer send one: while a body is arriving, and after a timeout.
 enum LastWords {
-    /// The whole message, with `Connection: close`.
+    /// Returns the whole message, with `Connection: close`.
     static func bytes(_ response: Response, time: time_t = Glibc.time(nil)) -> [UInt8] {
         var body: [UInt8] = []
         if case .bytes(let bytes) = response.body { body = bytes }
@@ -16,7 +15,7 @@ enum LastWords {
         return Array((head + "Content-Length: \(body.count)\r\n\r\n").utf8) + body
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7), in English whatever the locale.
+    /// Formats a date as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7), independently of the locale.
     static func date(_ time: time_t) -> String {
         var time = time
         var parts = tm()

@@ -1,31 +1,31 @@
-/// An answer to a request.
+/// A response to a request.
 package struct Response: Sendable {
-    /// What follows the head.
+    /// The content after the head.
     package enum Body: Sendable {
-        /// Nothing; `Content-Length: 0`.
+        /// No content; `Content-Length: 0`.
         case empty
 
         /// These bytes, with their length.
         case bytes([UInt8])
 
-        /// What the source gives, until it finishes: chunked, or on HTTP/1.0 until the connection ends.
+        /// The bytes of the source until it finishes: chunked, or on HTTP/1.0 until the connection ends.
         ///
-        /// Where no body may follow (`HEAD`, 204, 304) the source is closed with `.finished` and never opened.
+        /// For responses without a body (`HEAD`, 204, 304) the source is closed with `.finished` and never opened.
         case stream(any StreamSource)
     }
 
     /// The status code, 200 to 599.
     package var status: Int
 
-    /// The fields, in order. `Date`, `Content-Length` and `Transfer-Encoding` are the layer's and are ignored here;
-    /// `Connection: close` is obeyed. A name that is no token, or a value with a control character, is left out and
-    /// logged.
+    /// The fields, in order. `Date`, `Content-Length` and `Transfer-Encoding` are set by this module and ignored here;
+    /// `Connection: close` is obeyed. A field with an invalid name or with a control character in its value is omitted
+    /// and logged.
     package var fields: [ResponseField]
 
-    /// The body. With 304 give the one that 200 would have: its length is sent, it is not.
+    /// The body. For 304, that of a 200: only its length is sent.
     package var body: Body
 
-    /// A number, and an object, by which its handler knows it again in `RequestHandler.answered`. They are not sent.
+    /// A number and an object that identify the response in `RequestHandler.answered`. They are not sent.
     package var mark: UInt16 = 0
     package var note: (any AnyObject & Sendable)?
 
@@ -37,18 +37,18 @@ package struct Response: Sendable {
     }
 }
 
-/// A field of a response's head. Whether it can be sent is found out when it is made, so that the fields which many
-/// responses share are made, and looked at, once.
+/// A field of a response's head. It is validated when it is created, so that fields shared by many responses are
+/// validated once.
 package struct ResponseField: Sendable {
     enum Standing {
         case sent
-        /// Says how the message is framed, which only this layer knows.
+        /// A field that defines the framing, which this module sets.
         case ours
         /// The name is no token, or the value has a control character.
         case malformed
     }
 
-    /// The name, in whatever case.
+    /// The name, case-insensitive.
     package let name: String
     /// The value.
     package let value: String

@@ -1,15 +1,15 @@
 import CMicroHTTPD
 import Logging
 
-/// Turns a `Response` into libmicrohttpd's.
+/// Converts a `Response` to libmicrohttpd's.
 enum ResponseWriter {
-    /// Queues `response`. On libmicrohttpd's thread, in its handler. `stream` is kept alive until the library has
-    /// let go of the response; its `handOver` is called when the head has been sent.
+    /// Queues `response`, on libmicrohttpd's thread in its handler. `stream` is retained until the library has released
+    /// the response; its `handOver` is called after the head was sent.
     static func queue(
         _ response: Response, on connection: OpaquePointer, closing: Bool, stream: RequestContext?, logger: Logger
     ) -> MHD_Result {
         guard let made = make(response, stream) else { return .NO }
-        // The library counts its own reference while it sends.
+        // The library holds its own reference while it sends.
         defer { MHD_destroy_response(made) }
         for field in response.fields where field.standing != .ours {
             if field.standing == .malformed || !add(field, to: made) {
@@ -23,7 +23,7 @@ enum ResponseWriter {
 
     private static func make(_ response: Response, _ stream: RequestContext?) -> OpaquePointer? {
         if let stream {
-            // Retained here, released in the last callback; the block is for HTTP/1.0, which never fills it.
+            // Retained here, released in the last callback. The block size is for HTTP/1.0, which never fills it.
             return MHD_create_response_from_callback(
                 UInt64.max, 16,
                 { context, _, _, _ in
@@ -37,7 +37,7 @@ enum ResponseWriter {
         return make(bytes: bytes)
     }
 
-    /// The library copies: an array's storage has no address that outlives a call.
+    /// The library copies the bytes, since an array's storage has no address that outlives a call.
     private static func make(bytes: [UInt8]) -> OpaquePointer? {
         bytes.withUnsafeBytes { buffer in
             MHD_create_response_from_buffer(
@@ -45,7 +45,7 @@ enum ResponseWriter {
         }
     }
 
-    /// A `String` that is passed as a C string is copied for it; its own bytes end in a NUL already.
+    /// Passes the name's and value's own bytes, which end in a NUL: a `String` passed as a C string would be copied.
     private static func add(_ field: ResponseField, to response: OpaquePointer) -> Bool {
         field.name.withCString { name in
             field.value.withCString { value in MHD_add_response_header(response, name, value) == .YES }

@@ -2,25 +2,25 @@ import Glibc
 import Locking
 import Networks
 
-/// Takes connections from the listening socket and hands each to libmicrohttpd, on a reactor's thread.
+/// Accepts connections on a reactor's thread and gives each to libmicrohttpd.
 ///
-/// The library could accept by itself, but 0.9.75 then cannot stop to: `MHD_quiesce_daemon` and the library's own
-/// threads both take the socket out of epoll, and the second one aborts the process. It also leaves connections
-/// unanswered at its limit and when descriptors run out. Here those beyond the limit wait in the listen queue until there
-/// is room: an `EventSource` that gets a 503 never comes back.
+/// The library could accept itself, but 0.9.75 cannot stop doing so: `MHD_quiesce_daemon` and the library's own threads
+/// both remove the socket from epoll, and the second one aborts the process. It also leaves connections unanswered at
+/// its limit and when descriptors run out. Here connections beyond the limit wait in the listen queue: an `EventSource`
+/// that gets a 503 never reconnects.
 final class Acceptor: ReactorMember {
     private struct State {
         var id: UInt64 = 0
-        /// Kept open to be given up for one accept when there are no descriptors left.
+        /// A reserve that is closed for one accept when no descriptors are left.
         var spare: Int32
         var isStopping = false
         var isClosed = false
     }
 
-    /// Connections taken before the thread's other members have their turn.
+    /// The number of connections to accept before the thread's other members run.
     private static let batch = 64
 
-    /// How soon to look again when the system had no descriptor to give.
+    /// The pause after the system had no descriptor.
     private static let retry: UInt64 = 100_000_000
 
     private let listenSocket: Int32
@@ -29,7 +29,7 @@ final class Acceptor: ReactorMember {
     private let serve: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
     private let state: Lock<State>
 
-    /// Takes over `listenSocket`. `serve` takes over each connection; false: it has closed it.
+    /// Takes ownership of `listenSocket`. `serve` takes ownership of each connection; false if it has closed it.
     init(
         _ core: ServerCore, listenSocket: Int32,
         serve: @escaping @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
@@ -41,14 +41,14 @@ final class Acceptor: ReactorMember {
         state = Lock(State(spare: Self.openSpare()))
     }
 
-    /// Begins to accept. False if the system refuses to watch the socket.
+    /// Starts to accept. Returns false if the system refuses to watch the socket.
     func start() -> Bool {
         let id = thread.add(self, .acceptor, deadline: .max / 2)
         state.withLock { $0.id = id }
         return thread.watch(listenSocket, for: id)
     }
 
-    /// Ends accepting: soon, on the reactor's thread, where no accept can be under way then.
+    /// Stops accepting soon, on the reactor's thread, where no accept can be in progress then.
     func stop() {
         let id = state.withLock { state in
             state.isStopping = true
@@ -74,7 +74,7 @@ final class Acceptor: ReactorMember {
         _ = thread.enqueue(state.withLock { $0.id })
     }
 
-    /// False if a connection has to close first; the acceptor is told when one has.
+    /// Returns false if a connection must close first; the acceptor is notified when one has.
     private func hasRoom() -> Bool {
         if core.hasRoom { return true }
         let id = state.withLock { $0.id }
@@ -87,7 +87,7 @@ final class Acceptor: ReactorMember {
         return !waits
     }
 
-    /// False if there is nothing to accept for now.
+    /// Returns false if there is nothing to accept.
     private func acceptOne() -> Bool {
         var storage = sockaddr_storage()
         return withUnsafeMutablePointer(to: &storage) { pointer in
@@ -119,17 +119,17 @@ final class Acceptor: ReactorMember {
         core.farewell(descriptor, core.lastWords(core.response(to: fault), head: nil))
     }
 
-    /// Whether to try again at once.
+    /// Returns true to retry at once.
     private func goOn(after failure: Int32) -> Bool {
         switch failure {
         case EAGAIN: return false
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: return endOneWithSpare()
-        // The connection failed before it was accepted, which accept(2) says with the network's errors.
+        // The connection failed before it was accepted, which accept(2) reports as a network error.
         default: return true
         }
     }
 
-    /// Accepts one connection with the spare descriptor's number and ends it: its client knows, instead of waiting.
+    /// Accepts and closes one connection with the spare descriptor, so that its client does not wait.
     private func endOneWithSpare() -> Bool {
         core.logger.error("A connection is refused: the process has no file descriptors left. Raise its limit.")
         let spare = state.withLock { $0.spare }

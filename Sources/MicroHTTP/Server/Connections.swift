@@ -1,15 +1,15 @@
 import Locking
 import Networks
 
-/// How many connections there are, in all and of each network.
+/// The number of connections, in total and for each network.
 final class Connections: Sendable {
     typealias Place = NetworkPlaces.Place
 
     let limit: Int
     private let isExempt: @Sendable (PeerAddress) -> Bool
     private let places: NetworkPlaces
-    /// The places of those handed to the library, which has not begun with them, by descriptor: it closes one that it cannot
-    /// make without a word, and the system then gives its number to another.
+    /// The places of connections that the library has received but not started, by descriptor. It silently closes a
+    /// connection that it cannot create, and the system then reuses its number.
     private let begun = Lock<[Int32: Place]>([:])
 
     init(_ configuration: HTTPServerConfiguration) {
@@ -20,9 +20,9 @@ final class Connections: Sendable {
 
     var count: Int { places.taken }
 
-    /// Counts a connection that was accepted; false if its address has too many, or its network most while few are left.
+    /// Counts a connection. Returns false if its address has too many, or its network most while few are left.
     func accepted(_ descriptor: Int32, _ address: PeerAddress) -> Bool {
-        // Its number was given anew, so the library has closed what had it.
+        // The number was reused, so the library has closed the earlier connection.
         refused(descriptor)
         let counted = address == .unknown || isExempt(address) ? nil : address
         guard let place = try? places.take(for: counted) else { return false }
@@ -30,9 +30,9 @@ final class Connections: Sendable {
         return true
     }
 
-    /// The library serves it, as long as the place is held.
+    /// Marks a connection as served by the library. It counts while the place is held.
     func started(_ descriptor: Int32) -> Place? { begun.withLock { $0.removeValue(forKey: descriptor) } }
 
-    /// The library did not take it.
+    /// Releases a connection that the library refused.
     func refused(_ descriptor: Int32) { _ = started(descriptor) }
 }

@@ -1,20 +1,20 @@
 import CMicroHTTPD
 import Glibc
 
-/// libmicrohttpd's daemon: started, given connections, stopped.
+/// libmicrohttpd's daemon.
 ///
 /// `@unchecked Sendable`, proof: the pointers are written in `init` and never again; the library's functions on a
-/// daemon are safe from any thread; `HTTPServer` calls `stop` once, after the last `add`.
+/// daemon are thread-safe; `HTTPServer` calls `stop` once, after the last `add`.
 final class Daemon: @unchecked Sendable {
     private let daemon: OpaquePointer
     private let core: ServerCore
     private let log: UnsafeMutablePointer<cmhd_log>
 
-    /// Starts the library's threads. If it refuses, the core's reactor is halted.
+    /// Starts the library's threads. On failure, the core's reactor is halted.
     init(_ core: ServerCore) throws(HTTPServerError) {
         self.core = core
         let configuration = core.configuration
-        // Retained for the library's log, released in `deinit`, as the log is used until the daemon has stopped.
+        // Retained for the library's log and released in `deinit`, since the log is used until the daemon has stopped.
         let logContext = Unmanaged.passRetained(LibraryLog(core.logger))
         log = .allocate(capacity: 1)
         log.initialize(
@@ -23,12 +23,12 @@ final class Daemon: @unchecked Sendable {
                     guard let context else { return }
                     Unmanaged<LibraryLog>.fromOpaque(context).takeUnretainedValue().write(String(cString: line))
                 }, context: logContext.toOpaque()))
-        // Never reached: the acceptor keeps to the configuration's limit, and each thread may have all of it.
+        // Never reached: the acceptor enforces the configuration's limit, and one thread may have all of it.
         let connections = (configuration.connectionLimit + 64) * configuration.threads
         let longest = max(core.timeouts.head, core.timeouts.body, core.timeouts.idle) / 1_000_000_000 + 1
         var settings = cmhd_settings(
             log: log,
-            // Unowned: `self` holds the core until the daemon has stopped.
+            // Unretained: `self` retains the core until the daemon has stopped.
             context: Unmanaged.passUnretained(core).toOpaque(),
             handler: { context, connection, url, method, version, part, partSize, request in
                 Daemon.advance(context, connection, url, method, version, part, partSize, request)
@@ -39,8 +39,8 @@ final class Daemon: @unchecked Sendable {
             threads: UInt32(configuration.threads),
             connection_limit: UInt32(clamping: connections),
             timeout_seconds: UInt32(clamping: longest),
-            // Of each connection, and cleared before its next request: the head, 56 bytes for each of its fields, and the
-            // answer's head.
+            // For each connection, and cleared before its next request: the head, 56 bytes for each of its fields, and
+            // the response's head.
             memory_limit: configuration.headLimit + 8 * 1024)
         guard let daemon = cmhd_start(&settings) else {
             logContext.release()
@@ -58,17 +58,17 @@ final class Daemon: @unchecked Sendable {
         log.deallocate()
     }
 
-    /// Gives the library a connection, which it then owns; false: it has closed it. Any thread.
+    /// Gives the library a connection. Returns false if the library has closed it. Any thread.
     func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         MHD_add_connection(daemon, descriptor, address, length) == .YES
     }
 
-    /// Closes every connection and joins the threads. Nothing may be suspended. Blocks.
+    /// Closes all connections and joins the threads. None may be suspended. Blocks.
     func stop() { MHD_stop_daemon(daemon) }
 
     // MARK: The library's callbacks
 
-    /// The request line has arrived: the one moment when the target can be had as it was sent.
+    /// Called when the request line has arrived, the only moment at which the target is available as sent.
     private static func begin(
         _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
     ) -> UnsafeMutableRawPointer? {
@@ -76,7 +76,7 @@ final class Daemon: @unchecked Sendable {
         let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
         let request = RequestContext(core, connection, target: target)
         cmhd_empty_query(target)
-        // Retained here, released in `complete`, which comes once for each request that was begun.
+        // Retained here and released in `complete`, which is called once for each request.
         return Unmanaged.passRetained(request).toOpaque()
     }
 
@@ -112,7 +112,7 @@ final class Daemon: @unchecked Sendable {
             let watch = ConnectionWatch(
                 descriptor: descriptor, timeouts: core.timeouts, thread: core.reactor.thread(for: descriptor),
                 place: core.connections.started(descriptor))
-            // Retained here, released when the connection closes.
+            // Retained here and released when the connection closes.
             slot.pointee = Unmanaged.passRetained(watch).toOpaque()
             watch.start()
         } else if let pointer = slot.pointee {

@@ -3,7 +3,7 @@ import Locking
 import Logging
 import Synchronization
 
-/// An HTTP/1.1 server over libmicrohttpd, whose streams leave it once their head has been sent.
+/// An HTTP/1.1 server on libmicrohttpd. Streams leave the library after their head was sent.
 package final class HTTPServer: Sendable {
     private struct Running {
         var core: ServerCore
@@ -40,10 +40,10 @@ package final class HTTPServer: Sendable {
         self.testsHandOver = testsHandOver
     }
 
-    /// Listens, and serves from the moment it returns. Once per server.
+    /// Listens, and serves from its return on. Call it once.
     ///
-    /// The first start in a process checks over loopback that this libmicrohttpd lets a handed-over socket live.
-    /// `SIGPIPE` is ignored from here on, in the whole process. A server that was started must be shut down.
+    /// The first start in a process checks over loopback that this libmicrohttpd leaves a handed-over socket open.
+    /// Ignores `SIGPIPE` in the whole process from then on. A started server must be shut down.
     package func start() throws(HTTPServerError) {
         let isNew = state.withLock { state in
             guard case .new = state else { return false }
@@ -100,7 +100,7 @@ package final class HTTPServer: Sendable {
             "connectionLimit is \(configuration.connectionLimit); it must be at least 1.")
     }
 
-    /// The port that was bound; 0 before `start`.
+    /// The bound port; 0 before `start`.
     package var port: UInt16 {
         state.withLock { state in
             switch state {
@@ -111,7 +111,7 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Calls `answer` when every thread of the reactor has done something small; at once if the server does not run.
+    /// Calls `answer` after every thread of the reactor has run its loop; at once if the server is not running.
     package func askReactor(_ answer: @escaping @Sendable () -> Void) {
         let core = state.withLock { state -> ServerCore? in
             guard case .running(let running) = state else { return nil }
@@ -121,7 +121,7 @@ package final class HTTPServer: Sendable {
         core.reactor.ask(answer)
     }
 
-    /// Bytes that bodies hold of their common budget.
+    /// The used bytes of the bodies' budget.
     var heldBodyBytes: Int {
         state.withLock { state in
             guard case .running(let running) = state else { return 0 }
@@ -129,7 +129,7 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// What the server holds now; all zero before `start` and after `shutdown`.
+    /// The server's current counts; all zero before `start` and after `shutdown`.
     package var statistics: HTTPServerStatistics {
         let core = state.withLock { state -> ServerCore? in
             switch state {
@@ -140,11 +140,11 @@ package final class HTTPServer: Sendable {
         return core?.statistics ?? HTTPServerStatistics()
     }
 
-    /// Stops accepting, lets what has begun end by itself for `grace`, then answers what still waits with 503, cuts
-    /// the streams that are left, and closes everything. Meanwhile every response closes its connection.
+    /// Stops accepting, gives requests and streams `grace` to end, then answers waiting requests with 503, cuts the
+    /// remaining streams, and closes everything. Meanwhile every response closes its connection.
     ///
-    /// Returns when nothing of the server is left. May be called again, also at the same time: each call returns when
-    /// it is done. Not from a handler.
+    /// Returns when everything is closed. May be called repeatedly and concurrently: each call returns when that is
+    /// done. Must not be called from a handler.
     package func shutdown(grace: Duration) async {
         let running = state.withLock { state -> Running? in
             guard case .running(let running) = state else { return nil }
@@ -177,7 +177,7 @@ package final class HTTPServer: Sendable {
         let core = running.core
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
         running.acceptor.stop()
-        // Nothing listens from here on: a client that does not end its request must not make the others wait for that.
+        // Nothing listens from here on. A client that does not complete its request must not delay the others.
         core.reactor.members(of: .connection).forEach { ($0 as? ConnectionWatch)?.hurryRequest() }
         let isIdle: @Sendable () -> Bool = {
             core.reactor.count(of: .acceptor) == 0 && core.openRequests.load(ordering: .acquiring) == 0
@@ -188,7 +188,7 @@ package final class HTTPServer: Sendable {
         core.reactor.members(of: .stream).forEach { ($0 as? StreamHandle)?.abort(.shutdown) }
     }
 
-    /// The end of the hand-over test's server, whose one stream is over: blocks until nothing of it is left.
+    /// Stops the hand-over test's server after its one stream has ended. Blocks until everything is closed.
     func stopAfterTest() {
         let running = state.withLock { state -> Running? in
             guard case .running(let running) = state else { return nil }
@@ -200,7 +200,7 @@ package final class HTTPServer: Sendable {
     }
 
     private func finish(_ running: Running) {
-        // First the acceptor's thread, since nothing may be added to a daemon that stops.
+        // First the acceptor's thread, since no connection may be added to a stopping daemon.
         running.core.reactor.halt()
         running.daemon.stop()
         running.core.reactor.dismiss()
@@ -211,14 +211,14 @@ package final class HTTPServer: Sendable {
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
         let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
         for exchange in core.suspended.close() { exchange.overrule(core.response(to: fault)) }
-        // Without limit: the daemon must not be stopped before, and each of them has its answer.
+        // Without a limit: the daemon must not stop before, and each of them has its response.
         while await !core.progress.wait(atMost: .seconds(1), until: { core.suspended.count == 0 }) {}
-        // A moment for the answers to be sent and for refused clients to hear them.
+        // Leaves a moment to send the responses, also to refused clients.
         _ = await core.progress.wait(atMost: .seconds(1)) {
             core.openRequests.load(ordering: .acquiring) == 0 && core.reactor.count(of: .linger) == 0
         }
         await withCheckedContinuation { continuation in
-            // Joining threads blocks, which no thread of the task pool may.
+            // Joining threads blocks, which is not allowed in the task pool.
             let thread = SystemThread {
                 self.finish(running)
                 continuation.resume()

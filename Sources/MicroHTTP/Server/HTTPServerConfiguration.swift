@@ -1,73 +1,72 @@
 import Glibc
 import Networks
 
-/// How an `HTTPServer` listens, and what it bears.
+/// The address and the limits of an `HTTPServer`.
 package struct HTTPServerConfiguration: Sendable {
-    /// Address to listen on: an IPv4 or IPv6 literal, `0.0.0.0` and `::` for every interface (`::` takes IPv4 too).
+    /// The address to listen on: an IPv4 or IPv6 literal, `0.0.0.0` or `::` for every interface (`::` includes IPv4).
     /// Default `127.0.0.1`.
     package var host: String
 
-    /// Port to listen on, 0 for any free one. Default 0; `HTTPServer.port` has the one that was bound.
+    /// The port to listen on, 0 for any free one. Default 0; `HTTPServer.port` has the bound one.
     package var port: UInt16
 
-    /// Threads that parse requests and run the handler. Default: one per active core. At least 1.
+    /// The number of threads that parse requests and run the handler, at least 1. Default: one per active core.
     package var threads: Int
 
-    /// Bytes of request line and fields together; more is 431. Default 16 KiB. At least 1 KiB.
+    /// The largest size of request line and fields in bytes, at least 1 KiB; beyond, 431. Default 16 KiB.
     ///
-    /// Each connection has twice this as its memory, which also holds the response's head.
+    /// Each connection has twice this as its memory, which also contains the response's head.
     package var headLimit: Int
 
-    /// Bytes of a request body; more is 413. A verdict may lower it for one request. Default 1 MiB.
+    /// The largest size of a body in bytes; beyond, 413. A verdict may lower it for one request. Default 1 MiB.
     package var bodyLimit: Int
 
-    /// Connections that are served at once, streams not counted; more of them wait in the listen queue. Default 8,192.
+    /// The largest number of served connections, without streams; others wait in the listen queue. Default 8,192.
     package var connectionLimit: Int
 
-    /// How many of them one address may have, or one network of 64 bits in IPv6; one more gets 429 and an end. Default:
-    /// all.
+    /// The largest number of connections of one address, or of one IPv6 network of 64 bits; beyond, 429 and close.
+    /// Default: all.
     package var connectionsPerAddress: Int
 
-    /// Addresses for which that does not hold: those of proxies. Default: none.
+    /// Addresses without that limit, such as proxies. Default: none.
     package var isExempt: @Sendable (PeerAddress) -> Bool
 
-    /// Bytes that all requests' bodies together may hold, those of one address a quarter of it. Of each the first
-    /// `smallBody` bytes are free; a body for which there is no room is 503. Default 64 MiB.
+    /// The largest size of all requests' bodies together in bytes, a quarter of it for one address. The first
+    /// `smallBody` bytes of each body are free; a body that does not fit is 503. Default 64 MiB.
     package var bodyBudget: Int
 
-    /// What each body may hold whatever the others do: so many that no one can keep small requests out.
+    /// The size that each body may have in any case, so that large bodies cannot block small requests.
     static let smallBody = 16 * 1024
 
-    /// From a request's first byte to its head's end. Default 15 s, which is also the most.
+    /// The time from a request's first byte to its head's end. Default 15 s, which is also the maximum.
     package var headTimeout: Duration
 
-    /// From the head's end to the body's end; then 408. Default 30 s.
+    /// The time from the head's end to the body's end; beyond, 408. Default 30 s.
     package var bodyTimeout: Duration
 
-    /// For how long an answered connection may wait for its next request. Default 60 s.
+    /// The time for which an answered connection may wait for its next request. Default 60 s.
     package var idleTimeout: Duration
 
-    /// For how long a `BodyHandler` may leave a request unanswered; then 503. Default 60 s.
+    /// The time for which a `BodyHandler` may leave a request unanswered; beyond, 503. Default 60 s.
     package var answerTimeout: Duration
 
-    /// From an answer's beginning until the client has taken it, streams apart; then the connection is cut. Default
-    /// 5 min.
+    /// The time from a response's start until the client has received it, except streams; then the connection is cut.
+    /// Default 5 min.
     package var writeTimeout: Duration
 
-    /// `TCP_USER_TIMEOUT`: for how long sent bytes may stay unacknowledged. Default 60 s.
+    /// `TCP_USER_TIMEOUT`: the time for which sent bytes may stay unacknowledged. Default 60 s.
     package var tcpUserTimeout: Duration
 
-    /// For how long a stream's socket may take nothing of what waits to be written. Default 60 s.
+    /// The time for which a stream's socket may accept nothing of the waiting bytes. Default 60 s.
     package var streamWriteDeadline: Duration
 
-    /// A stream on which nothing was written for this long, give or take 10 %, is asked for a heartbeat.
-    /// Default 20 s.
+    /// The time without output, give or take 10 %, after which a stream is asked for a heartbeat. Default 20 s.
     package var heartbeat: Duration
 
-    /// A stream as old as this, or up to a fifth less, is told to end; nil for none. Default nil.
+    /// The age, or up to a fifth less, at which a stream is told to end; nil for none. Default nil.
     package var streamAge: Duration?
 
-    /// The defaults, listening on `host` and `port`.
+    /// The defaults, with `host` and `port`.
     package init(host: String = "127.0.0.1", port: UInt16 = 0) {
         self.host = host
         self.port = port
@@ -89,20 +88,20 @@ package struct HTTPServerConfiguration: Sendable {
     }
 }
 
-/// Why a server did not start.
+/// An error at the start of a server.
 package struct HTTPServerError: Error, CustomStringConvertible, Sendable {
-    /// The kind of failure. More may come.
+    /// The kind of failure. More may be added.
     package struct Code: Hashable, Sendable {
         private enum Value { case invalidConfiguration, addressInUse, cannotListen, cannotHandOver, alreadyStarted }
         private let value: Value
 
-        /// A field of the configuration cannot be used.
+        /// A field of the configuration is invalid.
         package static let invalidConfiguration = Code(value: .invalidConfiguration)
-        /// Another process listens there.
+        /// Another process listens on the address.
         package static let addressInUse = Code(value: .addressInUse)
-        /// The system refused the socket, or the library refused to start.
+        /// The system refused the socket, or the library did not start.
         package static let cannotListen = Code(value: .cannotListen)
-        /// This libmicrohttpd does not let a handed-over socket live.
+        /// This libmicrohttpd does not leave a handed-over socket open.
         package static let cannotHandOver = Code(value: .cannotHandOver)
         /// `start` was called before.
         package static let alreadyStarted = Code(value: .alreadyStarted)
@@ -111,7 +110,7 @@ package struct HTTPServerError: Error, CustomStringConvertible, Sendable {
     /// The kind of failure.
     package let code: Code
 
-    /// What happened, what was expected and what to do about it, for a person.
+    /// The problem, the expectation and advice, for a person.
     package let message: String
 
     /// The message.
@@ -123,23 +122,23 @@ package struct HTTPServerError: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// What a server holds at one moment: for tests, leak checks and metrics.
+/// A server's counts at one moment, for tests, leak checks and metrics.
 package struct HTTPServerStatistics: Sendable, Equatable {
-    /// Connections that libmicrohttpd has, idle ones included, streams not.
+    /// Connections in libmicrohttpd, including idle ones, without streams.
     package var openConnections = 0
 
-    /// Requests begun and not yet completed, the suspended ones included.
+    /// Requests in progress, including suspended ones.
     package var openRequests = 0
 
-    /// Requests that wait suspended for `Exchange.respond`.
+    /// Suspended requests that wait for `Exchange.respond`.
     package var suspendedExchanges = 0
 
-    /// Streams that the reactor has.
+    /// Streams in the reactor.
     package var openStreams = 0
 
-    /// Sockets kept a moment longer so that a refusal reaches a client that was still sending.
+    /// Sockets kept briefly so that a refusal reaches a client that was still sending.
     package var lingeringSockets = 0
 
-    /// Nothing at all.
+    /// All zero.
     package init() {}
 }

@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// libmicrohttpd's log, in ours: at most ten lines in ten seconds, since a client can cause one per request.
+/// Forwards libmicrohttpd's log, at most ten lines in ten seconds, since a client can cause one per request.
 final class LibraryLog: Sendable {
     private struct Window {
         var start: UInt64 = 0
@@ -12,7 +12,7 @@ final class LibraryLog: Sendable {
     private static let length: UInt64 = 10_000_000_000
     private static let linesPerWindow = 10
 
-    /// What our own way of ending a connection makes it say: a handed-over stream, a request we cut.
+    /// The messages caused by our own ways of ending a connection: a handed-over stream, a cut request.
     private static let expected = [
         "Closing connection (application error generating response).",
         "Closing connection (application reported error generating data).",
@@ -26,7 +26,7 @@ final class LibraryLog: Sendable {
         self.logger = logger
     }
 
-    /// Takes one line, from any thread.
+    /// Logs one line, from any thread.
     func write(_ line: String, now: UInt64 = monotonicNow()) {
         guard !Self.expected.contains(where: line.hasPrefix) else { return }
         let (passes, dropped) = window.withLock { window in

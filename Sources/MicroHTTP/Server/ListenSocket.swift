@@ -1,8 +1,8 @@
 import Glibc
 
-/// Makes the listening socket ourselves, so that a failure can say what is the matter.
+/// Creates the listening socket, so that a failure has an exact message.
 enum ListenSocket {
-    /// A socket that listens on `host` and `port`, and the port it got. The caller owns it.
+    /// Returns a socket that listens on `host` and `port`, and its port. The caller owns it.
     static func open(host: String, port: UInt16) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -46,7 +46,7 @@ enum ListenSocket {
             throw failure("learn the port of", host, port)
         }
         done = true
-        // Both kinds of address have the port at the same place.
+        // Both kinds of addresses have the port in the same place.
         let bound = withSocketAddress(&address) { pointer in
             pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
         }
@@ -90,20 +90,20 @@ enum ListenSocket {
     }
 }
 
-/// What each accepted connection gets, and each stream.
+/// The options of accepted connections and streams.
 enum SocketOptions {
-    /// How many bytes that were not sent yet a stream's socket takes.
+    /// The number of unsent bytes that a stream's socket accepts.
     static let unsentLimit: Int32 = 64 * 1024
 
-    /// Keeps old states from piling up in the kernel for a client that reads slowly: beyond the limit the socket takes
-    /// nothing (`TCP_NOTSENT_LOWAT`), and the stream goes on with the newest state. The kernel's buffer would grow to
+    /// Prevents old states from piling up in the kernel for a slow client: beyond the limit the socket accepts nothing
+    /// (`TCP_NOTSENT_LOWAT`), and the stream continues with the newest state. Otherwise the kernel's buffer grows to
     /// several megabytes.
     static func limitUnsent(on descriptor: Int32) {
         set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentLimit)
     }
 
-    /// An event is small and must not wait for the next one: `TCP_NODELAY`. A peer that vanished without a word is
-    /// found by `TCP_USER_TIMEOUT` (RFC 5482) while something is to be sent, by keep-alive probes otherwise.
+    /// Sends small events at once (`TCP_NODELAY`). Detects a silently lost peer by `TCP_USER_TIMEOUT` (RFC 5482) while
+    /// bytes are unacknowledged, and otherwise by keep-alive probes.
     static func set(on descriptor: Int32, userTimeout: Duration) {
         set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(userTimeout.clampedMilliseconds))

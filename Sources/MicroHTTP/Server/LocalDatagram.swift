@@ -1,22 +1,22 @@
 import Glibc
 
-/// A datagram socket of another process on this machine, to which texts are sent (unix(7)).
+/// A datagram socket of another local process, to which texts are sent (unix(7)).
 package struct LocalDatagramAddress: Sendable {
-    /// How long `send` waits for a receiver that takes nothing.
+    /// The time for which `send` waits for a receiver that accepts nothing.
     private static let patience = timeval(tv_sec: 1, tv_usec: 0)
 
     private let address: sockaddr_un
     private let length: socklen_t
 
-    /// An address as sd_notify(3) writes it: a file's path from the root, or `@` and a name in Linux's abstract namespace.
+    /// An address in the format of sd_notify(3): an absolute path, or `@` and a name in Linux's abstract namespace.
     ///
-    /// - Throws: `LocalDatagramError` for a text that is no such address, or one that is too long.
+    /// - Throws: `LocalDatagramError` for an invalid address, or one that is too long.
     package init(_ text: String) throws(LocalDatagramError) {
         var bytes = Array(text.utf8)
         switch bytes.first {
         // With the NUL that ends a path.
         case UInt8(ascii: "/"): bytes.append(0)
-        // A name begins with NUL, and ends where the address does.
+        // A name begins with NUL and ends with the address.
         case UInt8(ascii: "@"): bytes[0] = 0
         default: throw LocalDatagramError("it is neither a path that begins with / nor a name that begins with @")
         }
@@ -29,13 +29,13 @@ package struct LocalDatagramAddress: Sendable {
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         self.address = address
-        // The path is the last member, behind the family.
+        // The path is the last member, after the family.
         length = socklen_t(MemoryLayout<sockaddr_un>.size - room + bytes.count)
     }
 
-    /// Sends one datagram. Blocks for a second at most, while the receiver takes nothing.
+    /// Sends one datagram. Blocks for at most a second if the receiver accepts nothing.
     ///
-    /// - Throws: `LocalDatagramError` if it was not sent: there is no such socket, or the receiver takes nothing.
+    /// - Throws: `LocalDatagramError` if it was not sent: the socket is missing, or the receiver accepts nothing.
     package func send(_ text: String) throws(LocalDatagramError) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw LocalDatagramError("no socket could be made", errno) }
@@ -56,7 +56,7 @@ package struct LocalDatagramAddress: Sendable {
     }
 }
 
-/// Why a datagram cannot be sent.
+/// An error of sending a datagram.
 package struct LocalDatagramError: Error, CustomStringConvertible {
     package let description: String
 

@@ -2,7 +2,7 @@ import Glibc
 import Networks
 
 extension PeerAddress {
-    /// The address in what the system calls one; unknown for other families than those of IP.
+    /// Converts the system's address; unknown for families other than IP.
     init(_ address: UnsafePointer<sockaddr>?) {
         guard let address else {
             self = .unknown

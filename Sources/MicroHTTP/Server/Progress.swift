@@ -1,7 +1,7 @@
 import Locking
 import Synchronization
 
-/// Lets a stopping server wait until something has come to its end, without polling.
+/// Lets a stopping server wait for conditions without polling.
 final class Progress: Sendable {
     private struct Waiter {
         var condition: @Sendable () -> Bool
@@ -14,17 +14,17 @@ final class Progress: Sendable {
     }
 
     private let state = Lock(State())
-    /// Spares the busy server a lock at each change.
+    /// Avoids a lock at each change while the server is busy.
     private let isAwaited = Atomic<Bool>(false)
 
-    /// Something that a condition looks at has changed. Not under a lock that a condition takes.
+    /// Checks the conditions after a change. Must not be called under a lock that a condition takes.
     func changed() {
         guard isAwaited.load(ordering: .acquiring) else { return }
         let waiting = state.withLock { $0.waiters }
         for (number, waiter) in waiting where waiter.condition() { finish(number, true) }
     }
 
-    /// Waits until `condition` holds, at most for `limit`; whether it held.
+    /// Waits until `condition` holds, at most for `limit`. Returns true if it held.
     func wait(atMost limit: Duration, until condition: @escaping @Sendable () -> Bool) async -> Bool {
         isAwaited.store(true, ordering: .sequentiallyConsistent)
         if condition() { return true }
@@ -36,13 +36,13 @@ final class Progress: Sendable {
         defer { alarm.withLock { $0 }?.cancel() }
         return await withCheckedContinuation { continuation in
             state.withLock { $0.waiters[number] = Waiter(condition: condition, continuation: continuation) }
-            // Only now, so that it finds the waiter however short the limit is.
+            // Started last, so that it finds the waiter however short the limit is.
             let task = Task {
                 try? await Task.sleep(for: limit)
                 finish(number, condition())
             }
             alarm.withLock { $0 = task }
-            // It may have come true before there was a waiter.
+            // It may have become true before the waiter was added.
             if condition() { finish(number, true) }
         }
     }

@@ -4,7 +4,7 @@ import Logging
 import Networks
 import Synchronization
 
-/// What a server's threads share.
+/// The state that a server's threads share.
 final class ServerCore: Sendable {
     let configuration: HTTPServerConfiguration
     let logger: Logger
@@ -14,19 +14,19 @@ final class ServerCore: Sendable {
     let progress: Progress
     let timeouts: ConnectionWatch.Timeouts
     let streamTiming: StreamHandle.Timing
-    /// Accepted and not closed by the library.
+    /// Connections that were accepted and that the library has not closed.
     let connections: Connections
-    /// What bodies hold beyond what each may, in units of so many bytes.
+    /// The bodies' use of the common budget, in units of `bodyUnit` bytes.
     private let bodyRoom: NetworkPlaces
     private let bodyUnit: Int
-    /// Whether the acceptor waits for a connection to close, and what tells it that one has.
+    /// True if the acceptor waits for a connection to close, and the function that notifies it.
     private let isRoomAwaited = Atomic<Bool>(false)
     private let roomMade = Lock<@Sendable () -> Void>({})
-    /// Requests begun and not completed.
+    /// Requests in progress.
     let openRequests = Atomic<Int>(0)
-    /// Every response closes its connection.
+    /// True if every response closes its connection.
     let isDraining = Atomic<Bool>(false)
-    /// The grace is over: nothing new is begun.
+    /// True after the grace: nothing new begins.
     let isStopping = Atomic<Bool>(false)
 
     init(_ configuration: HTTPServerConfiguration, _ logger: Logger, _ handler: any RequestHandler)
@@ -48,7 +48,7 @@ final class ServerCore: Sendable {
             answer: configuration.answerTimeout.clampedNanoseconds,
             write: configuration.writeTimeout.clampedNanoseconds,
             idle: configuration.idleTimeout.clampedNanoseconds)
-        // Spread for each stream in `streamTiming()`; here what the configuration says.
+        // Varied for each stream in `spreadStreamTiming()`; here the configuration's values.
         streamTiming = StreamHandle.Timing(
             heartbeat: configuration.heartbeat.clampedNanoseconds,
             writeDeadline: configuration.streamWriteDeadline.clampedNanoseconds,
@@ -65,8 +65,8 @@ final class ServerCore: Sendable {
         self.reactor = reactor
     }
 
-    /// The heartbeat's interval moved by up to 10 %, so that streams opened together do not beat together, and the age by
-    /// up to 20 % less, so that they do not end together.
+    /// Varies the heartbeat's interval by up to 10 % and shortens the age by up to 20 %, so that streams opened
+    /// together do not beat or end together.
     func spreadStreamTiming() -> StreamHandle.Timing {
         var timing = streamTiming
         timing.heartbeat = timing.heartbeat / 1000 * UInt64.random(in: 900...1100)
@@ -74,14 +74,14 @@ final class ServerCore: Sendable {
         return timing
     }
 
-    /// How many places of the bodies' budget so many bytes take.
+    /// Returns the number of places in the bodies' budget for this number of bytes.
     func bodyPlaces(_ bytes: Int) -> Int { (bytes + bodyUnit - 1) / bodyUnit }
 
-    /// The bytes that may lie in so many places.
+    /// Returns the number of bytes for this number of places.
     func bodyBytes(_ places: Int) -> Int { places * bodyUnit }
 
-    /// Takes room for a body beyond what each may have; nil if there is none, or none for the client's network: one that is no
-    /// proxy's has at most a quarter of all.
+    /// Reserves room for a body beyond `smallBody`; nil if there is none in total or for the client's network, which
+    /// has at most a quarter of all unless it is a proxy's.
     func takeBodyRoom(_ places: Int, for head: RequestHead) -> NetworkPlaces.Place? {
         let client = handler.client(of: head)
         return try? bodyRoom.take(places, for: configuration.isExempt(client) ? nil : client)
@@ -89,7 +89,7 @@ final class ServerCore: Sendable {
 
     var heldBodyBytes: Int { bodyBytes(bodyRoom.taken) }
 
-    /// The handler's wording of a fault.
+    /// Returns the handler's response to a fault.
     func response(to fault: RequestFault, head: RequestHead? = nil) -> Response {
         var response = handler.response(to: fault, head: head)
         response.status = fault.status
@@ -100,7 +100,7 @@ final class ServerCore: Sendable {
         return response
     }
 
-    /// Tells the handler of an answer, and gives what is sent of it where libmicrohttpd cannot send it any more.
+    /// Reports a response to the handler, and returns its bytes for when libmicrohttpd can no longer send it.
     func lastWords(_ response: Response, head: RequestHead?, since start: UInt64? = nil) -> [UInt8] {
         handler.answered(
             RequestAnswer(response, head: head, nanoseconds: start.map { monotonicNow() - $0 } ?? 0))
@@ -117,21 +117,21 @@ final class ServerCore: Sendable {
         return statistics
     }
 
-    /// Whether another connection may be taken.
+    /// True if another connection may be accepted.
     var hasRoom: Bool { connections.count < connections.limit }
 
-    /// Whether clients wait for a connection to close: then each answer closes its own, so that all have their turn.
+    /// True if clients wait for a connection to close. Then each response closes its own.
     var isCrowded: Bool { isRoomAwaited.load(ordering: .relaxed) }
 
-    /// Has `action` called once when a connection closes; false if there is room already. For the acceptor alone.
+    /// Calls `action` once when a connection closes. Returns false if there is room already. Only for the acceptor.
     func awaitRoom(_ action: @escaping @Sendable () -> Void) -> Bool {
         roomMade.withLock { $0 = action }
         isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
-        // After the store: a thread that closes a connection before it does not see that room is awaited.
+        // After the store: a thread that closes a connection before it does not see the flag.
         return !(hasRoom && isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent))
     }
 
-    /// A connection was closed, and does not count any more.
+    /// Called after a connection was closed and uncounted.
     func roomChanged() {
         if isCrowded, isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) {
             let action = roomMade.withLock { $0 }
@@ -140,10 +140,10 @@ final class ServerCore: Sendable {
         progress.changed()
     }
 
-    /// Sends `words` on a connection that is not served any further, hears the client out, and closes.
+    /// Sends `words` on a connection without further requests, drains the client's input, and closes.
     func farewell(_ descriptor: Int32, _ words: [UInt8]) {
         let thread = reactor.thread(for: descriptor)
-        // Each is bounded in time and bytes; this bounds their number.
+        // Each is limited in time and bytes; this limits their number.
         guard thread.count(of: .linger) < 256 else {
             close(descriptor)
             return

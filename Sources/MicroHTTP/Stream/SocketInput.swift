@@ -1,18 +1,18 @@
 import Glibc
 
-/// How bytes that are not wanted are taken from a socket.
+/// Drops unwanted bytes from a socket.
 enum SocketInput {
-    /// What was found.
+    /// The result of reading.
     enum Result {
-        /// So many bytes, and no more for now.
+        /// This number of bytes, and no more for now.
         case discarded(Int)
-        /// So many bytes, and there may be more.
+        /// This number of bytes, and there may be more.
         case more(Int)
         /// The peer has closed its side, or the connection failed.
         case ended
     }
 
-    /// Reads and drops what has arrived, without waiting, at most 64 KiB in one call.
+    /// Reads and drops available bytes without waiting, at most 64 KiB.
     static func discard(from descriptor: Int32) -> Result {
         withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
             var total = 0

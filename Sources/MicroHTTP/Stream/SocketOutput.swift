@@ -1,21 +1,21 @@
 import Glibc
 
-/// How bytes are given to a socket without waiting.
+/// Writes to a socket without waiting.
 enum SocketOutput {
-    /// What became of a write.
+    /// The result of a write.
     enum Result {
-        /// The kernel has every byte.
+        /// The kernel accepted all bytes.
         case taken
-        /// The kernel has some; these are left, in the storage that they were in.
+        /// The kernel accepted some bytes; these are left, in their original storage.
         case left(ArraySlice<UInt8>)
-        /// The connection is no more, or the socket failed.
+        /// The connection is closed, or the socket failed.
         case failed(StreamEnd)
     }
 
     /// Writes `payload` framed for a stream, in one system call.
     ///
-    /// A chunk is its size in hexadecimal, CRLF, its bytes, CRLF; one of size 0 and an empty line end the body
-    /// (RFC 9112 section 7.1). Without frames the payload goes as it is, and the connection's end is the body's.
+    /// A chunk is its size in hexadecimal, CRLF, its bytes, CRLF; one of size 0 and an empty line end the body (RFC
+    /// 9112 section 7.1). Unframed payload is written as it is, and the connection's end is the body's.
     static func write(_ payload: [UInt8], to descriptor: Int32, framed: Bool, last: Bool) -> Result {
         guard framed else { return payload.isEmpty ? .taken : write(payload[...], to: descriptor) }
         let headCount = payload.isEmpty ? 0 : digitCount(payload.count) + 2
@@ -46,7 +46,7 @@ enum SocketOutput {
         }
     }
 
-    /// Fills `head`, if it has room at all, with the size in hexadecimal, and CRLF.
+    /// Fills `head`, unless it is empty, with the size in hexadecimal and CRLF.
     private static func writeHead(of size: Int, into head: UnsafeMutableBufferPointer<UInt8>) {
         guard !head.isEmpty else { return }
         head.initialize(repeating: 0)
@@ -60,10 +60,10 @@ enum SocketOutput {
         head[head.count - 1] = 0x0A
     }
 
-    /// How many hexadecimal digits a number above 0 has.
+    /// Returns the number of hexadecimal digits of a positive number.
     private static func digitCount(_ number: Int) -> Int { (Int.bitWidth - number.leadingZeroBitCount + 3) / 4 }
 
-    /// Writes `bytes` as they are.
+    /// Writes `bytes` unframed.
     static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Result {
         let sent = bytes.withUnsafeBytes { buffer in
             var part = iovec(
@@ -74,7 +74,7 @@ enum SocketOutput {
         return sent == bytes.count ? .taken : .left(bytes.dropFirst(sent))
     }
 
-    /// `sendmsg`, since `writev` cannot say `MSG_NOSIGNAL`.
+    /// `sendmsg`, since `writev` does not support `MSG_NOSIGNAL`.
     private static func send(_ parts: UnsafeMutablePointer<iovec>, count: Int, to descriptor: Int32) -> Int {
         var message = msghdr()
         message.msg_iov = parts
@@ -85,7 +85,7 @@ enum SocketOutput {
         }
     }
 
-    /// The failure that `errno` says, nil where it only says that the socket is full.
+    /// Returns the failure for `errno`, or nil if the socket is only full.
     private static func failure() -> Result? {
         switch errno {
         case EAGAIN, ENOBUFS: nil

@@ -2,20 +2,20 @@ import Glibc
 import Locking
 import Synchronization
 
-/// A stream's socket, seen from its source.
+/// A stream's socket for its source.
 package final class StreamHandle: ReactorMember {
     /// Intervals in nanoseconds.
     struct Timing: Sendable {
         var heartbeat: UInt64
         var writeDeadline: UInt64
-        /// How old it may become; nil for any age.
+        /// The largest age; nil for no limit.
         var age: UInt64?
     }
 
-    /// Steps that one run takes before it lets the reactor's other members have their turn.
+    /// The number of steps in one run before the reactor's other members run.
     private static let stepsPerRun = 32
 
-    /// Bytes a client may send on a stream's socket, where none are expected.
+    /// The largest number of bytes that a client may send on a stream's socket, where none are expected.
     private static let discardLimit = 65_536
 
     private let descriptor: Int32
@@ -23,10 +23,10 @@ package final class StreamHandle: ReactorMember {
     private let timing: Timing
     private let thread: ReactorThread
     private let state: Lock<StreamWriterState>
-    /// When it is too old; `UInt64.max` for never, or once its source was told.
+    /// The time at which it is too old; `UInt64.max` for never, or after its source was told.
     private let end: Atomic<UInt64>
 
-    /// Takes over `descriptor`; the caller calls `open` next.
+    /// Takes ownership of `descriptor`; the caller calls `open` next.
     init(descriptor: Int32, isFramed: Bool, source: any StreamSource, thread: ReactorThread, timing: Timing) {
         self.descriptor = descriptor
         self.isFramed = isFramed
@@ -37,22 +37,22 @@ package final class StreamHandle: ReactorMember {
         end = Atomic(timing.age.map { now + $0 } ?? .max)
     }
 
-    /// Says that the source may have more. If no thread is writing to this stream, the calling one does, until the
-    /// source waits or the socket is full; else the writing one asks the source again. Never blocks; any thread.
+    /// Tells the stream that the source may have more. The calling thread writes until the source waits or the socket
+    /// is full, unless another thread is writing, which then asks the source again. Never blocks; any thread.
     ///
-    /// Not under a lock that the source's methods take.
+    /// Must not be called under a lock that the source's methods take.
     package func wake() {
         if state.withLock({ $0.leave(.more) }) { run() }
     }
 
-    /// Ends the stream cleanly, as `StreamStep.finish` without bytes would. Never blocks; any thread.
+    /// Ends the stream cleanly, like `StreamStep.finish` without bytes. Never blocks; any thread.
     package func close() {
         if state.withLock({ $0.leave(.close) }) { run() }
     }
 
     // MARK: For this layer
 
-    /// Lets the reactor watch the socket, opens the source and writes what it has. Once, by the creator.
+    /// Registers the socket with the reactor, opens the source and writes its bytes. Called once by the creator.
     func open(_ source: any StreamSource) {
         let first = monotonicNow() + min(timing.heartbeat, timing.writeDeadline, timing.age ?? .max)
         let number = thread.add(self, .stream, deadline: first)
@@ -62,7 +62,7 @@ package final class StreamHandle: ReactorMember {
         run()
     }
 
-    /// Ends the stream without its clean end.
+    /// Ends the stream abruptly.
     func abort(_ reason: StreamEnd) {
         if state.withLock({ $0.demandEnd(reason) }) { run() }
     }
@@ -102,7 +102,7 @@ package final class StreamHandle: ReactorMember {
         }
     }
 
-    /// Writes until there is nothing to write or no room. Only by the runner.
+    /// Writes until there is nothing to write or no room. Called only by the runner.
     func run() {
         var steps = 0
         var wroteAt: UInt64?
@@ -110,7 +110,7 @@ package final class StreamHandle: ReactorMember {
             var turn = state.withLock { $0.beginTurn() }
             if let reason = turn.end ?? discardInput(&turn) { return end(turn.source, reason) }
             if turn.notes.contains(.close) { turn.work.closing = true }
-            // A chunk that was begun cannot be ended without the rest of it.
+            // A started chunk cannot end without its remaining bytes.
             if !turn.work.leftover.isEmpty, turn.source.dropsUnsent { return end(turn.source, .error) }
             let outcome = turn.work.leftover.isEmpty ? step(&turn) : flush(&turn.work)
             let work = turn.work
@@ -122,7 +122,7 @@ package final class StreamHandle: ReactorMember {
                 if work.leftover.isEmpty {
                     if work.finishing { return end(turn.source, .finished) }
                     state.withLock { $0.put(work) }
-                    // The role goes to the reactor's thread with the work; no other thread can take it meanwhile.
+                    // The reactor's thread receives the role and the work; no other thread can take it meanwhile.
                     if steps.isMultiple(of: Self.stepsPerRun), thread.enqueue(state.withLock { $0.id }) { return }
                     continue
                 }
@@ -134,9 +134,9 @@ package final class StreamHandle: ReactorMember {
     }
 
     private enum Outcome {
-        /// The kernel took something.
+        /// The kernel accepted some bytes.
         case progress
-        /// The kernel took all that there is until the next wake.
+        /// The kernel accepted all bytes until the next wake.
         case complete
         /// Nothing to write, or no room.
         case rest
@@ -183,7 +183,7 @@ package final class StreamHandle: ReactorMember {
         }
     }
 
-    /// Drops what the client sent; gives a reason to end if it left or will not stop.
+    /// Drops input of the client. Returns a reason to end if it left or keeps sending.
     private func discardInput(_ turn: inout StreamWriterState.Turn) -> StreamEnd? {
         guard turn.notes.contains(.readable) else { return nil }
         switch SocketInput.discard(from: descriptor) {
@@ -195,7 +195,7 @@ package final class StreamHandle: ReactorMember {
         }
     }
 
-    /// Closes the socket and releases the source. Only by the runner, whose role ends here.
+    /// Closes the socket and releases the source. Called only by the runner, whose role ends here.
     private func end(_ source: any StreamSource, _ reason: StreamEnd) {
         let id = state.withLock { state in
             state.close()

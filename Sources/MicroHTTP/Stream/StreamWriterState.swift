@@ -1,17 +1,17 @@
-/// Who may write to a stream, and what waits for the writer: the pure part of `StreamHandle`.
+/// The writing thread of a stream and the notes for it: the pure part of `StreamHandle`.
 ///
-/// One thread at a time is the runner: it owns the socket, the source and the `Work` that it took. Everybody else
-/// leaves a note and goes. The runner rests only if no note is there, which is decided under the same lock.
+/// One thread at a time is the runner: it owns the socket, the source and the `Work` that it took. Other threads leave
+/// a note and return. The runner rests only without notes, which is decided under the same lock.
 struct StreamWriterState {
-    /// What the runner takes with it and puts back.
+    /// The work that the runner takes and puts back.
     struct Work {
-        /// Framed bytes that the kernel has not taken yet; at most one step's.
+        /// Framed bytes that the kernel has not accepted yet; at most one step's.
         var leftover: ArraySlice<UInt8> = []
-        /// After the leftover, the stream is over.
+        /// True if the stream ends after the leftover.
         var finishing = false
-        /// `close` was called.
+        /// True if `close` was called.
         var closing = false
-        /// Bytes that the client sent where none are wanted.
+        /// The number of dropped bytes from the client.
         var discarded = 0
     }
 
@@ -28,7 +28,7 @@ struct StreamWriterState {
 
     private enum Phase { case idle, running, blocked, closed }
 
-    /// What the runner has to do, taken under the lock.
+    /// The runner's next work, taken under the lock.
     struct Turn {
         var source: any StreamSource
         var work: Work
@@ -43,7 +43,7 @@ struct StreamWriterState {
     private var end: StreamEnd?
     private(set) var source: (any StreamSource)?
     private var work = Work()
-    /// When the kernel last took something.
+    /// The last time at which the kernel accepted bytes.
     private var lastWrite: UInt64
 
     /// The creator is the first runner.
@@ -52,7 +52,7 @@ struct StreamWriterState {
         lastWrite = now
     }
 
-    /// Leaves a note. True: the caller is the runner now.
+    /// Leaves a note. Returns true if the caller is the runner now.
     mutating func leave(_ note: Notes) -> Bool {
         switch phase {
         case .closed: return false
@@ -65,7 +65,7 @@ struct StreamWriterState {
             phase = .running
             return true
         case .idle:
-            // Room in the socket is no news to a stream that has nothing to write.
+            // Room in the socket is irrelevant to a stream with nothing to write.
             guard note != .writable else { return false }
             notes.formUnion(note)
             phase = .running
@@ -73,7 +73,7 @@ struct StreamWriterState {
         }
     }
 
-    /// Demands the end, for the first reason given. True: the caller is the runner now.
+    /// Requests the end; the first reason counts. Returns true if the caller is the runner now.
     mutating func demandEnd(_ reason: StreamEnd) -> Bool {
         guard phase != .closed else { return false }
         end = end ?? reason
@@ -82,7 +82,7 @@ struct StreamWriterState {
         return true
     }
 
-    /// The runner takes what there is to do.
+    /// Takes the runner's next work.
     mutating func beginTurn() -> Turn {
         guard phase == .running, let source else { preconditionFailure("cannot take a turn when \(phase)") }
         defer {
@@ -92,26 +92,26 @@ struct StreamWriterState {
         return Turn(source: source, work: work, notes: notes, end: end)
     }
 
-    /// The runner puts its work back and keeps its role, for another thread to take over.
+    /// Puts the work back and keeps the role, which another thread takes over.
     mutating func put(_ work: Work) {
         guard phase == .running else { preconditionFailure("cannot put work back when \(phase)") }
         self.work = work
     }
 
-    /// The runner wants to rest. False: something came up, it has to take another turn.
+    /// Lets the runner rest. Returns false if a note arrived, and it must take another turn.
     mutating func rest(_ work: Work, wroteAt time: UInt64?) -> Bool {
         guard phase == .running else { preconditionFailure("cannot rest when \(phase)") }
         self.work = work
         if let time { lastWrite = time }
         let isBlocked = !work.leftover.isEmpty
-        // What only a free socket can serve waits until it is free.
+        // Notes that need a writable socket wait for it.
         let urgent = isBlocked ? notes.intersection([.writable, .readable]) : notes
         guard urgent.isEmpty, end == nil else { return false }
         phase = isBlocked ? .blocked : .idle
         return true
     }
 
-    /// The runner is done with the stream for good.
+    /// Ends the stream for good.
     mutating func close() {
         guard phase == .running else { preconditionFailure("cannot close when \(phase)") }
         phase = .closed
@@ -119,17 +119,17 @@ struct StreamWriterState {
         work = Work()
     }
 
-    /// What a timer found.
+    /// The result of a timer check.
     enum TimerAction: Equatable {
         /// The stream is closed.
         case none
-        /// Ask again at this time.
+        /// Check again at this time.
         case later(UInt64)
-        /// The caller is the runner now; ask again at this time.
+        /// The caller is the runner now; check again at this time.
         case run(UInt64)
     }
 
-    /// Looks at the clock for the heartbeat and the write deadline.
+    /// Checks the heartbeat and the write deadline.
     mutating func timeReached(_ now: UInt64, heartbeat: UInt64, writeDeadline: UInt64) -> TimerAction {
         switch phase {
         case .closed: return .none
@@ -142,7 +142,7 @@ struct StreamWriterState {
             let due = lastWrite + heartbeat
             guard now >= due else { return .later(min(due, now + writeDeadline)) }
             notes.insert(.heartbeat)
-            // An interval later again, also if the source has nothing to say.
+            // Repeats after an interval, also if the source returns no bytes.
             lastWrite = now
         }
         phase = .running
