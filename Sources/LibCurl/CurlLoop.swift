@@ -82,11 +82,11 @@ final class CurlLoop: Sendable {
                 running[transfer] = waiter
                 if let failure = multi.add(transfer, now) { end(transfer, failure) }
             }
-            for transfer in asked.cancels { end(transfer, transfer.failure(.cancelled, "the request was cancelled")) }
+            for transfer in asked.cancels { end(transfer, transfer.failure(.cancelled, "the request was canceled")) }
             multi.perform()
             while let (transfer, failure) = multi.next() { end(transfer, failure) }
             for transfer in running.keys where transfer.deadline.map({ $0 <= now }) ?? false {
-                end(transfer, transfer.failure(.tookTooLong, "the time was over"))
+                end(transfer, transfer.failure(.tookTooLong, "the time limit was exceeded"))
             }
             if !isClosed { multi.wait(until: running.keys.compactMap(\.deadline).min()) }
         }

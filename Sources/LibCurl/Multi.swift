@@ -36,7 +36,7 @@ final class Multi: @unchecked Sendable {
     /// Starts a request. Returns the failure if it cannot start.
     func add(_ transfer: Transfer, _ now: ContinuousClock.Instant) -> CurlFailure? {
         guard !transfer.isCancelled.withLock({ $0 }) else {
-            return transfer.failure(.cancelled, "the request was cancelled")
+            return transfer.failure(.cancelled, "the request was canceled")
         }
         guard let handle, let easy = curl_easy_init() else {
             return transfer.failure(.notWritten, "libcurl could not be set up")
@@ -45,7 +45,7 @@ final class Multi: @unchecked Sendable {
         transfer.deadline = transfer.request.time.map { now + $0 }
         if let failure = transfer.prepare(easy, idleSeconds: idleSeconds) { return failure }
         guard curl_multi_add_handle(handle, easy) == CURLM_OK else {
-            return transfer.failure(.notWritten, "libcurl does not take the request")
+            return transfer.failure(.notWritten, "libcurl rejected the request")
         }
         transfers[easy] = transfer
         return nil

@@ -40,7 +40,7 @@ final class Transfer: @unchecked Sendable, Hashable {
     /// Returns the failure for libcurl's result; nil for a whole response.
     func failure(_ code: CURLcode) -> CurlFailure? {
         // A server that refuses a body resets its stream after its response (RFC 9113 section 8.1).
-        if code == CURLE_OK || isWhole { return hasHead ? nil : failure(.broken, "no head of an answer came") }
+        if code == CURLE_OK || isWhole { return hasHead ? nil : failure(.broken, "the response had no head") }
         let reason: CurlFailure.Reason =
             switch code {
             case CURLE_COULDNT_RESOLVE_HOST: .unknownHost
@@ -56,7 +56,7 @@ final class Transfer: @unchecked Sendable, Hashable {
         return failure(
             reason,
             reason == .notTrusted
-                ? "the server's certificate is not one that this machine trusts"
+                ? "this machine does not trust the server's certificate"
                 : String(cString: curl_easy_strerror(code)))
     }
 
@@ -119,7 +119,7 @@ final class Transfer: @unchecked Sendable, Hashable {
         }
         // A limit that cannot be set would not apply.
         guard codes.allSatisfy({ $0 == CURLE_OK }) else {
-            return failure(.notWritten, "libcurl \(String(cString: curl_version())) lacks an option that is needed")
+            return failure(.notWritten, "libcurl \(String(cString: curl_version())) lacks a required option")
         }
         return nil
     }
@@ -192,7 +192,7 @@ final class Transfer: @unchecked Sendable, Hashable {
 extension CurlFailure {
     static let closed = CurlFailure(reason: .cancelled, mayHaveArrived: false, description: "the client is closed")
     static let noThread = CurlFailure(
-        reason: .notWritten, mayHaveArrived: false, description: "the system has no thread to give")
+        reason: .notWritten, mayHaveArrived: false, description: "the system has no thread for it")
 }
 
 extension StringProtocol {

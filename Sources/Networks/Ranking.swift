@@ -13,7 +13,7 @@ struct Ranking<Key: Hashable & Sendable>: Sendable {
     mutating func add(_ change: Int, to key: Key) {
         let old = self[key]
         let new = old + change
-        precondition(new >= 0, "more was taken from a key than it had")
+        precondition(new >= 0, "a key's number became negative")
         if old > 0 { keys[old].remove(key) }
         if new > 0 {
             numbers[key] = new

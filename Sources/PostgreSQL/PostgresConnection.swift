@@ -134,7 +134,7 @@ package final class PostgresConnection {
             ]
             guard descriptors[0].fd >= 0 else { throw failure() }
             let count = poll(&descriptors, 2, deadline.millisecondsLeft)
-            guard count >= 0 || errno == EINTR else { throw .lost("The connection's socket cannot be waited for.") }
+            guard count >= 0 || errno == EINTR else { throw .lost("Waiting for the connection's socket failed.") }
             if count == 0 || descriptors[1].revents != 0 { return [] }
             if descriptors[0].revents != 0, PQconsumeInput(handle) != 1 { throw failure() }
         }
@@ -228,15 +228,15 @@ package final class PostgresConnection {
         defer { PQclear(result) }
         switch PQresultStatus(result) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
-            guard try waitForResult(deadline) == nil else { throw .lost("The database sent a result too many.") }
+            guard try waitForResult(deadline) == nil else { throw .lost("The database sent an unexpected result.") }
             return rows(of: result)
         case PGRES_PIPELINE_ABORTED:
-            guard try waitForResult(deadline) == nil else { throw .lost("The database sent a result too many.") }
+            guard try waitForResult(deadline) == nil else { throw .lost("The database sent an unexpected result.") }
             throw PostgresError(state: nil, message: "An earlier statement failed.", extent: .transaction)
         default:
             let error = error(of: result)
             if error.extent == .transaction, try waitForResult(deadline) != nil {
-                throw .lost("The database sent a result too many.")
+                throw .lost("The database sent an unexpected result.")
             }
             throw error
         }
@@ -316,7 +316,7 @@ package final class PostgresConnection {
             guard descriptor.fd >= 0 else { throw failure() }
             let count = poll(&descriptor, 1, milliseconds)
             if count > 0 { return Int32(descriptor.revents) }
-            guard count == 0 || errno == EINTR else { throw .lost("The connection's socket cannot be waited for.") }
+            guard count == 0 || errno == EINTR else { throw .lost("Waiting for the connection's socket failed.") }
         }
     }
 }

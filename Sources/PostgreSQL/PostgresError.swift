@@ -32,6 +32,6 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
 
     /// An error for a result of an unexpected form.
     static func unexpected(_ expected: String) -> PostgresError {
-        PostgresError(state: nil, message: "The database sent something else than \(expected).", extent: .transaction)
+        PostgresError(state: nil, message: "The database sent a value other than \(expected).", extent: .transaction)
     }
 }

@@ -40,7 +40,7 @@ final class Maintenance {
                 return
             } catch {
                 next = min(engine.options.firstRetry * (1 << min(failures, 10)), engine.options.lastRetry)
-                if failures == 0 { warn("The journal's schema could not be looked after; it is tried again.", error) }
+                if failures == 0 { warn("The maintenance of the journal's schema failed and is retried.", error) }
                 failures += 1
             }
             if isFirst { opened(.success(())) }
@@ -55,7 +55,7 @@ final class Maintenance {
     private func waits() {
         if failures.isMultiple(of: 30) {
             engine.logger.notice(
-                "The journal's schema is being brought up to date by another server, or waits for the end of a transaction that holds its tables; it is tried again each second."
+                "The journal's schema is being updated by another server, or the update waits for a transaction that holds its tables; the server retries each second."
             )
         }
         failures += 1
@@ -71,7 +71,7 @@ final class Maintenance {
         for step in [dropPartitions, dropWriters, countSessions, lookAtTransactions] {
             do { try step(connection) } catch {
                 // A transaction blocks a partition: the next round retries.
-                warn("A part of the journal's maintenance was put off.", error)
+                warn("A part of the journal's maintenance was deferred.", error)
                 guard (try? run(connection, "ROLLBACK")) != nil else { return }
             }
         }
@@ -170,7 +170,7 @@ final class Maintenance {
         engine.count { $0.oldestTransaction = age }
         guard let age, age > engine.options.oldTransaction else { return }
         engine.logger.warning(
-            "A transaction in the journal's database is so old that rows cannot be cleaned up.",
+            "An old transaction in the journal's database prevents the cleaning of its tables.",
             metadata: ["seconds": "\(age.components.seconds)"])
     }
 

@@ -55,7 +55,7 @@ public final class PostgresJournal: SharedJournal {
                 options.listenDatabase ?? database, applicationName: "mvi-server listening")
         else {
             throw JournalOpenError(
-                "The database to hear news from is not named as libpq takes it, such as postgres://user@host:5432/name."
+                "The listen database is not a connection string that libpq accepts, such as postgres://user@host:5432/name."
             )
         }
         guard let engine = PostgresEngine(target, listen: listen, options: options, logger: logger) else {
@@ -321,7 +321,7 @@ public final class PostgresJournal: SharedJournal {
 extension JournalOpenError {
     /// Omits the text, which may contain a password.
     fileprivate static let noText = JournalOpenError(
-        "The journal's database is not named as libpq takes it, such as postgres://user@host:5432/name.")
+        "The journal's database is not a connection string that libpq accepts, such as postgres://user@host:5432/name.")
     fileprivate static let noThread = JournalOpenError(
-        "The journal cannot be opened: the system gave no thread for it.")
+        "The journal cannot be opened: the system has no thread for it.")
 }

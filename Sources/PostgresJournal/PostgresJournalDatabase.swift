@@ -83,7 +83,7 @@ package struct PostgresJournalDatabase: JournalMaintenance {
             guard version.map({ Int($0) }) == PostgresSchema.migrations.count else {
                 throw StoreError(
                     .unavailable,
-                    "The journal in \(place) has the schema \(version ?? 0), and this program knows \(PostgresSchema.migrations.count). Use the version of the servers; one that connects brings an older schema up to date."
+                    "The journal in \(place) has the schema \(version ?? 0), and this program knows \(PostgresSchema.migrations.count). Use the version of the servers; a server that connects updates an older schema."
                 )
             }
             let value = try body(run)

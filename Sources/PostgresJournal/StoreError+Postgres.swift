@@ -4,12 +4,12 @@ import PostgreSQL
 extension StoreError {
     static let inDoubt = StoreError(
         .inDoubt,
-        "The connection to the journal's database was lost while this session was written; what is kept of it is not known yet."
+        "The connection to the journal's database was lost while this session was written; the outcome is not known yet."
     )
     static let tooMuchWaits = StoreError(
-        .unavailable, "Too much waits for the journal already; its database does not keep up.")
+        .unavailable, "Too many requests wait for the journal; its database does not keep up.")
     static let otherGeneration = StoreError(
-        .contended, "The journal's database went another way, and sessions that are not kept have other epochs.",
+        .contended, "The journal's database lost commits; sessions that are not stored have new epochs.",
         retryAfter: .seconds(3))
     static let tooManyReads = StoreError(
         .unavailable, "Too many sessions are being loaded; the journal's database does not keep up.")
@@ -28,13 +28,13 @@ extension StoreError {
     private static func sentence(_ error: PostgresError, _ place: String) -> String {
         let journal = "The journal in PostgreSQL (\(place))"
         return switch (error.state, error.stateClass) {
-        case ("53100", _): "\(journal) has no room: \(error). Free some space on the database's disk."
-        case ("53300", _): "\(journal) has no connection to give: \(error)."
-        case ("25006", _), ("55000", _): "\(journal) may not be written: \(error). Is it a standby?"
+        case ("53100", _): "\(journal) has no disk space: \(error). Free some space on the database's disk."
+        case ("53300", _): "\(journal) accepts no more connections: \(error)."
+        case ("25006", _), ("55000", _): "\(journal) is not writable: \(error). Is it a standby?"
         case ("42501", _), (_, "28"): "\(journal) refuses the user: \(error)."
         case (PostgresError.otherPlace, _):
-            "\(journal) went another way, or another connection writes in this one's place."
-        case (_, "21"), (_, "22"), (_, "23"), (_, "54"): "The journal cannot keep this: \(error)."
+            "\(journal) was replaced, restored or promoted, or another connection writes in place of this one."
+        case (_, "21"), (_, "22"), (_, "23"), (_, "54"): "The journal cannot store this: \(error)."
         default: "\(journal) cannot be used: \(error)\(advice(error.message))"
         }
     }
@@ -52,7 +52,7 @@ extension StoreError {
             ("certificate verify failed", authority), ("root certificate file", authority),
             (
                 "no encryption",
-                "Ask for TLS with sslmode=verify-full, or let the server's pg_hba.conf take this user from here."
+                "Ask for TLS with sslmode=verify-full, or allow this user from here in the server's pg_hba.conf."
             ),
         ]
         guard let found = advice.first(where: { message.contains($0.0) }) else { return "" }

@@ -24,7 +24,7 @@ extension SharedStorage {
             else {
                 throw SettingError(
                     name: "journal", given: "postgres",
-                    expected: "a URL that libpq takes, such as postgres://user@host:5432/name")
+                    expected: "a URL that libpq accepts, such as postgres://user@host:5432/name")
             }
             return database
         })

@@ -127,8 +127,8 @@ extension DatabaseThreadError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .closed: "the database is closed"
-        case .tooManyWaiting(let limit): "\(limit) operations wait for the database already; try again later"
-        case .noThread: "the system gave no thread for the database"
+        case .tooManyWaiting(let limit): "\(limit) operations are waiting for the database; try again later"
+        case .noThread: "the system has no thread for the database"
         }
     }
 }

@@ -55,7 +55,7 @@ package struct Row: ~Copyable {
     ) throws(SQLiteError) -> Int32 {
         guard column >= 0, column < Int(statement.columnCount) else {
             throw SQLiteError(
-                .range, "column \(column) was asked for, the row has \(statement.columnCount)", sql: statement.sql)
+                .range, "column \(column) was requested, the row has \(statement.columnCount)", sql: statement.sql)
         }
         let index = Int32(column)
         let type = statement.type(at: index)

@@ -31,10 +31,10 @@ final class Statement {
             }
         }
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: connection, sql: sql) }
-        guard let handle else { throw SQLiteError(.misuse, "there is no statement in this SQL", sql: sql) }
+        guard let handle else { throw SQLiteError(.misuse, "the SQL has no statement", sql: sql) }
         self.handle = handle
         guard !hasMore else {
-            throw SQLiteError(.misuse, "one statement was expected, more follow; use `script` for several", sql: sql)
+            throw SQLiteError(.misuse, "expected one statement, found several; use `script` for these", sql: sql)
         }
     }
 

@@ -316,7 +316,7 @@ final class SQLiteEngine: Sendable {
 
 extension StoreError {
     fileprivate static let tooMuchWaits = StoreError(
-        .unavailable, "Too much waits for the journal already; its disk does not keep up.")
+        .unavailable, "Too many writes wait for the journal; its disk does not keep up.")
     fileprivate static let tooManyReads = StoreError(
         .unavailable, "Too many sessions are being loaded; the journal's disk does not keep up.")
 }

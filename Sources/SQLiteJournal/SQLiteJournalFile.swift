@@ -41,12 +41,12 @@ package struct SQLiteJournalFile: JournalMaintenance {
     package func backup(to path: String, begun: (_ partial: String) -> Void = { _ in }) throws(StoreError) {
         let partial = path + ".partial"
         guard JournalFiles.size(of: path) == nil else {
-            throw StoreError(.invalid, "\(path) is there already; a backup overwrites nothing.")
+            throw StoreError(.invalid, "\(path) exists already; a backup overwrites nothing.")
         }
         guard JournalFiles.size(of: partial) == nil else {
             throw StoreError(
                 .invalid,
-                "\(partial) is there already: another backup is being made, or one was cut short. Remove it if none runs."
+                "\(partial) exists already: another backup is in progress, or one was interrupted. Remove it if none is running."
             )
         }
         try read { connection in
@@ -79,18 +79,18 @@ package struct SQLiteJournalFile: JournalMaintenance {
     ///   `invalid` if there is a journal already, which is unchanged, or if the file is no backup.
     package func restore(from backup: String, signingOut: Bool = false) throws -> Int {
         if let code = JournalFiles.makeFolder(files.folder) {
-            throw StoreError(code, "The folder \(files.folder) cannot be made")
+            throw StoreError(code, "The folder \(files.folder) cannot be created")
         }
         let lock = try FolderLock(.exclusive, in: files.folder)
         defer { withExtendedLifetime(lock) {} }
         for path in [files.database, files.log, files.database + "-shm"] where JournalFiles.size(of: path) != nil {
-            throw StoreError(.invalid, "\(path) is there already; move it away first, with what lies beside it.")
+            throw StoreError(.invalid, "\(path) exists already; first move it away, with the files beside it.")
         }
-        guard JournalFiles.isRegular(backup) else { throw StoreError(.invalid, "\(backup) is no file.") }
+        guard JournalFiles.isRegular(backup) else { throw StoreError(.invalid, "\(backup) is not a file.") }
         if (JournalFiles.size(of: backup + "-wal") ?? 0) > 0 {
             throw StoreError(
                 .invalid,
-                "\(backup)-wal holds what \(backup) does not: it is no backup but a journal in use. Make a backup of its folder."
+                "\(backup)-wal has changes that \(backup) lacks: it is not a backup but a journal in use. Make a backup of its folder."
             )
         }
         let partial = files.database + ".partial"
@@ -104,7 +104,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
             JournalFiles.remove(partial)
             guard let fault = error as? SQLiteError else { throw error }
             if fault.code == .corrupt || fault.code == .notADatabase {
-                throw StoreError(.invalid, "The backup \(backup) is damaged, or is none: \(fault). Take another one.")
+                throw StoreError(.invalid, "The backup \(backup) is damaged or not a backup: \(fault). Use another.")
             }
             throw StoreError(fault, at: backup)
         }
@@ -122,7 +122,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
         try target.script("PRAGMA journal_mode = DELETE")
         let migrations = SQLiteSchema.migrations
         guard let version = try JournalDatabase.version(of: &target, latest: migrations.count, path: backup) else {
-            throw StoreError(.invalid, "\(backup) is no backup of a journal.")
+            throw StoreError(.invalid, "\(backup) is not a backup of a journal.")
         }
         try JournalDatabase.migrate(&target, from: version, migrations)
         return try target.transaction(.immediate) { connection in
@@ -136,7 +136,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
         try change { connection in
             // No running server has to learn the key first, so the present one is always in use.
             guard let secret = try connection.secret().rotated(now: now, since: .zero, tokenLife: tokenLife) else {
-                preconditionFailure("a key of this journal proves tokens at once")
+                preconditionFailure("the present key of this journal is always in use")
             }
             try connection.replaceSecret(by: secret)
         }
@@ -186,11 +186,11 @@ package struct SQLiteJournalFile: JournalMaintenance {
         switch JournalFiles.fault(of: files.database) {
         case nil: break
         case ENOENT?, ENOTDIR?: throw StoreError(.unavailable, "There is no journal in \(files.folder).")
-        case let code?: throw StoreError(code, "The journal \(files.database) cannot be looked at as this user")
+        case let code?: throw StoreError(code, "The journal \(files.database) cannot be read by this user")
         }
         if JournalFiles.size(of: files.database) == 0 {
             throw StoreError(
-                .unavailable, "The journal \(files.database) is empty: nothing is kept in it. Is it the right folder?")
+                .unavailable, "The journal \(files.database) is empty. Is it the right folder?")
         }
     }
 

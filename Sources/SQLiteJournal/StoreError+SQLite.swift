@@ -4,7 +4,7 @@ import SessionJournal
 
 extension StoreError {
     static let inDoubt = StoreError(
-        .unavailable, "The journal's disk failed while this session was written; what is kept of it is not known yet.")
+        .unavailable, "The journal's disk failed while this session was written; the outcome is not known yet.")
 
     /// The error of the database at `path`, with a text for operators.
     init(_ error: any Error, at path: String) {
@@ -21,13 +21,13 @@ extension StoreError {
         return switch error.code {
         case .full: "The disk of the journal \(path) is full: \(reason). Free some space on it."
         case .readOnly:
-            "The journal \(path) may not be written: \(reason). Check the modes of it and its folder."
+            "The journal \(path) is not writable: \(reason). Check the modes of the file and its folder."
         case .cannotOpen: "The journal \(path) cannot be opened: \(reason). Check its folder, owner and modes."
         case .corrupt, .notADatabase:
-            "The journal \(path) is damaged: \(reason). It is left as it is; put a backup in its place."
-        case .busy, .locked: "Another program keeps the journal \(path) locked: \(reason)."
+            "The journal \(path) is damaged: \(reason). It is unchanged; replace it with a backup."
+        case .busy, .locked: "Another program has locked the journal \(path): \(reason)."
         case .inputOutput: "The disk of the journal \(path) fails: \(reason)."
-        case .tooBig, .constraint, .mismatch: "The journal cannot keep this: \(reason)."
+        case .tooBig, .constraint, .mismatch: "The journal cannot store this: \(reason)."
         default: "The journal \(path) cannot be used: \(error)"
         }
     }

@@ -23,7 +23,7 @@ package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
     /// Creates an id from valid parts. Traps on invalid ones.
     package init(name: String, key: String?) {
         guard let id = FeatureID(key.map { "\(name):\($0)" } ?? name) else {
-            preconditionFailure("'\(name)' with key '\(key ?? "")' is no feature id")
+            preconditionFailure("'\(name)' with key '\(key ?? "")' is not a feature id")
         }
         self = id
     }

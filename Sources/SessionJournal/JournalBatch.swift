@@ -140,8 +140,8 @@ extension StoreError {
     package static let journalClosed = StoreError(.closed, "The journal is closed.")
     package static let sessionGone = StoreError(.gone, "The session is gone.")
     package static let tooManyKept = StoreError(
-        .tooManySessions, "As many sessions are kept as may be.", retryAfter: .seconds(60))
-    package static let sessionExists = StoreError(.exists, "There is a session with this token or id already.")
+        .tooManySessions, "Too many sessions are stored.", retryAfter: .seconds(60))
+    package static let sessionExists = StoreError(.exists, "A session with this token or id exists already.")
     package static let tokenIsUsed = StoreError(.exists, "Another session has a credential's token already.")
     package static let sharedExists = StoreError(.exists, "The subject has a shared session already.")
     package static let credentialsChanged = StoreError(
@@ -156,18 +156,18 @@ extension JournalBatch {
     /// after they have compared the head.
     package func fault(storeCount: Int, hasStore: (FeatureID) -> Bool) -> StoreError? {
         func fault(_ detail: String) -> StoreError { StoreError(.invalid, detail) }
-        if head.number < expecting.number { return fault("The head of a log cannot go back.") }
+        if head.number < expecting.number { return fault("The head of a log cannot move backwards.") }
         // Counted at the end: a batch may dispose of stores and create others in their place.
         var finalCount = storeCount
         for change in stores {
             let isThere = hasStore(change.feature)
             guard change.kind == .made else {
-                guard isThere else { return fault("There is no store \(change.feature) to go on with.") }
+                guard isThere else { return fault("There is no store \(change.feature) to change.") }
                 if change.kind == .disposed { finalCount -= 1 }
                 continue
             }
             guard change.state != nil, change.view != nil else {
-                return fault("A store that starts needs its state and its view state.")
+                return fault("A new store needs a state and a view state.")
             }
             if isThere { continue }
             guard change.setsAside == nil else { return fault("There is no store whose state could be set aside.") }

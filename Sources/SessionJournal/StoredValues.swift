@@ -42,7 +42,7 @@ extension LostLabels {
             let isUnheard = sides.last?.last == "!"
             guard sides.count == 2, let feature = FeatureID(sides[0]),
                 let number = UInt64(isUnheard ? sides[1].dropLast() : sides[1])
-            else { throw .unexpected(text, "what is remembered of lost labels") }
+            else { throw .unexpected(text, "a record of lost labels") }
             dropped[feature] = Dropped(number: number, isUnheard: isUnheard)
         }
     }

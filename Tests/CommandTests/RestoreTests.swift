@@ -52,7 +52,7 @@ struct RestoreTests {
         let (temporary, file) = try await backup()
         let data = "\(temporary.path)/data"
         let error = #expect(throws: CommandFailure.self) { try Restore.run(from: file, toFolder: data) }
-        #expect(error?.description.contains("is there already; move it away first") == true)
+        #expect(error?.description.contains("exists already; first move it away") == true)
         #expect(try epoch(ofSession: 1, inFolder: data) == "k1")
         let used = try temporary.folder("used")
         let journal = try await KeptSessions.open(used)
@@ -68,7 +68,7 @@ struct RestoreTests {
         let error = #expect(throws: CommandFailure.self) {
             try Restore.run(from: file, toFolder: "\(temporary.path)/new")
         }
-        #expect(error?.description.contains("holds what") == true)
+        #expect(error?.description.contains("has changes that") == true)
     }
 
     @Test func `what is no backup is not restored, and leaves nothing`() throws {
@@ -80,8 +80,8 @@ struct RestoreTests {
         let pipe = "\(temporary.path)/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         let reasons = [
-            (text, "The backup \(text) is damaged, or is none: "), ("\(temporary.path)/nothing", "There is no backup "),
-            (temporary.path, "\(temporary.path) is no file."), (pipe, "\(pipe) is no file."),
+            (text, "The backup \(text) is damaged or not a backup: "), ("\(temporary.path)/nothing", "There is no backup "),
+            (temporary.path, "\(temporary.path) is not a file."), (pipe, "\(pipe) is not a file."),
         ]
         for (number, (path, reason)) in reasons.enumerated() {
             let folder = try temporary.folder("target-\(number)")

@@ -31,7 +31,7 @@ extension MicroHTTPSuites {
             for number in 1...25 { log.write("line \(number)\n", now: 1_000_000_000) }
             #expect(lines.withLock { $0 } == (1...10).map { "libmicrohttpd: line \($0) " })
             log.write("later\n", now: 11_000_000_000)
-            #expect(lines.withLock { $0.suffix(2) } == ["libmicrohttpd said more 15", "libmicrohttpd: later "])
+            #expect(lines.withLock { $0.suffix(2) } == ["libmicrohttpd logged more 15", "libmicrohttpd: later "])
         }
 
         @Test func `What our own way of ending a connection makes it say is left out`() {

@@ -53,7 +53,7 @@ import Testing
             advice: "Name the certificate of the authority that signed the server's with sslrootcert."),
         Refusal(
             change: ["sslmode": "disable"], reason: "no encryption",
-            advice: "Ask for TLS with sslmode=verify-full, or let the server's pg_hba.conf take this user from here."),
+            advice: "Ask for TLS with sslmode=verify-full, or allow this user from here in the server's pg_hba.conf."),
     ])
     func `a server that cannot be trusted, and a user whom it does not trust, are refused with what to do`(
         _ refusal: Refusal

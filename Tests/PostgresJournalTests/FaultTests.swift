@@ -261,7 +261,7 @@ import Testing
         // Without a request: readiness must not wait for one.
         try await journal.waitForTrouble(true)
         #expect(await journal.append(session.turn(after: turn.head, state: "2")).failure == .unavailable)
-        #expect(journal.trouble?.detail.contains("may not be written") == true)
+        #expect(journal.trouble?.detail.contains("is not writable") == true)
         #expect(try await journal.news(session)?.head == turn.head)
         try await setReadOnly("off")
         try await journal.waitForTrouble(false)

@@ -43,7 +43,7 @@ package enum HeadCheck {
             }
             return nil
         default:
-            return RequestFault(.badHost, "The field Host is there more than once.")
+            return RequestFault(.badHost, "The field Host appears more than once.")
         }
     }
 
@@ -82,7 +82,7 @@ package enum HeadCheck {
         if names.allSatisfy({ ["chunked", "identity", ""].contains($0) }) {
             return ambiguous("Transfer-Encoding must be \"chunked\", once.")
         }
-        return .failure(RequestFault(.unknownTransferCoding, "The only transfer coding here is \"chunked\"."))
+        return .failure(RequestFault(.unknownTransferCoding, "The only supported transfer coding is \"chunked\"."))
     }
 
     private static func ambiguous(_ detail: String) -> Result<Framing, RequestFault> {

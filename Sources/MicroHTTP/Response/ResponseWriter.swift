@@ -14,7 +14,7 @@ enum ResponseWriter {
         for field in response.fields where field.standing != .ours {
             if field.standing == .malformed || !add(field, to: made) {
                 logger.error(
-                    "A response's field is left out: it is not well-formed", metadata: ["name": "\(field.name)"])
+                    "A malformed field of a response was omitted", metadata: ["name": "\(field.name)"])
             }
         }
         if closing || stream != nil { MHD_add_response_header(made, "Connection", "close") }

@@ -81,7 +81,7 @@ final class Acceptor: ReactorMember {
         let waits = core.awaitRoom { [thread] in _ = thread.enqueue(id) }
         if waits {
             core.logger.warning(
-                "As many connections are open as may be; others wait until one closes. Raise --max-connections.",
+                "Too many connections are open; others wait until one closes. Raise --max-connections.",
                 metadata: ["connections": "\(core.configuration.connectionLimit)"])
         }
         return !waits
@@ -113,9 +113,9 @@ final class Acceptor: ReactorMember {
 
     private func refuse(_ descriptor: Int32, _ peer: PeerAddress) {
         core.logger.warning(
-            "An address has as many connections as it may, or most while few are left: more are refused. A proxy must be a --trusted-proxy.",
+            "An address has too many connections, or the most while few are left; more are refused. List a proxy as --trusted-proxy.",
             metadata: ["address": "\(peer)"])
-        let fault = RequestFault(.tooManyConnections, "Your address has too many connections to this server open.")
+        let fault = RequestFault(.tooManyConnections, "Your address has too many open connections to this server.")
         core.farewell(descriptor, core.lastWords(core.response(to: fault), head: nil))
     }
 

@@ -51,7 +51,7 @@ package final class HTTPServer: Sendable {
             return true
         }
         guard isNew else {
-            throw HTTPServerError(.alreadyStarted, "The server was started before. Make a new one to start again.")
+            throw HTTPServerError(.alreadyStarted, "The server was started before. Create a new one to start again.")
         }
         do {
             let running = try launch()
@@ -223,7 +223,7 @@ package final class HTTPServer: Sendable {
                 self.finish(running)
                 continuation.resume()
             }
-            guard let thread else { preconditionFailure("the system gives no thread to stop the server with") }
+            guard let thread else { preconditionFailure("the system has no thread to stop the server with") }
             thread.detach()
         }
     }

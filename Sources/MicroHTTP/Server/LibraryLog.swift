@@ -39,7 +39,7 @@ final class LibraryLog: Sendable {
             window.dropped += 1
             return (false, 0)
         }
-        if dropped > 0 { logger.notice("libmicrohttpd said more", metadata: ["dropped-lines": "\(dropped)"]) }
+        if dropped > 0 { logger.notice("libmicrohttpd logged more", metadata: ["dropped-lines": "\(dropped)"]) }
         guard passes else { return }
         let text = line.hasSuffix("\n") ? String(line.dropLast()) : line
         logger.notice("libmicrohttpd: \(text)")

@@ -22,7 +22,7 @@ enum ListenSocket {
         }
         throw HTTPServerError(
             .invalidConfiguration,
-            "Cannot listen on \"\(host)\": it is no IP address. Give an IPv4 or IPv6 address such as 127.0.0.1, ::1,"
+            "Cannot listen on \"\(host)\": it is not an IP address. Use an IPv4 or IPv6 address such as 127.0.0.1, ::1,"
                 + " 0.0.0.0 or ::.")
     }
 
@@ -43,7 +43,7 @@ enum ListenSocket {
         }
         guard listen(descriptor, 4096) == 0 else { throw failure("listen on", host, port) }
         guard withSocketAddress(&address, { getsockname(descriptor, $0, &length) }) == 0 else {
-            throw failure("learn the port of", host, port)
+            throw failure("read the port of", host, port)
         }
         done = true
         // Both kinds of addresses have the port in the same place.

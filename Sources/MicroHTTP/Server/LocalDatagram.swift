@@ -25,7 +25,7 @@ package struct LocalDatagramAddress: Sendable {
         let room = MemoryLayout.size(ofValue: address.sun_path)
         guard bytes.count > 1 else { throw LocalDatagramError("it has no name") }
         guard bytes.count <= room else {
-            throw LocalDatagramError("it is too long: \(bytes.count) bytes, of which \(room) are taken")
+            throw LocalDatagramError("it is too long: \(bytes.count) bytes, and the limit is \(room)")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         self.address = address
@@ -38,7 +38,7 @@ package struct LocalDatagramAddress: Sendable {
     /// - Throws: `LocalDatagramError` if it was not sent: the socket is missing, or the receiver accepts nothing.
     package func send(_ text: String) throws(LocalDatagramError) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw LocalDatagramError("no socket could be made", errno) }
+        guard descriptor >= 0 else { throw LocalDatagramError("no socket could be created", errno) }
         defer { close(descriptor) }
         var patience = Self.patience
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))

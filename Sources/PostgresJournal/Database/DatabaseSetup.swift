@@ -26,7 +26,7 @@ struct DatabaseSetup {
         guard version ?? 0 >= engine.options.migrations.count else {
             engine.wakeMaintenance()
             throw StoreError(
-                .unavailable, "The journal's schema (\(engine.place)) is being made or brought up to date.")
+                .unavailable, "The journal's schema (\(engine.place)) is being created or updated.")
         }
         try notePlace()
     }
@@ -68,7 +68,7 @@ struct DatabaseSetup {
         }
         guard isOther else { return }
         engine.logger.warning(
-            "The journal's database is another one than before, or went another way: what was kept last may be lost. Each session gets a new epoch, and clients begin anew with what is kept.",
+            "The journal's database was replaced, restored or promoted: the last commits may be lost. Each session gets a new epoch, and clients reload the stored state.",
             metadata: ["place": "\(engine.place)"])
     }
 
@@ -79,7 +79,7 @@ struct DatabaseSetup {
         if let row = may.first, try !row.bool(0) {
             throw StoreError(
                 .unavailable,
-                "The user may not ask which cluster the database is in, by which a restore is noticed: GRANT EXECUTE ON FUNCTION pg_control_system() TO \"\(try row.text(1))\"."
+                "The user may not read the cluster's identifier, which is needed to notice a restore: GRANT EXECUTE ON FUNCTION pg_control_system() TO \"\(try row.text(1))\"."
             )
         }
     }

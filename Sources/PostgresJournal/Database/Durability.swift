@@ -32,8 +32,8 @@ extension DatabaseSetup {
         reload that
         """,
         "full_page_writes": """
-        when its machine crashes, pages that were half written may be lost, with all that is on them. Set it to on in \
-        postgresql.conf, and reload that; only a file system that writes whole pages can do without
+        when its machine crashes, half-written pages may be lost with their contents. Set it to on in \
+        postgresql.conf, and reload that; only a file system that writes whole pages does not need it
         """,
     ]
 }

@@ -249,7 +249,7 @@ struct SchemaVersion {
     func checked(known: Int, place: String) throws -> Int {
         guard version > known, minimum > known else { return version }
         throw JournalOpenError(
-            "The journal in \(place) was brought up to date by a newer version of this program: its schema is \(version), this one knows \(known). Use that version."
+            "The journal in \(place) was updated by a newer version of this program: its schema is \(version), this one knows \(known). Use that version."
         )
     }
 }

@@ -80,7 +80,7 @@ private final class Import {
     func commit() throws {
         try send(&rows, atLeast: 1)
         guard try run("COMMIT").command == "COMMIT" else {
-            throw StoreError(.unavailable, "The database \(place) undid the transaction.")
+            throw StoreError(.unavailable, "The database \(place) rolled back the transaction.")
         }
     }
 
@@ -99,7 +99,7 @@ private final class Import {
         options.schema = sql.plainSchema
         let logger = Logger(label: "import") { _ in SwiftLogNoOpLogHandler() }
         guard let engine = PostgresEngine(target, listen: target, options: options, logger: logger) else {
-            throw StoreError(.unavailable, "The system gives no thread.")
+            throw StoreError(.unavailable, "The system has no thread for it.")
         }
         // Counts for the end of its threads.
         engine.threadStarted()
@@ -127,7 +127,7 @@ private final class Import {
         if try row.bool(0) {
             throw StoreError(
                 .invalid,
-                "The journal in \(place) has sessions, and an import takes one without any. Give another schema, with --journal-schema; or remove this one if its sessions are not needed, with DROP SCHEMA \(sql.schema) CASCADE."
+                "The journal in \(place) has sessions, but an import needs one without any. Choose another schema with --journal-schema; or, if its sessions are not needed, remove this one with DROP SCHEMA \(sql.schema) CASCADE."
             )
         }
     }

@@ -73,7 +73,7 @@ final class Listener {
             isLate = true
             engine.count { ($0.newsDelays, $0.areNewsLate) = ($0.newsDelays + 1, true) }
             engine.logger.warning(
-                "News of other servers do not come through the journal's database; it is asked every few seconds instead. Listening needs a direct connection, see --journal-listen."
+                "News from other servers does not arrive through the journal's database; the server polls it every few seconds. Listening needs a direct connection, see --journal-listen."
             )
         }
         guard ContinuousClock.now >= nextPoll else { return }
@@ -87,7 +87,7 @@ final class Listener {
         guard isLate else { return }
         isLate = false
         engine.count { $0.areNewsLate = false }
-        engine.logger.notice("News of other servers come through the journal's database again.")
+        engine.logger.notice("News from other servers arrives through the journal's database again.")
         tellInterrupted()
     }
 
@@ -96,7 +96,7 @@ final class Listener {
         connection = nil
         if failedAttempts == 0 {
             engine.logger.warning(
-                "The connection that hears news of other servers was lost; it is tried again.",
+                "The connection for news from other servers was lost; the server reconnects.",
                 metadata: ["reason": "\(StoreError(error, at: engine.listenTarget.description))"])
         }
         let options = engine.options

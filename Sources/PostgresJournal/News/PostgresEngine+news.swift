@@ -18,7 +18,7 @@ extension PostgresEngine {
         }
         guard isFirst, threadStartedIfOpen() else { return }
         guard let wake = WakePipe(), let thread = SystemThread({ [self] in Listener(self, wake).run() }) else {
-            logger.error("News of other servers cannot be heard: the system gave no thread or no file for it.")
+            logger.error("News from other servers cannot be received: the system has no thread or file for it.")
             return threadEnded()
         }
         hearing.withLock { $0.wake = wake }

@@ -57,7 +57,7 @@ extension WriteLane {
             PostgresStatement(engine.statements.settle, [.int8(id), .int8(generation)]),
         ])
         guard rows.last?.rows.isEmpty == false else {
-            throw StoreError(.unavailable, "A newer connection of this process took this one's place.")
+            throw StoreError(.unavailable, "A newer connection of this process replaced this one.")
         }
     }
 
@@ -106,7 +106,7 @@ extension WriteLane {
         // A closed connection can often be reopened at once. A refusal by the database will repeat.
         if failure.error.extent == .connection || failure.error.state == PostgresError.otherPlace {
             nextAttempt = .now
-            engine.logger.warning("A connection of the journal's was lost.", metadata: ["reason": "\(reason)"])
+            engine.logger.warning("A connection to the journal's database was lost.", metadata: ["reason": "\(reason)"])
         } else {
             beginTrouble(failure.error)
         }
@@ -120,7 +120,7 @@ extension WriteLane {
         engine.noteTrouble(trouble, of: index)
         if failedAttempts == 0 {
             engine.logger.error(
-                "The journal is in trouble: nothing is kept until it is over. It is tried again by itself.",
+                "The journal is in trouble: nothing is stored until it recovers. The server retries by itself.",
                 metadata: ["reason": "\(trouble)"])
         }
         failedAttempts += 1

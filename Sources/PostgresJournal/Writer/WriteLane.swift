@@ -204,7 +204,7 @@ final class WriteLane {
         for batch in batches where committed.contains(batch.session.number) { news.append(batch.session, batch.head) }
         return zip(writes, batches).enumerated().map { place, pair in
             let (write, batch) = pair
-            guard case .append(_, let done) = write.work else { preconditionFailure("a group has appends only") }
+            guard case .append(_, let done) = write.work else { preconditionFailure("a group contains appends only") }
             if committed.contains(batch.session.number) { return .over(.append(.committed, done)) }
             if let refusal = found.refusal(of: batch, at: place) { return .over(.append(refusal, done)) }
             // A missing store, or too many.
@@ -214,7 +214,7 @@ final class WriteLane {
 
     /// Commits one append whose validity depends on its session's stores, in two steps.
     private func judge(_ write: Write, _ batch: JournalBatch) throws -> Completion {
-        guard case .append(_, let done) = write.work else { preconditionFailure("only an append can be judged") }
+        guard case .append(_, let done) = write.work else { preconditionFailure("only an append can be checked") }
         let (sql, group) = (engine.statements, AppendGroup([batch]))
         let begun = ContinuousClock.now
         let transaction = try begin()
@@ -294,7 +294,7 @@ final class WriteLane {
         let reason = StoreError(error, at: engine.place)
         if reason.code == .unavailable {
             engine.logger.error(
-                "The journal could not keep something of a session.", metadata: ["reason": "\(reason)"])
+                "The journal could not store a change of a session.", metadata: ["reason": "\(reason)"])
         }
         return writes.map { .over($0.fail(reason, false)) }
     }
@@ -337,8 +337,8 @@ final class WriteLane {
 
 extension StoreError {
     fileprivate static let unavailableMeanwhile = StoreError(
-        .unavailable, "The connection to the journal's database was lost; nothing of this was kept.")
+        .unavailable, "The connection to the journal's database was lost; nothing was stored.")
     fileprivate static let rowIsLocked = StoreError(
-        .unavailable, "Another transaction in the journal's database holds what this is about; nothing of it was kept.",
+        .unavailable, "Another transaction in the journal's database holds a row that this needs; nothing was stored.",
         retryAfter: .seconds(1))
 }

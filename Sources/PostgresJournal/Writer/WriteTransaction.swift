@@ -77,7 +77,7 @@ final class WriteTransaction {
         if let warning = warnings.first(where: { $0 == "01000" || $0.hasPrefix("57P") }) {
             throw WriteFailure(
                 error: PostgresError(
-                    state: warning, message: "The wait for the synchronous standby was cancelled.",
+                    state: warning, message: "The wait for the synchronous standby was canceled.",
                     extent: .connection),
                 isUnknown: true)
         }

@@ -85,7 +85,7 @@ final class JournalDatabase {
         guard application == SQLiteSchema.applicationID, version >= 1 else {
             throw StoreError(
                 .unavailable,
-                "\(path) is a database of another program (application id \(application), version \(version)). It is left as it is; move it away or choose another folder."
+                "\(path) is a database of another program (application id \(application), version \(version)). It is unchanged; move it away or choose another folder."
             )
         }
         guard version <= latest else {
@@ -104,12 +104,12 @@ final class JournalDatabase {
         try connection.takeOverCheckpoints()
         try connection.script("PRAGMA query_only = ON; PRAGMA cache_size = -8192; PRAGMA cell_size_check = ON")
         guard let version = try version(of: &connection, latest: migrations, path: files.database) else {
-            throw StoreError(.unavailable, "The journal \(files.database) has not been made yet.")
+            throw StoreError(.unavailable, "The journal \(files.database) does not exist yet.")
         }
         guard version == migrations else {
             throw StoreError(
                 .unavailable,
-                "The journal \(files.database) has the older schema \(version): a server that opens it brings it up to date."
+                "The journal \(files.database) has the older schema \(version): a server that opens it updates it."
             )
         }
         return connection
@@ -121,7 +121,7 @@ final class JournalDatabase {
         let mode = try connection.first("PRAGMA journal_mode = WAL") { row in try row.text(0) }
         guard mode == "wal" else {
             throw StoreError(
-                .unavailable, "The journal's file system cannot have a write-ahead log: mode \(mode ?? "none").")
+                .unavailable, "The journal's file system does not support a write-ahead log: mode \(mode ?? "none").")
         }
         try connection.script(
             """

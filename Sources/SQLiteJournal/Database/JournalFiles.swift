@@ -84,7 +84,7 @@ struct JournalFiles: Sendable {
         let others = status.st_mode & 0o077
         guard others != 0 else { return nil }
         let mode = String(status.st_mode & 0o777, radix: 8)
-        return "\(path) has the mode \(mode): other users of this machine can get at it. Use chmod go= on it"
+        return "\(path) has the mode \(mode): other users of this machine can access it. Run chmod go= on it"
     }
 
     /// Refuses files that SQLite would silently replace: it deletes a log beside an empty database as a leftover.
@@ -92,7 +92,7 @@ struct JournalFiles: Sendable {
         if Self.size(of: database) == 0, let size = Self.size(of: log), size > 0 {
             throw StoreError(
                 .unavailable,
-                "The journal \(database) is empty, but its log holds \(size) bytes: it is damaged. It is left as it is; put a backup in its place."
+                "The journal \(database) is empty, but its log holds \(size) bytes: it is damaged. It is unchanged; replace it with a backup."
             )
         }
     }
@@ -178,7 +178,7 @@ final class FolderLock: Sendable {
         var descriptor = kind == .exclusive ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) : -1
         let code = errno
         if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
-        func failure(_ code: Int32) -> StoreError { StoreError(code, "The lock file in \(folder) cannot be made") }
+        func failure(_ code: Int32) -> StoreError { StoreError(code, "The lock file in \(folder) cannot be created") }
         guard descriptor >= 0 else { throw failure(kind == .exclusive ? code : errno) }
         self.descriptor = descriptor
         // A tool holds the lock only for moments, and a server that starts meanwhile must not fail.
@@ -191,7 +191,7 @@ final class FolderLock: Sendable {
             usleep(10_000)
         }
         throw JournalOpenError(
-            "Another server uses the journal in \(folder): one folder is for one server. Stop that one, or choose another folder."
+            "Another server uses the journal in \(folder). Stop that server, or choose another folder."
         )
     }
 

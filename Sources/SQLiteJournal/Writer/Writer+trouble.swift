@@ -9,7 +9,7 @@ extension Writer {
     func openAtFirst() throws(JournalOpenError) {
         let folder = engine.files.folder
         if let code = JournalFiles.makeFolder(folder) {
-            throw JournalOpenError("The folder \(folder) for the journal cannot be made: \(systemText(code)).")
+            throw JournalOpenError("The journal folder \(folder) cannot be created: \(systemText(code)).")
         }
         do { try open() } catch let error as JournalOpenError { throw error } catch {
             database = nil
@@ -18,7 +18,7 @@ extension Writer {
         // A new folder is private to its owner; an existing one may be readable by others.
         for path in [folder, engine.files.database] {
             guard let exposure = JournalFiles.exposure(of: path) else { continue }
-            engine.logger.warning("Kept sessions are open to other users.", metadata: ["reason": "\(exposure)"])
+            engine.logger.warning("Other users can access the stored sessions.", metadata: ["reason": "\(exposure)"])
         }
         do { try startThread { [engine] in SQLiteReader(engine).run() } } catch { throw .noThread(error) }
     }
@@ -67,7 +67,7 @@ extension Writer {
         // The next commit resolves a doubt: at once, if the disk accepts it.
         nextProbe = engine.status.inDoubt.isEmpty ? .now + engine.options.probeInterval : .now
         engine.logger.error(
-            "The journal is in trouble: nothing is kept until it is over. It is tried again by itself.",
+            "The journal is in trouble: nothing is stored until it recovers. The server retries by itself.",
             metadata: ["reason": "\(failure)"])
     }
 
@@ -86,7 +86,7 @@ extension Writer {
         if file != nil, JournalFiles.identity(of: engine.files.database) == nil {
             throw StoreError(
                 .unavailable,
-                "The journal \(engine.files.database) is gone. Put it back, or a backup; or start the server again to begin with an empty one."
+                "The journal \(engine.files.database) is missing. Restore it or a backup, or restart the server to begin with an empty one."
             )
         }
         let database = try JournalDatabase(

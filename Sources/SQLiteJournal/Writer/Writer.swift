@@ -134,7 +134,7 @@ final class Writer {
                 try database.connection.checkpoint(.truncate)
             } catch {
                 engine.logger.warning(
-                    "The journal's log could not be copied into it at its end; that is made up for at the next start.",
+                    "The journal's log could not be copied into the database at shutdown; the next start does that.",
                     metadata: ["error": "\(error)"])
             }
         }
@@ -230,7 +230,7 @@ final class Writer {
             beginTrouble(failure)
         } else if failure.code == .unavailable {
             engine.logger.error(
-                "The journal could not keep something of a session.", metadata: ["reason": "\(failure)"])
+                "The journal could not store a change of a session.", metadata: ["reason": "\(failure)"])
         }
         return writes.map { $0.fail(failure, false) }
     }

@@ -60,7 +60,7 @@ import Testing
         let journal = try await folder.journal()
         try write([1, 2, 3], to: folder.path + "/backup")
         let error = #expect(throws: StoreError.self) { try folder.file().backup(to: folder.path + "/backup") }
-        #expect(error?.detail == "\(folder.path)/backup is there already; a backup overwrites nothing.")
+        #expect(error?.detail == "\(folder.path)/backup exists already; a backup overwrites nothing.")
         #expect(try contents(folder.path + "/backup") == [1, 2, 3])
         await journal.close()
     }
@@ -87,7 +87,7 @@ import Testing
         try write(Array("half a backup".utf8), to: partial)
         let error = #expect(throws: StoreError.self) { try folder.file().backup(to: path) }
         #expect(error?.code == .invalid)
-        #expect(error?.detail.hasPrefix("\(partial) is there already: another backup is being made, ") == true)
+        #expect(error?.detail.hasPrefix("\(partial) exists already: another backup is in progress, ") == true)
         #expect(JournalFiles.size(of: partial) == 13)
         try #require(unlink(partial) == 0)
         var begun: [String] = []

@@ -132,7 +132,7 @@ import Testing
         let error = await #expect(throws: JournalOpenError.self) {
             _ = try await SQLiteJournal.open(directory: folder.path + "/file", logger: Logger(label: "test"))
         }
-        #expect(error?.description == "The folder \(folder.path)/file for the journal cannot be made: Not a directory.")
+        #expect(error?.description == "The journal folder \(folder.path)/file cannot be created: Not a directory.")
     }
 
     @Test func `an older schema is brought up to date, step by step`() async throws {

@@ -37,7 +37,7 @@ import Testing
         await journal.close()
         #expect(
             log.messages == [
-                "error The journal is in trouble: nothing is kept until it is over. It is tried again by itself.",
+                "error The journal is in trouble: nothing is stored until it recovers. The server retries by itself.",
                 "notice The journal works again.",
             ])
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(await journal.append(session.turn(after: head, state: "lost")).failure == .unavailable)
         #expect(journal.trouble?.code == .unavailable)
         // No empty one takes its place.
-        try await journal.wait("a probe found no file") { $0.trouble?.detail.contains("is gone") == true }
+        try await journal.wait("a probe found no file") { $0.trouble?.detail.contains("is missing") == true }
         #expect(try !folder.names().contains("journal.sqlite"))
         for name in names { _ = rename(folder.database + ".away" + name, folder.database + name) }
         try await journal.waitForTrouble(false)
