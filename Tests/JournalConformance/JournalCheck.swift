@@ -1,7 +1,7 @@
 import SessionJournal
 import Testing
 
-/// One promise of `Journal`, and what shows whether an engine keeps it.
+/// One promise of `Journal` with its check.
 ///
 /// An engine's tests run all of them, each as a case of its own:
 ///
@@ -24,7 +24,7 @@ import Testing
 ///
 /// Times are whole milliseconds: an engine need not keep finer ones.
 package struct JournalCheck: Sendable, CustomTestStringConvertible {
-    /// The promise, as a sentence.
+    /// The promise as a sentence.
     package let name: String
     let body: @Sendable (TestedJournal) async throws -> Void
 
@@ -41,18 +41,18 @@ package struct JournalCheck: Sendable, CustomTestStringConvertible {
         alarms, touches, expiry, order, recordings, contents, closing,
     ].flatMap(\.self)
 
-    /// Opens a journal, records an issue of the current test for whatever breaks the promise, and closes it.
+    /// Opens a journal, records an issue of the current test for each violation of the promise, and closes it.
     ///
     /// - Parameters:
-    ///   - reopening: whether to close the journal and open it again before each look at what was kept.
-    ///   - limit: when to give up waiting for a journal that does not answer.
-    ///   - open: opens an engine that holds nothing; a later call, after `close`, opens the same one again.
+    ///   - reopening: True to close and reopen the journal before each read of stored data.
+    ///   - limit: The time limit for a journal that does not respond.
+    ///   - open: Opens an empty engine; a later call, after `close`, opens the same one again.
     package func run(
         reopening: Bool = false, within limit: Duration = .seconds(600),
         open: @escaping @Sendable () async throws -> any Journal
     ) async throws {
         let journal = try await TestedJournal(reopens: reopening, open: open)
-        // Tasks of their own, not a group's: a journal that blocks its caller for ever must not keep this from its end.
+        // Separate tasks instead of a group: a journal that blocks its caller forever must not block the check's end.
         let ending = Answer<Result<Void, any Error>> {}
         let check = Task {
             do {
@@ -76,7 +76,7 @@ package struct JournalCheck: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A check did not come to its end.
+/// A check that did not complete.
 struct JournalDoesNotAnswer: Error, CustomStringConvertible {
     let limit: Duration
 

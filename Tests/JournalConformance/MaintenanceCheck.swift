@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// One promise of `JournalMaintenance`, and what shows whether an engine's tool keeps it.
+/// One promise of `JournalMaintenance` with its check.
 ///
 /// The tests of an engine that outlives its process run all of them beside those of `JournalCheck`:
 ///
@@ -13,7 +13,7 @@ import Testing
 /// }
 /// ```
 package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
-    /// The promise, as a sentence.
+    /// The promise as a sentence.
     package let name: String
     private let body: @Sendable (TestedJournal, any JournalMaintenance) async throws -> Void
 
@@ -25,9 +25,9 @@ package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
 
     package var testDescription: String { name }
 
-    /// Opens a journal, closes it while the tool is used, and records an issue for whatever breaks the promise.
+    /// Opens a journal, closes it while the tool is used, and records an issue for each violation of the promise.
     ///
-    /// - Parameter open: opens an engine that holds no sessions; a later call, after `close`, opens the same one again.
+    /// - Parameter open: Opens an engine without sessions; a later call, after `close`, opens the same one again.
     package func run(
         with tool: any JournalMaintenance, open: @escaping @Sendable () async throws -> any Journal
     ) async throws {
@@ -45,7 +45,7 @@ package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
             #expect(second.key.count == 32 && second.key != first.key && second.generation == first.generation)
             #expect(second.formerKeys.first?.key == first.key)
             #expect(try #require(second.formerKeys.first).until >= max(now, second.since) + life)
-            // No server proves tokens by a key that another one may not know.
+            // No server proves tokens with a key that another one may not know.
             #expect(second.provingKey(at: second.since) == second.key && second.since <= now + JournalSecret.spread)
             if second.since > now { #expect(second.provingKey(at: now) == first.key) }
 
@@ -85,7 +85,7 @@ package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
             #expect(renewed.key != secret.key && renewed.formerKeys.isEmpty && renewed.since == .zero)
             #expect(renewed.generation != secret.generation)
 
-            // Each is there, under a name of its own that nobody knows.
+            // Each exists, under a token that nobody has.
             let found = try await journal.find(.subject(subject), limit: 10).get()
             #expect(Set(found.map(\.id)) == [shared.record.id, own.record.id])
             var names = Set<TokenHash>()
@@ -99,7 +99,7 @@ package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
             let renamed = try #require(try await journal.export(anonymous.record.id).get()).session.record
             #expect(try await journal.store(of: Log(key: anonymous.key, record: renamed)) == store)
 
-            // The devices that share a session come back by signing in.
+            // Devices that share a session return to it by signing in.
             let tablet = StoredCredential.sample(1)
             let change = CredentialChange(session: shared.key, expecting: subject, subject: subject, kept: [tablet])
             try await journal.change(change).get()

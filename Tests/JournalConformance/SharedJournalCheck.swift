@@ -1,7 +1,7 @@
 import SessionJournal
 import Testing
 
-/// One promise of `SharedJournal`, and what shows whether an engine keeps it.
+/// One promise of `SharedJournal` with its check.
 ///
 /// An engine's tests run all of them beside those of `JournalCheck`, each as a case of its own:
 ///
@@ -13,7 +13,7 @@ import Testing
 /// }
 /// ```
 package struct SharedJournalCheck: Sendable, CustomTestStringConvertible {
-    /// The promise, as a sentence.
+    /// The promise as a sentence.
     package let name: String
     let body: @Sendable (TestedNode, TestedNode) async throws -> Void
 
@@ -28,11 +28,11 @@ package struct SharedJournalCheck: Sendable, CustomTestStringConvertible {
     package static let all: [SharedJournalCheck] = [owners, marks, nodes, orphans, streams, claims, news].flatMap(
         \.self)
 
-    /// Opens a journal as two nodes do, records an issue of the current test for whatever breaks the promise, and closes it.
+    /// Opens a journal as two nodes, records a test issue for each violation of the promise, and closes it.
     ///
     /// - Parameters:
-    ///   - limit: when to give up waiting for a journal that does not answer.
-    ///   - open: opens an engine that holds nothing; the second call opens the same one beside the first.
+    ///   - limit: The time limit for a journal that does not respond.
+    ///   - open: Opens an empty engine; the second call opens the same one beside the first.
     package func run(
         within limit: Duration = .seconds(600), open: @escaping @Sendable () async throws -> any SharedJournal
     ) async throws {

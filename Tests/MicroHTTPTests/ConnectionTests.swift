@@ -121,7 +121,7 @@ extension MicroHTTPSuites {
                 try silent.send(start)
                 #expect(try silent.readToEnd() == "")
 
-                // A byte now and then must not keep it.
+                // Occasional bytes must not keep it open.
                 let dripping = try RawClient(port: server.port)
                 try dripping.send("GET /")
                 while !dripping.isOver(within: 10), (try? dripping.send("x")) != nil {}
@@ -146,7 +146,7 @@ extension MicroHTTPSuites {
                 try await eventually("both are accepted") { server.statistics.openConnections == 2 }
                 let surplus = try (1...5).map { _ in try RawClient(port: server.port) }
                 for client in surplus { try client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") }
-                // While others wait an answer closes its connection, so that all have their turn.
+                // While others wait, a response closes its connection, so that all have their turn.
                 try clients[0].send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(try clients[0].response().status == 200)
                 #expect(try clients[0].readToEnd() == "")
@@ -175,7 +175,7 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `Without descriptors a client is told by an end, and later ones are served`() async {
+        @Test func `Without descriptors a connection is closed, and later ones are served`() async {
             await #expect(processExitsWith: .success) {
                 try await withServer(TestHandler.echo) { server in
                     try await Self.exhaustDescriptors(server)

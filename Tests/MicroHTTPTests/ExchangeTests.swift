@@ -22,7 +22,7 @@ extension MicroHTTPSuites {
         }
 
         @Test func `Answers from many threads at every moment reach their requests`() async throws {
-            // Some answer at once, some while the connection is being suspended, some after.
+            // Some respond at once, some while the connection is being suspended, some after.
             let handler = TestHandler { request, exchange in
                 let body = request.body
                 if body.first == UInt8(ascii: "0") {

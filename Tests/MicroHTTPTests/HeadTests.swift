@@ -3,7 +3,7 @@ import Testing
 
 @testable import MicroHTTP
 
-/// A head that must be refused, and how.
+/// A head that must be refused, with the expected refusal.
 struct BadHead: Sendable, CustomTestStringConvertible {
     var what: String
     var bytes: String
@@ -42,7 +42,7 @@ struct BadHead: Sendable, CustomTestStringConvertible {
         .lines("identity", "Transfer-Encoding: identity ", .ambiguousLength),
         .lines("an unknown coding", "Transfer-Encoding: gzip, chunked", .unknownTransferCoding, status: 501),
         .lines("another unknown coding", "Transfer-Encoding: xchunked", .unknownTransferCoding, status: 501),
-        // Its lower case in Unicode is an ASCII k.
+        // Its lowercase letter in Unicode is an ASCII k.
         .lines(
             "chunked with a Kelvin sign", "Transfer-Encoding: chun\u{212A}ed", .unknownTransferCoding, status: 501),
         BadHead(
@@ -247,7 +247,7 @@ extension MicroHTTPSuites {
             ("GET / HTTP/1.1\r\nHost: x\r\nNa\u{0}me: v\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
         ])
-        func `What the library refuses by itself, it refuses`(_ request: String, _ status: Int) async throws {
+        func `Requests that the library itself refuses are refused`(_ request: String, _ status: Int) async throws {
             try await withServer(TestHandler.echo) { server in
                 let client = try RawClient(port: server.port)
                 try client.send(request)

@@ -34,7 +34,7 @@ extension MicroHTTPSuites {
             #expect(lines.withLock { $0.suffix(2) } == ["libmicrohttpd logged more 15", "libmicrohttpd: later "])
         }
 
-        @Test func `What our own way of ending a connection makes it say is left out`() {
+        @Test func `Messages caused by our own ways of ending a connection are omitted`() {
             let log = LibraryLog(logger)
             log.write("Closing connection (application error generating response).\n")
             #expect(lines.withLock { $0 } == [])

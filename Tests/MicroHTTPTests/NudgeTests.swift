@@ -6,7 +6,7 @@ import Testing
 
 extension MicroHTTPSuites {
     @Suite struct NudgeTests {
-        /// As many as the library asks `epoll_wait` for: exactly then it waits for more before it looks at them.
+        /// The library's maximum for `epoll_wait`: exactly then it waits again before it serves them.
         @Test(arguments: [WorkerNudge.batch - 1, WorkerNudge.batch, 2 * WorkerNudge.batch])
         func `Requests that all are there when a worker comes back are answered`(_ count: Int) async throws {
             let (isHeld, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

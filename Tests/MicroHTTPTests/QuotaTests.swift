@@ -8,7 +8,7 @@ extension MicroHTTPSuites {
     @Suite struct QuotaTests {
         private static let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-        @Test func `An address has as many connections as it may, and one more is told so; others are served`()
+        @Test func `Connections of an address beyond its limit are refused with an answer; others are served`()
             async throws
         {
             try await withServer(TestHandler.echo, configure: { $0.connectionsPerAddress = 3 }) { server in
@@ -23,7 +23,7 @@ extension MicroHTTPSuites {
                 let other = try RawClient(port: server.port, from: 2)
                 try other.send(Self.request)
                 #expect(try other.response().status == 200)
-                // A place that becomes free is given again.
+                // A released place is assigned again.
                 clients[0].close()
                 try await eventually("a connection is closed") { server.statistics.openConnections == 3 }
                 let next = try RawClient(port: server.port)
@@ -35,7 +35,7 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `A proxy has as many as it needs`() async throws {
+        @Test func `A proxy has no limit of connections`() async throws {
             try await withServer(
                 TestHandler.echo,
                 configure: { configuration in
@@ -58,7 +58,7 @@ extension MicroHTTPSuites {
             configuration.connectionsPerAddress = 2
             let connections = Connections(configuration)
             let address = PeerAddress("192.0.2.1") ?? .unknown
-            // The system gives the number of a closed descriptor to the next connection.
+            // The system assigns the number of a closed descriptor to the next connection.
             for _ in 1...10 { #expect(connections.accepted(7, address)) }
             #expect(connections.count == 1)
             let served = connections.started(7)
@@ -84,7 +84,7 @@ extension MicroHTTPSuites {
             async throws
         {
             try await withServer(TestHandler.echo, configure: { $0.connectionLimit = 32 }) { server in
-                // Silent, in the middle of a head, and idle after an answer.
+                // Silent, in the middle of a head, and idle after a response.
                 let many = try (0..<24).map { number in
                     let client = try RawClient(port: server.port, from: 2)
                     if number % 3 == 1 { try client.send("GET / HTTP/1.1\r\nHo") }
@@ -104,7 +104,7 @@ extension MicroHTTPSuites {
                 }
                 let newest = many[23]
                 #expect(try newest.readToEnd() == "")
-                // The address that has most gets no more while few are left.
+                // The address with the most gets no more while few are left.
                 let others = try (0..<3).map { _ in try RawClient(port: server.port, from: 4) }
                 try await eventually("they are there") { server.statistics.openConnections >= 29 }
                 for client in some {
@@ -141,7 +141,7 @@ extension MicroHTTPSuites {
                 let large = String(repeating: "x", count: 200_000)
                 for exchange in held.withLock({ $0 }) { exchange.respond(.text(large)) }
                 for client in many { #expect(try client.response().body == large) }
-                // The newest one gave way, and what waited behind it is served.
+                // The newest one gave way, and the waiting one is served.
                 #expect(try many[13].readToEnd() == "")
                 #expect(try users[2].response().body == "fast")
                 for client in many + users { client.close() }
@@ -243,7 +243,7 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `What is announced takes no room, and one address has a quarter of it`() async throws {
+        @Test func `An announced length takes no room, and one address has a quarter of the room`() async throws {
             try await withServer(
                 TestHandler { request, exchange in exchange.respond(.text("\(request.body.count)")) },
                 configure: { $0.bodyBudget = 40_000 }
@@ -254,7 +254,7 @@ extension MicroHTTPSuites {
                     try client.send(head)
                     return client
                 }
-                // 10,000 bytes beyond those that each body has.
+                // 10,000 bytes beyond those that each body may have.
                 let one = try RawClient(port: server.port)
                 try one.send(head)
                 try one.send([UInt8](repeating: 0x78, count: 26_383))

@@ -5,7 +5,7 @@ import Testing
 
 extension MicroHTTPSuites {
     @Suite struct ShutdownTests {
-        @Test func `What has begun ends by itself within the grace, and nothing new is accepted`() async throws {
+        @Test func `Requests in progress end within the grace, and new ones are not accepted`() async throws {
             let source = TestSource([.write(Array("one".utf8))])
             let waiting = Lock<[Exchange]>([])
             let handler = TestHandler { request, exchange in
@@ -32,7 +32,7 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `What is left after the grace is answered 503 or cut`() async throws {
+        @Test func `Requests left after the grace are answered 503 or cut`() async throws {
             let source = TestSource([.write(Array("one".utf8))])
             let waiting = Lock<[Exchange]>([])
             let handler = TestHandler { request, exchange in

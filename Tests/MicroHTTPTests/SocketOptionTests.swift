@@ -5,7 +5,7 @@ import Testing
 
 extension MicroHTTPSuites {
     @Suite struct SocketOptionTests {
-        /// How many bytes a connection's socket takes at once while its other end reads nothing.
+        /// Returns the number of bytes that a connection's socket accepts while its other end reads nothing.
         private func bytesTaken(_ prepare: (Int32) -> Void) async throws -> Int {
             let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(listener) }

@@ -4,7 +4,7 @@ import Testing
 @testable import MicroHTTP
 
 @Suite struct SocketOutputTests {
-    /// What arrives at the other end of a socket.
+    /// Returns the text that arrives at the other end of a socket.
     private func written(_ size: Int, last: Bool) throws -> String {
         var pair: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)

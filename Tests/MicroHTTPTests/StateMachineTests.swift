@@ -6,7 +6,7 @@ import Testing
 @Suite struct ExchangeStateTests {
     private typealias State = ExchangeState<Int>
 
-    /// What an answer leads to, in words.
+    /// Returns the consequence of an answer, in words.
     private func answer(_ state: inout State, status: Int = 200, overruling: Bool = false) -> String {
         switch state.respond(Response(status: status), overruling: overruling) {
         case .none: "none"
@@ -56,7 +56,7 @@ import Testing
         #expect(left == nil)
     }
 
-    @Test func `An answer in the handler's stead makes the handler's a late one, not a second one`() {
+    @Test func `After an answer in place of the handler's, the handler's is late and not a second one`() {
         var state = suspended()
         #expect(answer(&state, status: 503, overruling: true) == "resume 7")
         #expect(answer(&state) == "drop")
@@ -66,7 +66,7 @@ import Testing
         #expect(answer(&state) == "drop")
     }
 
-    @Test func `An answer in the handler's stead comes too late after the handler's`() {
+    @Test func `An answer in place of the handler's comes too late after the handler's`() {
         var state = suspended()
         #expect(answer(&state) == "resume 7")
         #expect(answer(&state, status: 503, overruling: true) == "drop")
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `Where nothing may be suspended, the answer that came is sent, else ours`(_ answers: Bool) {
+    func `If suspending is impossible, the present answer is sent, otherwise ours`(_ answers: Bool) {
         var state = State()
         let response = state.handlerReturned()
         #expect(response == nil)
@@ -113,7 +113,7 @@ import Testing
         state.timeReached(now, heartbeat: 100, writeDeadline: 300)
     }
 
-    // The macro cannot call what mutates.
+    // The macro cannot call mutating methods.
     private static func leave(_ state: inout StreamWriterState, _ note: StreamWriterState.Notes) -> Bool {
         state.leave(note)
     }
@@ -138,7 +138,7 @@ import Testing
         return state
     }
 
-    /// A state at rest with something that the socket did not take.
+    /// A state at rest with bytes that the socket did not accept.
     private func blocked(at time: UInt64 = 0) -> StreamWriterState {
         var state = state()
         var work = state.beginTurn().work
@@ -147,7 +147,7 @@ import Testing
         return state
     }
 
-    @Test func `Whoever wakes an idle stream writes, the next one only leaves a note`() {
+    @Test func `The first thread that wakes an idle stream writes, the next one only leaves a note`() {
         var state = idle()
         #expect(Self.leave(&state, .more))
         #expect(!Self.leave(&state, .more))

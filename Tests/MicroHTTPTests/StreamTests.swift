@@ -43,7 +43,7 @@ extension MicroHTTPSuites {
                     source.add([.writeAll(Array("event \(number)".utf8))])
                     _ = try client.read(through: "event \(number)\r\n")
                 }
-                // Once for each; the socket's readiness may have led to a question more.
+                // Once for each; the socket's readiness may have added a question.
                 #expect(source.timesAsked < 60)
                 source.add([.write([]), .writeAll([UInt8](repeating: 0x78, count: 3_000_000))])
                 source.add([.finish([])])
@@ -55,7 +55,7 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `Of a source that has lost its client nothing is sent that the kernel has not taken`() async throws {
+        @Test func `Bytes of a source without a client that the kernel has not accepted are not sent`() async throws {
             let source = TestSource([.write([UInt8](repeating: 0x78, count: 30_000_000)), .finish([])])
             try await withServer(streaming(source)) { server in
                 let client = try RawClient(port: server.port)
@@ -162,7 +162,7 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `What the client sends on a stream is dropped, and too much of it ends the stream`() async throws {
+        @Test func `Input on a stream is dropped, and too much of it ends the stream`() async throws {
             let source = TestSource([.write(Array("one".utf8))])
             try await withServer(streaming(source)) { server in
                 let client = try RawClient(port: server.port)
@@ -177,14 +177,14 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `What a slow client has not taken is kept, and nothing more is asked for`() async throws {
+        @Test func `Bytes that a slow client has not accepted are kept, and no more are requested`() async throws {
             let step = [UInt8](repeating: UInt8(ascii: "x"), count: 300_000)
             let source = TestSource((1...20).map { _ in .write(step) } + [.finish(Array("end".utf8))])
             try await withServer(streaming(source)) { server in
                 let client = try RawClient(port: server.port, receiveBuffer: 4096)
                 try client.send(Self.get)
                 try client.read(through: "\r\n\r\n")
-                // Nobody reads: the source's steps stay with it, whatever wakes it.
+                // Nobody reads: the source keeps its steps, whatever wakes it.
                 try await eventually("the stream is full") { source.stepsLeft < 21 }
                 for _ in 1...100 { source.handle?.wake() }
                 #expect(source.stepsLeft > 0)

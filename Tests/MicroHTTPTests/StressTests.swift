@@ -5,13 +5,13 @@ import Testing
 
 extension MicroHTTPSuites {
     @Suite struct StressTests {
-        /// Streams in the making, woken by whoever is at hand.
+        /// New streams, woken by any thread.
         private final class Audience: Sendable {
             let sources = Lock<[ObjectIdentifier: TestSource]>([:])
 
             func join(_ source: TestSource) { sources.withLock { $0[ObjectIdentifier(source)] = source } }
 
-            /// Writes to a few streams, as a turn does.
+            /// Writes to a few streams, like a turn.
             func tell() {
                 let some = sources.withLock { sources in
                     for (key, source) in sources where !source.ends.isEmpty { sources[key] = nil }
@@ -77,7 +77,7 @@ extension MicroHTTPSuites {
             }
         }
 
-        /// Clients that stream, post, leave in every way; failures are a stopped server's doing.
+        /// Runs clients that stream, post and leave in every way; failures come from a stopped server.
         private static func clients(_ port: UInt16, seed: Int, count: Int) {
             var random = seed &* 7919 &+ 17
             for _ in 0..<count {

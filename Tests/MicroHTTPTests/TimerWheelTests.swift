@@ -50,11 +50,11 @@ import Testing
         #expect(reported == [2, 1])
     }
 
-    @Test func `What a burst needed is given back when its deadlines have passed`() {
+    @Test func `The memory of a burst is freed after its deadlines`() {
         var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 0)
         for burst in 0..<8 as Range<UInt64> {
             for id in 0..<1_000 as Range<UInt64> { wheel.insert(id, at: burst * 10 + 10) }
-            // One that is not due yet stays, and must not keep the others' room.
+            // One that is not due yet stays, and must not keep the others' memory.
             wheel.insert(1_000, at: burst * 10 + 90)
             #expect(wheel.advance(to: burst * 10 + 10).count >= 1_000)
         }

@@ -7,7 +7,7 @@ extension MicroHTTPSuites {
     @Suite struct WriteDeadlineTests {
         private static let second: UInt64 = 1_000_000_000
 
-        /// A watch on one end of a pair of sockets, in a phase; the other end is the client's.
+        /// Runs `body` with a watch on one end of a socket pair, in a phase; the other end is the client's.
         private func withWatch(
             _ phase: ConnectionWatch.Phase, _ body: (ConnectionWatch, _ client: Int32) -> Void
         ) throws {
@@ -29,7 +29,7 @@ extension MicroHTTPSuites {
             body(watch, pair[1])
         }
 
-        /// Whether the client's side is at its end.
+        /// True if the client's side is closed.
         private func isCut(_ client: Int32) -> Bool {
             var byte: UInt8 = 0
             return recv(client, &byte, 1, Int32(MSG_DONTWAIT)) == 0
@@ -66,7 +66,7 @@ extension MicroHTTPSuites {
                 try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 var byte: UInt8 = 0
                 var taken = 0
-                // Until the connection ends, which with bytes on their way is a reset.
+                // Until the connection ends, which is a reset if bytes were in transit.
                 while recv(client.descriptor, &byte, 1, 0) == 1 {
                     taken += 1
                     try #require(taken < 32 << 20, "the whole answer came")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PostgresJournal
 
-/// A few at a time: each check opens journals with connections of their own. They take turns with some schemas, which are
-/// emptied before each: to make one takes longer than most checks.
+/// A few at a time, since each check opens journals with their own connections. They share some schemas, which are
+/// emptied before each: creating one takes longer than most checks.
 @Suite struct ConformanceTests {
     private static let schemas = SchemaPool(count: 4)
 

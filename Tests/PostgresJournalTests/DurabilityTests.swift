@@ -3,10 +3,10 @@ import Testing
 
 @testable import PostgresJournal
 
-/// Settings by which a database confirms what it may lose.
+/// Settings with which the database may lose confirmed data.
 @Suite struct DurabilityTests {
     @Test
-    func `what a user's commits may lose is logged once at the start, and when a new connection has other settings`()
+    func `settings that may lose commits are logged once at the start, and when a new connection has other settings`()
         async throws
     {
         let schema = try await TestSchema(in: Cluster.make(settings: "full_page_writes = off"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostgresJournal
 
-/// A server that takes passwords over TLS only, as one in a network does.
+/// A server that requires passwords and TLS, as on a network.
 @Suite(.serialized) struct EncryptionTests {
     private static let server = Task { try await TLSServer() }
 
@@ -73,7 +73,7 @@ import Testing
         for secret in [TLSServer.password, "no-such-password"] {
             #expect(!log.lines.joined().contains(secret) && !trouble.contains(secret))
         }
-        // Nobody came in.
+        // Nobody could connect.
         let rows = try await offThePool {
             try server.run("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema.name)'")
         }
@@ -81,7 +81,7 @@ import Testing
     }
 }
 
-/// A way not to get to the server: what differs in the URL, and what is said.
+/// A failing connection: the changed part of the URL, and the message.
 struct Refusal: Sendable, CustomTestStringConvertible {
     let change: [String: String?]
     let reason: String
@@ -90,7 +90,7 @@ struct Refusal: Sendable, CustomTestStringConvertible {
     var testDescription: String { reason }
 }
 
-/// A server on a port of 127.0.0.1 with a certificate for localhost, and two authorities of which one signed it.
+/// A server on a port of 127.0.0.1 with a certificate for localhost, and two authorities, one of which signed it.
 private struct TLSServer: Sendable {
     static let password = "correct-horse-battery"
 
@@ -120,7 +120,7 @@ private struct TLSServer: Sendable {
                 "ssl_cert_file = '\(cluster.folder)/server.crt'" "ssl_key_file = '\(cluster.folder)/server.key'" \
                 >>data/postgresql.conf
             """
-        // By the server's own user, whose the key has to be.
+        // Run by the server's own user, who must own the key.
         let quoted = "{ \(script); } >/dev/null 2>&1".split(separator: "'", omittingEmptySubsequences: false)
             .joined(separator: "''")
         try await cluster.run("COPY (SELECT 1) TO PROGRAM '\(quoted)'")
@@ -128,7 +128,7 @@ private struct TLSServer: Sendable {
         try await cluster.start()
     }
 
-    /// One that no other program has a moment before.
+    /// Returns a port that no other program used a moment before.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -145,12 +145,12 @@ private struct TLSServer: Sendable {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// A URL with all that is right but for what is changed; nil leaves a part out.
+    /// Returns a correct URL with changes; nil omits a part.
     func url(_ change: [String: String?] = [:]) -> String {
         var parts: [String: String?] = [
             "host": "localhost", "hostaddr": "127.0.0.1", "port": "\(port)", "dbname": "postgres", "user": "app",
             "password": Self.password, "sslmode": "verify-full", "sslrootcert": "FOLDER/ca.crt",
-            // None of whoever runs the tests.
+            // Independent of the user who runs the tests.
             "passfile": "FOLDER/no-such-file", "sslcert": "FOLDER/no-such-file",
         ]
         for (name, value) in change { parts[name] = .some(value) }

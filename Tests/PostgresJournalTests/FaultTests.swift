@@ -7,9 +7,9 @@ import Testing
 
 @testable import PostgresJournal
 
-/// What a database does to its clients. Each test that stops a server has one of its own.
+/// Faults of a database and their effect on clients. Tests that stop a server have their own.
 @Suite(.serialized) struct FaultTests {
-    /// Lets clients count while something happens; returns them when all have counted so far at least.
+    /// Lets clients count during an action. Returns them when all have reached a minimum.
     private func count(
         _ journal: PostgresJournal, clients: Int, turns: Int, meanwhile: @escaping @Sendable (Int) async throws -> Void
     ) async throws -> [Client] {
@@ -28,7 +28,7 @@ import Testing
                 }
             }
             group.addTask {
-                // At several moments of the way.
+                // At several moments of the sequence.
                 for step in 1...8 {
                     while done.withLock({ $0 }) < clients * turns * step / 10 {
                         try #require(ContinuousClock.now < deadline, "the clients do not go on")
@@ -70,7 +70,7 @@ import Testing
         let session = try await journal.newSession()
         let turn = session.turn()
         #expect(await journal.append(turn).isCommitted)
-        // As half a pipeline would, whose rest never comes: it has the writers' rows, and says nothing more.
+        // Like half a pipeline whose rest never comes: it holds the writers' rows and is silent.
         let silent = try #require(ConnectionTarget(schema.cluster.url(user: "mvi"), applicationName: "silent"))
         let connection = try PostgresConnection(silent, deadline: .now + .seconds(30))
         _ = try connection.run(
@@ -93,7 +93,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `what waits for one row waits alone, and is kept when the row is free`() async throws {
+    @Test func `a write that waits for a row waits alone, and is kept when the row is free`() async throws {
         let schema = try await TestSchema()
         let journal = try await schema.journal { ($0.writers, $0.lockTime) = (1, .seconds(600)) }
         let (held, free) = (try await journal.newSession(), try await journal.newSession())
@@ -122,7 +122,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `a row that stays locked is said to be, and nothing of the write is kept`() async throws {
+    @Test func `a row that stays locked is reported, and nothing of the write is kept`() async throws {
         let schema = try await TestSchema()
         let journal = try await schema.journal { $0.lockTime = .milliseconds(300) }
         let held = try await journal.newSession()
@@ -139,19 +139,19 @@ import Testing
         await journal.close()
     }
 
-    @Test func `what waits while a database goes another way can be sent again, and is no fault of what was written`()
+    @Test func `writes that wait while a database is replaced can be retried, and are not at fault`()
         async throws
     {
         let schema = try await TestSchema()
         let journal = try await schema.journal {
             $0.writers = 1
-            // A probe of an idle lane would notice the other way before the append does.
+            // A probe of an idle lane would notice the change before the append.
             $0.probeInterval = .seconds(3600)
         }
         let session = try await journal.newSession()
         let turn = session.turn()
         #expect(await journal.append(turn).isCommitted)
-        // The lane that tells the append's news connects after it: it, too, would notice the other way before the append does.
+        // The lane that sends the append's news connects after it, and would notice the change before the append.
         let deadline = ContinuousClock.now + .seconds(60)
         while try await schema.number("SELECT count(*) FROM @.writers") < 2 {
             try #require(ContinuousClock.now < deadline, "the lane for news does not connect")
@@ -166,11 +166,11 @@ import Testing
         await journal.close()
     }
 
-    @Test func `a read that has no answer says so, even if what it is about is in doubt`() async throws {
+    @Test func `a read without an answer reports that, even if its session is in doubt`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal { $0.writers = 1 }
         let session = try await journal.newSession()
-        // There is none of that name: commits wait for ever, once all processes know of it.
+        // No standby has this name: commits wait forever, once all processes know of it.
         try await schema.cluster.run("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
         try await schema.cluster.run("SELECT pg_reload_conf()")
         let deadline = ContinuousClock.now + .seconds(60)
@@ -192,7 +192,7 @@ import Testing
             (head, result) = (batch.head, await appended)
         }
         #expect(result.isUnknown)
-        // A journal that answers and one that is gone are not the same to sessions that are read.
+        // For reads of sessions, a journal that responds differs from one that is gone.
         let marks = await awaitResult { journal.marks(of: [session.key], done: $0) }
         #expect(throws: StoreError.self) { try marks.get() }
         if case .failure(let error) = marks { #expect(error.code == .unavailable) }
@@ -223,7 +223,7 @@ import Testing
         #expect(await journal.append(turn).isCommitted)
         try await schema.cluster.stop("fast")
         let next = session.turn(after: turn.head, state: "2")
-        // It is looked at before anything is sent: nothing of the append may have arrived.
+        // The connection is checked before anything is sent: nothing of the append can have arrived.
         #expect(await journal.append(next).failure == .unavailable)
         try await journal.waitForTrouble(true)
         #expect(journal.trouble?.code == .unavailable)
@@ -247,7 +247,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `a database that may only be read keeps its states readable, and trouble ends with that`() async throws {
+    @Test func `a read-only database keeps its states readable, and trouble ends when it is writable`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal { $0.probeInterval = .milliseconds(20) }
         let session = try await journal.newSession()
@@ -290,7 +290,7 @@ import Testing
         try await cluster.run("GRANT CREATE ON DATABASE postgres TO app")
         let schema = try await TestSchema(in: cluster)
         let first = try await schema.journal(user: "app") { ($0.writers, $0.readers) = (5, 1) }
-        // Its readers connect when there is something to read; five of six are taken.
+        // Its readers connect on demand; five of six connections are taken.
         #expect(first.trouble == nil)
         let second = try await schema.journal(user: "app") { ($0.writers, $0.readers) = (2, 1) }
         #expect(second.trouble?.code == .unavailable)
@@ -351,7 +351,7 @@ import Testing
             try await schema.cluster.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
             try await schema.cluster.run("SELECT pg_reload_conf()")
         }
-        // There is none of that name: commits wait for ever.
+        // No standby has this name: commits wait forever.
         try await setStandby("absent")
         let deadline = ContinuousClock.now + .seconds(60)
         func cancelWait() async throws -> Bool {
@@ -360,7 +360,7 @@ import Testing
             )
             return try row.first?.int8(0) ?? 0 > 0
         }
-        // The setting takes a moment to be everywhere.
+        // The setting takes a moment to reach all processes.
         var head = turn.head
         var batch = turn
         var result = AppendResult.committed
@@ -381,7 +381,7 @@ import Testing
             result = await appended
         }
         #expect(result.isUnknown)
-        // The row is there for all to see, but only on this server.
+        // The row is visible to all, but only on this server.
         #expect(
             try await schema.number("SELECT number FROM @.heads WHERE key = \(session.key.number)")
                 == Int64(batch.head.number))

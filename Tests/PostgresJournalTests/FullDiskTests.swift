@@ -8,7 +8,7 @@
 
     /// A real disk that is full: a small one in memory, which only root can mount.
     @Suite(.enabled(if: SmallTablespace.canMount)) struct FullDiskTests {
-        @Test func `a disk that fills up costs nothing that was answered, and when it has room all goes on`()
+        @Test func `a full disk loses nothing that was answered, and writes continue when it has room`()
             async throws
         {
             let schema = try await TestSchema()
@@ -21,7 +21,7 @@
             var (head, kept) = (SessionHead.empty, 0)
             var failure: AppendResult?
             while failure == nil {
-                // Another store each time, of bytes that cannot be made smaller.
+                // A new store each time, with incompressible bytes.
                 let turn = session.turn(after: head, store: kept, state: Self.randomText(40_000))
                 let result = await journal.append(turn)
                 if result.isCommitted { (head, kept) = (turn.head, kept + 1) } else { failure = result }
@@ -53,7 +53,7 @@
         }
     }
 
-    /// A folder on a disk of its own for a tablespace, which the server's user owns.
+    /// A folder on its own disk for a tablespace, owned by the server's user.
     private final class SmallTablespace: Sendable {
         let name = "small_\(UInt32.random(in: 0 ... .max))"
         let path: String
@@ -73,7 +73,7 @@
 
         deinit { umount2(mountPoint, Int32(MNT_DETACH)) }
 
-        /// Takes all room but some bytes.
+        /// Fills the disk except for some bytes.
         func fill(leaving room: Int) throws {
             var info = statvfs()
             try #require(statvfs(mountPoint, &info) == 0)
@@ -95,7 +95,7 @@
     }
 
     extension TestSession {
-        /// The next turn, which makes another store.
+        /// Returns the next turn, which creates another store.
         fileprivate func turn(after head: SessionHead, store: Int, state: String) -> JournalBatch {
             var turn = turn(after: head, state: state)
             turn.stores[0].feature = FeatureID(name: "counter", key: "\(store)")

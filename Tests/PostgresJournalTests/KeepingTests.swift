@@ -6,10 +6,10 @@ import Testing
 
 @testable import PostgresJournal
 
-/// What lies in the database, and for how long.
+/// The contents of the database and their lifetimes.
 @Suite struct KeepingTests {
     @Test
-    func `a session that was kept in another past gets a new epoch when it is loaded, and an append is a conflict`()
+    func `a session from before a restore gets a new epoch when it is loaded, and an append is a conflict`()
         async throws
     {
         let schema = try await TestSchema()
@@ -37,10 +37,10 @@ import Testing
         let news = try #require(try await second.news(appended, since: other.head))
         #expect(news.record.epoch != "e" && news.head == other.head)
         #expect(await second.append(next).isCommitted)
-        // A node may have a session in memory that the database lacks: no new one gets its key.
+        // A node may have a session in memory that the database lost: no new one gets its key.
         let fresh = try await second.newSession()
         #expect(fresh.key.number > appended.key.number + 1 << 40)
-        // Once.
+        // Only once.
         let epoch = try await second.news(appended)?.record.epoch
         await second.close()
         let third = try await schema.journal()
@@ -62,7 +62,7 @@ import Testing
         #expect(error?.code == .contended && error?.detail.contains("Stop all of them first") == true)
         #expect(try await isNamed(session, in: journal))
 
-        // Beside servers that run: they read the secret now and then.
+        // Beside running servers, which read the secret from time to time.
         let (old, now) = (try await secret(of: journal), Duration.seconds(1_000_000))
         try tool.rotateKey(now: now, tokenLife: .seconds(60))
         let new = try await secret(of: journal)
@@ -72,14 +72,14 @@ import Testing
         #expect(early?.code == .contended && early?.detail.contains("Try again in 120 seconds") == true)
         #expect(try await secret(of: journal) == new)
 
-        // One that was killed is not waited for.
+        // A killed server is not waited for.
         try await schema.run("UPDATE @.nodes SET seen = now() - interval '1 minute'")
         #expect(try tool.signOutAll() == 1)
         #expect(try await !isNamed(session, in: journal))
         await journal.close()
     }
 
-    /// Whether the session's token names it.
+    /// True if the session's token names it.
     private func isNamed(_ session: TestSession, in journal: PostgresJournal) async throws -> Bool {
         if case .found = try await journal.load(session) { true } else { false }
     }
@@ -96,7 +96,7 @@ import Testing
         #expect(await journal.append(live.turn(labels: ["kept"], expiry: .seconds(1 << 33))).isCommitted)
         await journal.close()
         #expect(try await schema.number("SELECT count(*) FROM @.eras") == 3)
-        // Two old eras, one of which holds a label that is still to be delivered.
+        // Two old eras, one with a label that is still to be delivered.
         let today = try await schema.number("SELECT min(era)::bigint FROM @.eras")
         for (era, session) in [(today - 10, old), (today - 9, live)] {
             for table in ["labels", "receipts"] {
@@ -166,7 +166,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `more sessions than may be kept are refused once that was counted`() async throws {
+    @Test func `sessions beyond the limit are refused once they are counted`() async throws {
         let schema = try await TestSchema()
         let first = try await schema.journal()
         for _ in 0..<3 { _ = try await first.newSession() }
@@ -174,7 +174,7 @@ import Testing
         let journal = try await schema.journal {
             ($0.sessionLimit, $0.probeInterval, $0.maintenanceInterval) = (4, .milliseconds(10), .zero)
         }
-        // The first count comes with the first look at the partitions.
+        // The first count is part of the first round of maintenance.
         let end = ContinuousClock.now + .seconds(60)
         var refusal: StoreError?
         var made = 0
@@ -192,7 +192,7 @@ import Testing
     @Test(arguments: [
         ("53100", StoreError.Code.full), ("22001", .invalid), ("57P01", .unavailable), ("25006", .unavailable),
     ])
-    func `an error of the database has the code that a client is answered by`(state: String, code: StoreError.Code) {
+    func `a database error has the code of the client's answer`(state: String, code: StoreError.Code) {
         let error = PostgresError(state: state, message: "m", extent: .transaction)
         #expect(StoreError(error, at: "place").code == code)
         #expect(error.isOfDatabase == (code != .invalid))

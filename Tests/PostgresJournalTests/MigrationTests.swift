@@ -14,7 +14,7 @@ import Testing
         let schema = try await TestSchema()
         await (try await schema.journal { $0.migrations = Array(PostgresSchema.migrations.prefix(1)) }).close()
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 1)
-        // A session with a turn, as the first version kept it.
+        // A session with a turn, as the first version stored it.
         let record = TestSession.record()
         let token = PostgresValue.bytea(record.tokenHash.bytes)
         let time = PostgresValue.time(TestSession.start)
@@ -39,7 +39,7 @@ import Testing
         try await run(
             "INSERT INTO @.reminders (session, feature, name, due, number, action) VALUES (1, 'counter', 'a', 5, 7, '{}')"
         )
-        // What an older build needed to answer a sign-in anew.
+        // The value with which an older build repeated the answer to a sign-in.
         let revoked = PostgresValue.bytea([UInt8](repeating: 7, count: 32))
         try await run("INSERT INTO @.tokens (token, session) VALUES ($1, 1)", [revoked])
         try await run(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PostgresJournal
 
-/// How news come, and what happens when they do not.
+/// The delivery of news, and the behavior without it.
 @Suite(.serialized) struct NewsTests {
     @Test func `news are heard again after the listening connection was killed, and after the server was restarted`()
         async throws
@@ -39,12 +39,12 @@ import Testing
         var result = AppendResult.conflict
         while !result.isCommitted {
             result = await one.append(turn)
-            // The first one may find out that the connection is lost: whether it was kept is told by reading.
+            // The first append may detect the lost connection: reading tells the outcome.
             if result.isUnknown { result = .failed(StoreError(.unavailable, "")) }
             if result.isConflict { break }
         }
         await news.hearInterruption(from: place)
-        // Now it hears again.
+        // It receives news again.
         var head = try #require(try await one.news(session)).head
         let heard = Lock(false)
         let waiting = Task {
@@ -70,14 +70,14 @@ import Testing
         await other.close()
         let count = news.count
         #expect(await one.append(try await one.newSession().turn()).isCommitted)
-        // It is not opened again by listening.
+        // Listening does not reopen it.
         other.listen { _ in Issue.record("a closed journal told news") }
         await other.close()
         #expect(news.count == count)
         await one.close()
     }
 
-    @Test func `all works through a pooler that gives transactions to any connection, with news by a direct one`()
+    @Test func `the journal works through a transaction pooler, with news on a direct connection`()
         async throws
     {
         let schema = try await TestSchema(in: Cluster.make())
@@ -115,7 +115,7 @@ import Testing
         await other.close()
     }
 
-    @Test func `where a pooler keeps news away, an interruption is told every few seconds and the log says why`()
+    @Test func `if a pooler blocks news, an interruption is reported every few seconds and the log has the reason`()
         async throws
     {
         let schema = try await TestSchema(in: Cluster.make())
@@ -129,7 +129,7 @@ import Testing
         while news.interruptions() < 5 { await news.hearInterruption(from: news.count) }
         #expect(log.lines.contains { $0.contains("--journal-listen") })
         #expect(journal.figures.areNewsLate && journal.figures.newsDelays == 1)
-        // The other connections have nothing of it.
+        // The other connections are unaffected.
         #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
         #expect(journal.trouble == nil)
         await journal.close()

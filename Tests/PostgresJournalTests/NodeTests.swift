@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostgresJournal
 
-/// What nodes of one cluster are to each other, as far as it is the database's.
+/// The relations of a cluster's nodes in the database.
 @Suite struct NodeTests {
     @Test func `a session that is removed leaves no row behind but its tombstones`() async throws {
         let schema = try await TestSchema()
@@ -27,7 +27,7 @@ import Testing
         for table in ["sessions", "heads", "stores", "reminders", "streams"] {
             #expect(try await schema.number("SELECT count(*) FROM @.\(table)") == 0, "\(table)")
         }
-        // Nothing is noted of one that is gone.
+        // Nothing is noted for a node that is gone.
         #expect(
             try await awaitResult { journal.noteStreams(2, of: session.key, on: node.id, limit: 2, done: $0) }.get())
         #expect(try await schema.number("SELECT count(*) FROM @.streams") == 0)
@@ -52,7 +52,7 @@ import Testing
         await other.close()
     }
 
-    @Test func `a database that becomes another one behind an open connection is noticed by the next transaction`()
+    @Test func `a database that is replaced behind an open connection is noticed by the next transaction`()
         async throws
     {
         let schema = try await TestSchema()
@@ -70,7 +70,7 @@ import Testing
         let after = try #require(try await journal.news(session))
         #expect(after.record.epoch != before.record.epoch && after.head == before.head)
         #expect(try await awaitResult { journal.renew(node, done: $0) }.get() == nil)
-        // What follows from the secret's generation is another log's name.
+        // The epoch derives from the secret's generation, which has changed.
         let old = TestSession.record()
         let refused = await awaitResult { journal.create(old, credential: nil, of: secret.generation, done: $0) }
         #expect(throws: StoreError.self) { try refused.get() }
@@ -80,7 +80,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `a failover costs no epoch where the operator says that it loses nothing, and a restore does`()
+    @Test func `a failover that the operator declares lossless keeps epochs, and a restore does not`()
         async throws
     {
         let schema = try await TestSchema()

@@ -61,7 +61,7 @@ import Testing
             return try await group.reduce(into: [PostgresJournal]()) { $0.append($1) }
         }
         for journal in journals {
-            // Another one may be making the schema still.
+            // Another one may still be creating the schema.
             while journal.trouble != nil { await Task.yield() }
             #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
         }

@@ -14,7 +14,7 @@ struct HashTests {
         #expect(hex(SHA256.digest(Array("abc".utf8))) == abc)
         var parts = SHA256()
         for part in ["", "ab", "", "c"] { parts.update(Array(part.utf8)[...]) }
-        // A copy goes on by itself.
+        // A copy is independent.
         var other = parts
         other.update([0])
         #expect(hex(parts.digest()) == abc)

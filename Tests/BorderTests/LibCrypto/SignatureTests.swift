@@ -12,7 +12,7 @@ struct SignatureTests {
         let signature: [UInt8]
         let scheme: SignatureScheme
 
-        /// The verdict on another signature.
+        /// Checks another signature.
         func isGood(_ signature: [UInt8]) -> Bool { key.isSignature(signature, of: message[...], by: scheme) }
     }
 
@@ -133,7 +133,7 @@ struct SignatureTests {
         #expect(VerificationKey.ec(.p384, x: x, y: y) == nil)
         let zeros = [UInt8](repeating: 0, count: 32)
         #expect(VerificationKey.ec(.p256, x: zeros, y: zeros) == nil)
-        // The prime itself, and what is beyond it.
+        // The prime itself, and numbers beyond it.
         let beyond = [UInt8](repeating: 255, count: 32)
         #expect(VerificationKey.ec(.p256, x: beyond, y: beyond) == nil)
     }

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct CurlClientTests {
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    /// Sends a request, with a client of its own where none is given.
+    /// Sends a request, with a new client by default.
     private func result(
         _ request: CurlRequest, longest: Int = 1_000, by given: CurlClient? = nil
     ) async -> Result<CurlAnswer, CurlFailure> {
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["file:///etc/hostname", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "", "http://", "http://a b/"])
-    func `other schemes, and what is no address, are not asked`(url: String) async throws {
+    func `other schemes and invalid URLs are refused`(url: String) async throws {
         let failure = await failure(CurlRequest("GET", url))
         #expect(failure?.reason == .notWritten && failure?.mayHaveArrived == false, "\(failure?.description ?? "")")
     }
@@ -172,7 +172,7 @@ import Testing
         #expect(try await result(CurlRequest("GET", server.url("/next"))).get().body == [1])
     }
 
-    @Test func `a stream's parts come as they are sent, until its task is cancelled`() async throws {
+    @Test func `a stream's parts arrive as they are sent, until its task is canceled`() async throws {
         let server = try RawServer { $0 == "/held" ? .held("HTTP/1.1 200 OK\r\n\r\nabc") : .content([1]) }
         defer { server.stop() }
         let client = CurlClient()
@@ -197,7 +197,7 @@ import Testing
         #expect(try await result(CurlRequest("GET", server.url("/next")), by: client).get().body == [1])
     }
 
-    @Test func `a task that was cancelled before sends nothing`() async throws {
+    @Test func `a task that was canceled before sends nothing`() async throws {
         let server = try RawServer(.whole(ok))
         defer { server.stop() }
         let request = CurlRequest("GET", server.url())
@@ -270,7 +270,7 @@ import Testing
     @Test func `a thousand requests at once are answered, over as many connections as may be open`() async throws {
         let server = try RawServer { _ in .kept("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx") }
         defer { server.stop() }
-        // The server takes one connection after the other.
+        // The server accepts one connection after the other.
         let client = CurlClient(connections: 1)
         defer { client.close() }
         let count = try await withThrowingTaskGroup(of: Int.self) { group in

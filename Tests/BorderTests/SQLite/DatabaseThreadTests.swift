@@ -28,7 +28,7 @@ import Testing
             }
         }
 
-        /// Returns when the thread stands at the gate. The wait blocks a thread of Dispatch, none of Swift's pool.
+        /// Returns when the thread has reached the gate. The wait blocks a thread of Dispatch, none of Swift's pool.
         func waitUntilEntered() async {
             await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
@@ -81,7 +81,7 @@ import Testing
         await thread.close()
     }
 
-    @Test func `a caller that is cancelled while it waits never runs`() async throws {
+    @Test func `a closure whose caller is canceled while it waits never runs`() async throws {
         let thread = try makeThread()
         let blocker = Blocker()
         async let blocking: Void = blocker.block(thread)
@@ -91,7 +91,7 @@ import Testing
             try await thread.perform { connection in _ = try connection.execute("INSERT INTO t VALUES (1)") }
         }
         waiting.cancel()
-        // The thread stands still: only the cancellation can end this.
+        // The thread is blocked: only the cancellation can end this.
         await #expect(throws: CancellationError.self) { try await waiting.value }
 
         blocker.release()
@@ -103,7 +103,7 @@ import Testing
         await thread.close()
     }
 
-    @Test func `one more than may wait is refused`() async throws {
+    @Test func `closures beyond the limit are refused`() async throws {
         let thread = try makeThread(limit: 0)
         await #expect(throws: DatabaseThreadError.tooManyWaiting(limit: 0)) {
             try await thread.perform { _ in }
@@ -111,7 +111,7 @@ import Testing
         await thread.close()
     }
 
-    @Test func `close runs what waits, then refuses, and may be called again`() async throws {
+    @Test func `close runs waiting closures, then refuses others, and may be called again`() async throws {
         let thread = try makeThread()
         let blocker = Blocker()
         async let blocking: Void = blocker.block(thread)
@@ -128,7 +128,7 @@ import Testing
         let path = "/tmp/sqlite-tests-\(UInt64.random(in: 0 ... .max)).sqlite"
         defer { unlink(path) }
         var connection = try Connection(.file(path))
-        // The mode is the file's: whoever closes last removes the log beside it.
+        // The mode is the file's: the last connection to close removes the log.
         try connection.script("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (5)")
         let thread = try DatabaseThread(owning: connection)
         #expect(access(path + "-wal", F_OK) == 0)

@@ -34,7 +34,7 @@ import Testing
         let pages = connection.logPages
         #expect(pages > 0)
         #expect(try connection.checkpoint(.passive) == CheckpointProgress(pages: pages, copied: pages))
-        // The next commit begins the log anew.
+        // The next commit restarts the log.
         try connection.script("INSERT INTO t VALUES (2)")
         let again = connection.logPages
         #expect(again < pages)
@@ -66,7 +66,7 @@ import Testing
         #expect(writer.logPages > 0)
     }
 
-    @Test func `a file is not made by who only reads`() throws {
+    @Test func `a read-only connection creates no file`() throws {
         let file = File()
         #expect(throws: SQLiteError.self) { _ = try file.open(.readOnly) }
         #expect(!file.exists(""))

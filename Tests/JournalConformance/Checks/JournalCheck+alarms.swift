@@ -28,10 +28,10 @@ extension JournalCheck {
             for (index, alarm) in expected.enumerated() {
                 #expect(try await journal.alarms(after: alarm).get() == Array(expected[(index + 1)...]))
             }
-            // A place that is none.
+            // An alarm that does not exist.
             let place = Alarm(token: Sample.tokenHash(), session: first.key, due: times[1] - .milliseconds(1))
             #expect(try await journal.alarms(after: place).get() == Array(expected[1...]))
-            // Its token is not what an alarm is placed by.
+            // The token does not affect an alarm's position.
             var other = expected[1]
             other.token = Sample.tokenHash()
             #expect(try await journal.alarms(after: other, limit: 1).get() == [expected[2]])
@@ -53,13 +53,13 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.alarms().get() == [])
         },
-        JournalCheck("of a batch that is not kept there is no alarm") { journal in
+        JournalCheck("a batch that is not kept leaves no alarm") { journal in
             var log = try await journal.newLogWithStore()
             var batch = log.batch(reminders: [.set(log.reminder("a"))])
             batch.expecting.nonce ^= 1
             #expect(try await journal.append(batch).isConflict)
             #expect(try await journal.alarms().get() == [])
-            // What was refused may have been all that held the session.
+            // The refused reminders do not keep the session alive.
             #expect(try await journal.expire(lastSeenBefore: Sample.later, limit: 10).get() == 1)
             log.head = .empty
             #expect(try await journal.append(log.batch(reminders: [.set(log.reminder("a"))])).failure == .gone)
@@ -78,7 +78,7 @@ extension JournalCheck {
         JournalCheck("thousands of reminders that come, move and go are read in pages as they are") { journal in
             var logs: [Log] = []
             for _ in 0..<40 { logs.append(try await journal.newLog()) }
-            // Of each session the due times by id: what the journal is to have.
+            // The expected due times of each session's reminders, by id.
             var model: [[Int: Duration]] = Array(repeating: [:], count: logs.count)
             var random = SystemRandomNumberGenerator()
             for round in 0..<12 {
@@ -86,7 +86,7 @@ extension JournalCheck {
                     var changes: [ReminderChange] = []
                     for _ in 0..<60 {
                         let id = Int.random(in: 0..<120, using: &random)
-                        // In the last rounds most go.
+                        // In the last rounds most are removed.
                         if Int.random(in: 0..<12, using: &random) < round {
                             model[index][id] = nil
                             changes.append(.forgotten(Sample.counter, id: "\(id)"))

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Changes of who may use a session.
+/// Changes of access to a session.
 extension JournalCheck {
     static let changes: [JournalCheck] = [
         JournalCheck("a change adds, replaces and removes credentials and gives the session its subject") { journal in
@@ -22,7 +22,7 @@ extension JournalCheck {
                 #expect(session.credentials == [replaced, second, third], "in the order of their numbers")
                 #expect(session.record.subject == subject)
             }
-            // The log is not touched.
+            // The log is unchanged.
             #expect(try await journal.stored(log).head == log.head)
             _ = try await journal.change(
                 CredentialChange(
@@ -84,7 +84,7 @@ extension JournalCheck {
                     $0.kept = [.sample(5), .sample(6, token: token)]
                     $0.removed = log.credentials.map(\.token)
                 }
-                // It is not that session's to remove either.
+                // That session cannot remove it either.
                 let change = CredentialChange(
                     session: log.key, expecting: log.record.subject, subject: log.record.subject, removed: [token],
                     tombstoneUntil: Sample.muchLater)
@@ -97,7 +97,7 @@ extension JournalCheck {
         JournalCheck("a number that another credential has is contended: another writer took it first") { journal in
             let log = try await journal.newSignedIn([.sample(1), .sample(2)])
             try await expectRefused(journal, log, .contended) { $0.kept = [.sample(3), .sample(2)] }
-            // With the other one it may go to a new one.
+            // A new one can get it together with the other one.
             let new = StoredCredential.sample(2)
             let change = CredentialChange(
                 session: log.key, expecting: log.record.subject, subject: log.record.subject, kept: [new],
@@ -183,7 +183,7 @@ extension JournalCheck {
         },
     ]
 
-    /// A change that is refused, and of which nothing is kept.
+    /// Expects that a change is refused and that nothing of it is stored.
     private static func expectRefused(
         _ journal: TestedJournal, _ log: Log, _ code: StoreError.Code,
         sourceLocation: SourceLocation = #_sourceLocation, _ make: (inout CredentialChange) -> Void

@@ -9,7 +9,7 @@ extension JournalCheck {
             await journal.close()
             #expect(journal.journal.trouble?.code == .closed)
         },
-        JournalCheck("after it was closed every call fails, for it is closed") { journal in
+        JournalCheck("after closing, every call fails with the code closed") { journal in
             let log = try await journal.newLogWithStore()
             await journal.close()
             #expect(try await journal.append(log.batch(.changed())).failure == .closed)
@@ -27,10 +27,10 @@ extension JournalCheck {
             #expect(try await journal.find(.id(log.record.id)).failure == .closed)
             #expect(try await journal.alarms().failure == .closed)
             #expect(try await journal.export(log.record.id).failure == .closed)
-            // A second time does no harm.
+            // A second call has no effect.
             await journal.close()
         },
-        JournalCheck("what was handed over before the end is done and answered") { journal in
+        JournalCheck("calls before closing are done and answered") { journal in
             var log = try await journal.newLogWithStore()
             let other = try await journal.newLog()
             let (key, otherKey, token) = (log.key, other.key, log.record.tokenHash)
@@ -49,7 +49,7 @@ extension JournalCheck {
                 $0.load(key, since: .empty, done: $1)
             }
             await journal.close()
-            // Not after the answers: what was handed over is done when `close` returns.
+            // Not after the results: accepted calls are complete when `close` returns.
             if try await journal.reopen() {
                 #expect(try await journal.stored(log).head == log.head)
                 #expect(try await journal.load(other.record.tokenHash).get().isEnded)

@@ -3,7 +3,7 @@ import Testing
 
 extension JournalCheck {
     static let contents: [JournalCheck] = [
-        JournalCheck("what is empty comes back empty") { journal in
+        JournalCheck("empty values are loaded as empty values") { journal in
             var log = try await journal.newLog()
             var batch = log.batch(
                 .sample(.made, state: "", view: "", viewIntent: ""),
@@ -72,7 +72,7 @@ extension JournalCheck {
                         case .sequence(_, let epoch): epoch
                         }
                     }
-                // Byte for byte: `==` on strings takes composed and decomposed letters for the same.
+                // Byte for byte: `==` on strings treats composed and decomposed letters as equal.
                 for kept in kept {
                     #expect(kept.map { Array($0.utf8) } == Array(text.utf8), "\(text.debugDescription)")
                 }
@@ -89,7 +89,7 @@ extension JournalCheck {
         },
         JournalCheck("the largest numbers come back") { journal in
             var log = try await journal.newLog()
-            // Numbers of turns are counted and may be kept in 63 bits; all others have 64.
+            // Turns' numbers may be stored in 63 bits; all others have 64.
             let number = UInt64(Int64.max) - 1
             var batch = log.batch(
                 .made(), turns: number, labels: log.labels("a", turn: number),

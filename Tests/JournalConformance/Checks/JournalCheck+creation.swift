@@ -63,14 +63,14 @@ extension JournalCheck {
             #expect(try await journal.picture(log) == before)
             #expect(try await journal.load(again.tokenHash).get().isUnknown)
         },
-        JournalCheck("a key is not given again, and shows nothing to a session of another token") { journal in
+        JournalCheck("a key is not assigned again, and shows nothing to a session of another token") { journal in
             var gone = try await journal.newLogWithStore()
             try await journal.commit(gone.batch(.changed(Sample.counter, "1")), to: &gone)
             _ = try await journal.remove(gone.key, tombstoneUntil: Sample.later).get()
             try await journal.reload()
             let log = try await journal.newLogWithStore()
             #expect(log.key != gone.key)
-            // As a session in memory would ask whose key came back all the same.
+            // As if a session in memory asked for a key that was used again.
             let mistaken = Log(key: log.key, record: gone.record)
             #expect(try await journal.loadStores([Sample.counter], of: mistaken).get() == [])
             #expect(try await journal.loadStores([Sample.counter], of: log).get().count == 1)
@@ -99,8 +99,8 @@ extension JournalCheck {
         },
     ]
 
-    /// Eight writers go through the same rounds side by side: of each round one session is created, the others are
-    /// told, and nothing of them is there.
+    /// Eight writers run the same rounds in parallel: in each round one session is created, the others are refused, and
+    /// nothing of them is stored.
     private static func createRaces(_ journal: TestedJournal, _ rounds: [[SessionRecord]]) async throws {
         let results = try await eachOfEight { writer in
             var results: [Result<SessionKey, StoreError>] = []
@@ -125,7 +125,7 @@ extension JournalCheck {
         }
     }
 
-    /// Eight tasks at once; their results in the order of their numbers.
+    /// Runs eight tasks at once and returns their results in order.
     static func eachOfEight<Value: Sendable>(
         _ body: @escaping @Sendable (_ writer: Int) async throws -> Value
     ) async throws -> [Value] {

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Sessions that are created with a credential, and what their tokens name.
+/// Sessions with a credential, and look-ups of their tokens.
 extension JournalCheck {
     static let credentials: [JournalCheck] = [
         JournalCheck("a session is loaded by its own token and by that of its credential, with its subject") {
@@ -29,7 +29,7 @@ extension JournalCheck {
             #expect(session.credentials == [] && session.reminders == [])
             #expect(session.record.subject == nil && !session.record.isShared)
         },
-        JournalCheck("no token is that of two credentials, of two sessions, or of both") { journal in
+        JournalCheck("a token belongs to one credential or one session only") { journal in
             let credential = StoredCredential.sample(1)
             let log = try await journal.newLog(credential: credential)
             let before = try await journal.picture(log)
@@ -44,7 +44,7 @@ extension JournalCheck {
             let record = Sample.session()
             let same = StoredCredential.sample(1, token: record.tokenHash)
             #expect(try await journal.create(record, credential: same).failure == .exists)
-            // What was refused holds nothing.
+            // The refused session reserves nothing.
             let free = StoredCredential.sample(1)
             #expect(try await journal.create(Sample.session(id: log.record.id), credential: free).failure == .exists)
             try await journal.reload()
@@ -116,13 +116,13 @@ extension JournalCheck {
                 #expect(try await journal.change(change).failure == .gone)
             }
             #expect(try await journal.stored(young).record == young.record)
-            // The sweep that clears the tombstones away lets the tokens be used again.
+            // After the tombstones are deleted, the tokens can be used again.
             _ = try await journal.expire(lastSeenBefore: .zero, now: Sample.muchLater, limit: 10).get()
             _ = try await journal.newLog(removed.record, credential: credentials[1])
         },
         JournalCheck("a load by a credential's token sees what was handed over before it") { journal in
             let (record, credential, added) = (Sample.session(), StoredCredential.sample(1), StoredCredential.sample(2))
-            // No change is waited for before the next call.
+            // The calls follow each other without waiting.
             let create: Answer<Result<SessionKey, StoreError>> = journal.start("create") {
                 $0.create(record, credential: credential, done: $1)
             }

@@ -46,7 +46,7 @@ extension JournalCheck {
             for log in [longer, touched, young, reminded, signedIn] { _ = try await journal.stored(log) }
             #expect(try await journal.reclaim(lastSeenBefore: limit, usedFor: brief, limit: 10).get() == 0)
         },
-        JournalCheck("at most so many are reclaimed, those first that were unused for longest") { journal in
+        JournalCheck("at most the limit is reclaimed, longest unused first") { journal in
             var logs: [Log] = []
             for number in 0..<60 {
                 let time = Sample.start + .milliseconds(number)
@@ -69,7 +69,7 @@ extension JournalCheck {
             }
             #expect(counts == [7, 1, 12])
         },
-        JournalCheck("a step of expiry takes at most as many as it may, and says how many it took") { journal in
+        JournalCheck("a step of expiry removes at most its limit, and returns the number") { journal in
             for _ in 0..<150 { _ = try await journal.newLog() }
             let young = try await journal.newLog(Sample.session(lastSeen: Sample.muchLater))
             var counts: [Int] = []
@@ -117,7 +117,7 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.load(old.record.tokenHash).get().isEnded)
             #expect(try await journal.stored(later).reminders == [reminder])
-            // A late reminder stays as long as its session does, and another one keeps that alive again.
+            // A late reminder stays as long as its session, and another one keeps the session alive again.
             #expect(try await journal.stored(used).reminders.map(\.id) == ["a"])
             let new = used.reminder("b", due: due + .seconds(2))
             try await journal.commit(used.batch(reminders: [.set(new)], time: Sample.muchLater), to: &used)
@@ -130,14 +130,13 @@ extension JournalCheck {
                 try await journal.expire(lastSeenBefore: end, now: due + .seconds(3) + life, limit: 10).get() == 2)
             #expect(try await journal.alarms().get().isEmpty)
         },
-        JournalCheck("an append that a session's expiry comes across is kept, or finds the session gone") { journal in
-            // The moment between finding a session old and removing it is short: many tries.
+        JournalCheck("an append during its session's expiry is kept, or finds the session gone") { journal in
+            // The moment between finding a session unused and removing it is short: many tries.
             for _ in 0..<40 { try await raceExpiry(journal, sessions: 64) }
         },
     ]
 
-    /// Six writers append to sessions, each to its own, while two sweeps remove them, from before the first append to
-    /// after the last.
+    /// Six writers append to sessions, each to its own, while two sweeps remove sessions for the whole time.
     private static func raceExpiry(_ journal: TestedJournal, sessions count: Int) async throws {
         let records = (0..<count).map { _ in Sample.session() }
         let answers = records.map { record in journal.start("create") { $0.create(record, done: $1) } }
@@ -155,7 +154,7 @@ extension JournalCheck {
                 }
                 return expired
             }
-            // From the oldest on, as sweeps do, so that they are about the same sessions.
+            // Oldest first, like sweeps, so that both use the same sessions.
             for index in all.indices where index % 6 == number - 2 {
                 let result = try await journal.append(
                     all[index].batch(

@@ -83,7 +83,7 @@ extension JournalCheck {
                 var own = first
                 var numbers: [UInt64] = []
                 while numbers.count < 25 {
-                    // The store and the head may be of two moments; then the head is stale and the append a conflict.
+                    // The store and the head may be from two moments; then the head is stale and the append a conflict.
                     own.head = try await journal.stored(own).head
                     let news = try await journal.news(own, since: .empty)
                     guard news.head == own.head, let state = news.changed.first?.state,
@@ -95,11 +95,11 @@ extension JournalCheck {
                         receipts: [receipt])
                     let result = try await journal.append(batch)
                     if result.isCommitted {
-                        // The numbers are in the order of the commits: the state tells how many were before.
+                        // The numbers follow the order of commits: the state counts the earlier ones.
                         #expect(batch.head.number == count + 2)
                         numbers.append(batch.head.number)
                     } else {
-                        // Not an expectation, which a broken journal would fail without end.
+                        // Not an expectation, which a broken journal would fail endlessly.
                         try #require(result.isConflict)
                     }
                 }

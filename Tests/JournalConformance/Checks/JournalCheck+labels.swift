@@ -38,7 +38,7 @@ extension JournalCheck {
             #expect(try await left(after: 2, 5) == "c d e f")
             #expect(try await left(after: 3, 2) == "e f")
             #expect(try await left(after: 1, 0) == "e f")
-            // A label of the same batch may be one of those that go.
+            // A label of the same batch may be among the removed ones.
             #expect(try await left(after: 5, 1, adding: log.labels("g", "h")) == "h")
             #expect(try await left(after: 6, 0) == "")
             try await journal.commit(log.batch(.changed(), labels: log.labels("i")), to: &log)

@@ -49,7 +49,7 @@ extension JournalCheck {
                 #expect(news.receipts == batches[index...].flatMap(\.receipts))
             }
         },
-        JournalCheck("what is no longer kept is no news") { journal in
+        JournalCheck("data that is no longer kept is no news") { journal in
             var log = try await journal.newLog()
             let labels = log.labels("a") + log.labels("b", turn: 2)
             try await journal.commit(
@@ -82,7 +82,7 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.news(log, since: .empty).recentHeads == heads.suffix(16))
         },
-        JournalCheck("the news since an unknown head are by its number: above the log's there are none") { journal in
+        JournalCheck("news since an unknown head depend on its number; above the log's there are none") { journal in
             var log = try await journal.newLogWithStore()
             try await journal.commit(log.batch(.changed(), turns: 4, labels: log.labels("a")), to: &log)
             let heads = [SessionHead.empty, SessionHead(number: 1, nonce: 0), log.head]
@@ -112,7 +112,7 @@ extension JournalCheck {
         },
     ]
 
-    /// Appends of two turns that each bring two stores, two labels, a receipt and a time.
+    /// Appends batches of two turns, each with two stores, two labels, a receipt and a time.
     private static func write(_ count: UInt64, to log: Log, of journal: TestedJournal) async throws {
         var log = log
         for round in 1...count {
@@ -127,7 +127,7 @@ extension JournalCheck {
         }
     }
 
-    /// Loads in each way, sees to it that everything is of one append, and tells of which.
+    /// Loads in each way, checks that everything comes from one append, and returns its number.
     private static func readWhole(
         _ log: Log, since seen: SessionHead, of journal: TestedJournal
     ) async throws -> SessionHead {

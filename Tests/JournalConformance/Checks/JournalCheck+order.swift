@@ -46,7 +46,7 @@ extension JournalCheck {
                 #expect(try await journal.store(of: log).state == Sample.bytes(isKept ? "2" : "1"))
             }
         },
-        JournalCheck("of a row of batches those after a conflict go on where the log was") { journal in
+        JournalCheck("in a series of batches, those after a conflict continue from the log's head") { journal in
             var log = try await journal.newLog()
             var rows = [log.batch(.made(Sample.counter, "0"))]
             log.head = rows[0].head
@@ -66,7 +66,7 @@ extension JournalCheck {
             #expect(try await journal.stored(log).labels.map(\.id.number) == [2, 3])
             #expect(try await journal.stored(log).head == rows[4].head)
         },
-        JournalCheck("what was handed over first is done first, and answered first within its session") { journal in
+        JournalCheck("calls are done in order, and answered in order within a session") { journal in
             var log = try await journal.newLog()
             let answered = Lock<[Int]>([])
             var answers: [Answer<AppendResult>] = []
@@ -88,11 +88,11 @@ extension JournalCheck {
             #expect(try await journal.stored(log).head == log.head)
             #expect(try await journal.store(Sample.feature(2), of: log).state == Sample.bytes("998"))
         },
-        JournalCheck("a call sees what was handed over before it, whatever the calls are") { journal in
+        JournalCheck("every call sees the effects of earlier calls, whatever they are") { journal in
             var log = try await journal.newLog()
             let other = try await journal.newLog()
             let (key, record, otherKey, otherToken) = (log.key, log.record, other.key, other.record.tokenHash)
-            // No change is waited for before the next call.
+            // The calls follow each other without waiting.
             let batch = log.batch(.made(Sample.counter, "1"), labels: log.labels("a"))
             let first = journal.startAppend(batch)
             log.head = batch.head
@@ -109,7 +109,7 @@ extension JournalCheck {
             let news: Answer<Result<StoredSession?, StoreError>> = journal.start("load since") {
                 $0.load(key, since: .empty, done: $1)
             }
-            // A read may see what is handed over before its answer, so what takes away is handed over after that.
+            // A read may see changes made before its result, so removals come after it.
             guard case .found(let found) = try await load.value.get() else { throw CheckCannotGoOn() }
             #expect(found.head == batch.head && found.stores.map(\.number) == [1])
             #expect(found.record.lastSeen == Sample.later && found.labels.map(\.isWritten) == [true])
@@ -143,7 +143,7 @@ extension JournalCheck {
             #expect(try await noNews.value.get() == nil)
             #expect(try await ended.value.get().isEnded)
         },
-        JournalCheck("an answer may hand over the next append there and then") { journal in
+        JournalCheck("the handler of an answer may append at once") { journal in
             let log = try await journal.newLogWithStore()
             let end = Answer<AppendResult> {}
             appendRow(to: journal.journal, log, left: 100, end: end)
@@ -151,7 +151,7 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.stored(log).head.number == 101)
         },
-        JournalCheck("an answer may make any call there and then, whatever it was the answer to") { journal in
+        JournalCheck("the handler of any answer may make any call at once") { journal in
             let log = try await journal.newLog()
             let (key, record, feature) = (log.key, log.record, Sample.counter)
             let calls: [@Sendable (any Journal, @escaping @Sendable () -> Void) -> Void] = [
@@ -190,7 +190,7 @@ extension JournalCheck {
         },
     ]
 
-    /// Appends, and again from within the answer, until none is left.
+    /// Appends, and again from the result's handler, until none is left.
     private static func appendRow(to journal: any Journal, _ log: Log, left: Int, end: Answer<AppendResult>) {
         let batch = log.batch(.changed())
         let goOn = { @Sendable (result: AppendResult) in

@@ -37,7 +37,7 @@ extension JournalCheck {
             let repeated = Sample.receipt("key", version: 9)
             let batches = [
                 log.batch(.changed(), receipts: [repeated]),
-                // The client's repetition reaches a server that has not seen the first one.
+                // The client's repetition reaches a server that has not seen the first request.
                 early.batch(.made(), receipts: [repeated]),
                 log.batch(receipts: [Sample.receipt("other"), repeated]),
             ]

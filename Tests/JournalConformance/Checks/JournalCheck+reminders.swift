@@ -15,7 +15,7 @@ extension JournalCheck {
             let expected = [early, between, late]
             #expect(try await journal.stored(log).reminders == expected)
             #expect(try await journal.exported(log).session.reminders == expected)
-            // Those are no news of a turn.
+            // Reminders are loaded independently of a head.
             #expect(try await journal.news(log, since: log.head).reminders == expected)
         },
         JournalCheck("a reminder takes the place of one of the same feature instance and id, and of no other") {
@@ -115,7 +115,7 @@ extension JournalCheck {
         JournalCheck("a session with a reminder does not expire; without it it does") { journal in
             var log = try await journal.newLogWithStore()
             let unused = try await journal.newLogWithStore()
-            // In two batches: one more makes no difference.
+            // In two batches: another one makes no difference.
             for id in ["a", "b"] {
                 try await journal.commit(log.batch(reminders: [.set(log.reminder(id))]), to: &log)
             }
@@ -168,7 +168,7 @@ extension JournalCheck {
 }
 
 extension Log {
-    /// Where a reminder of the session is among all.
+    /// Returns the alarm of a reminder of the session.
     func alarm(_ reminder: StoredReminder) -> Alarm {
         Alarm(token: record.tokenHash, session: key, due: reminder.due)
     }

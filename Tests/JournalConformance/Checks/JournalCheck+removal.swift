@@ -11,7 +11,7 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.load(token, now: Sample.later - .milliseconds(1)).get().isEnded)
             #expect(try await journal.load(token, now: Sample.later + .milliseconds(1)).get().isUnknown)
-            // The sweep that clears it away changes nothing that a load sees, before its time or after.
+            // The expiry that deletes it changes no load, before its time or after.
             _ = try await journal.expire(lastSeenBefore: .zero, now: Sample.later - .milliseconds(2), limit: 10).get()
             #expect(try await journal.load(token, now: Sample.later - .milliseconds(1)).get().isEnded)
             _ = try await journal.expire(lastSeenBefore: .zero, now: Sample.later + .milliseconds(1), limit: 10).get()
@@ -45,7 +45,7 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.load(log.record.tokenHash, now: Sample.start).get().isEnded)
         },
-        JournalCheck("a key is never given a second time, not even the last one after its session's removal") {
+        JournalCheck("a key is never assigned twice, not even the last one after its session's removal") {
             journal in
             var gone: [Log] = []
             for _ in 0..<4 {
@@ -66,7 +66,7 @@ extension JournalCheck {
             try await journal.commit(
                 old.batch(.made(), labels: old.labels("a"), receipts: receipts), to: &old)
             _ = try await journal.remove(old.key, tombstoneUntil: Sample.start).get()
-            // Its token is not remembered any more.
+            // Its token is no longer remembered.
             _ = try await journal.expire(lastSeenBefore: .zero, limit: 1).get()
             var log = try await journal.newLog(old.record)
             try await journal.reload()

@@ -20,7 +20,7 @@ extension JournalCheck {
             #expect(store.viewIntent == "intent-1")
             #expect(try await journal.stored(log).stores == [store.summary])
 
-            // The view state stays as it was, so the version does.
+            // The view state is unchanged, and so is the version.
             change.kind = .changed
             change.number = 6
             change.view = nil
@@ -50,7 +50,7 @@ extension JournalCheck {
         JournalCheck("what a change does not bring stays: state, view state and its intent") { journal in
             var log = try await journal.newLog()
             try await journal.commit(log.batch(.sample(.made, state: "1", view: "1", viewIntent: "i1")), to: &log)
-            /// Appends and tells what is kept then.
+            /// Appends and returns the stored values.
             func after(_ state: String?, _ view: String?, _ intent: String?) async throws -> [String] {
                 var change = StoreChange.sample(.changed, state: state, view: view, viewIntent: intent)
                 change.schemaVersion = state == nil ? 99 : 1
@@ -162,7 +162,7 @@ extension JournalCheck {
             let asides = try await journal.exported(log).setAside
             #expect(asides.map(\.state) == [Sample.bytes("unreadable"), Sample.bytes("newer")])
             #expect(asides.map(\.reason) == ["no migration", "again"])
-            // A store that starts over without that replaced nothing.
+            // Without that, a store that starts over replaces nothing.
             try await journal.commit(log.batch(.made()), to: &log)
             try await journal.reload()
             #expect(try await journal.stored(log).stores.map(\.replaced) == [0])
@@ -175,7 +175,7 @@ extension JournalCheck {
                 .sample(.changed, Sample.feature(1), state: "new", setsAside: "lost b"),
             ]
             var batch = log.batch(changes[0], changes[1], turns: 2, time: Sample.later)
-            // Each change names a turn of its own.
+            // Each change has its own turn's number.
             batch.stores[0].number -= 1
             batch.stores[0].version -= 1
             let stale = batch

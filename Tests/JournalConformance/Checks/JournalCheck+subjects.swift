@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Looking for sessions.
+/// Queries for sessions.
 extension JournalCheck {
     static let subjects: [JournalCheck] = [
         JournalCheck("a session is found by its id, its subject, and as the shared one, as it was created") { journal in
@@ -33,7 +33,7 @@ extension JournalCheck {
             }
             #expect(try await journal.find(.shared(subject)).get() == [records[7]])
         },
-        JournalCheck("what no session is finds none") { journal in
+        JournalCheck("a query without a match finds no session") { journal in
             _ = try await journal.newLog(Sample.session(subject: Sample.subject("a")))
             #expect(try await journal.find(.id("unknown")).get() == [])
             #expect(try await journal.find(.subject(Sample.subject("b"))).get() == [])
@@ -96,7 +96,7 @@ extension JournalCheck {
             #expect(try await journal.find(.subject(second)).get().map(\.id) == left)
         },
         JournalCheck("subjects are told apart byte for byte") { journal in
-            // Composed and decomposed letters, which `==` on strings takes for the same.
+            // Composed and decomposed letters, which `==` on strings treats as equal.
             let ids = ["é", "e\u{301}", "E\u{301}", "", "a\u{0}", "a", " a", "日本"]
             var logs: [Log] = []
             for id in ids {

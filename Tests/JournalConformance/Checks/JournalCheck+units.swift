@@ -46,7 +46,7 @@ extension JournalCheck {
                 $0.duplicate?.key == .key("stays", feature: Sample.counter)
             }
         },
-        JournalCheck("a batch that makes no sense is invalid, and nothing of it is kept") { journal in
+        JournalCheck("an inconsistent batch is invalid, and nothing of it is kept") { journal in
             let faults: [@Sendable (inout JournalBatch) -> Void] = [
                 { $0.stores[2].state = nil },
                 { $0.stores[2].view = nil },
@@ -111,7 +111,7 @@ extension JournalCheck {
         return batch
     }
 
-    /// Appends everything with a fault in it, and compares what is kept before and after.
+    /// Appends everything with a fault in it, and compares the stored data before and after.
     private static func expectNothingKept(
         _ journal: TestedJournal, fault: (inout JournalBatch) -> Void, ending: (AppendResult) -> Bool
     ) async throws {
@@ -124,7 +124,7 @@ extension JournalCheck {
         #expect(try await journal.picture(log) == before)
         try await journal.reload()
         #expect(try await journal.picture(log) == before)
-        // Nor does it stand in the way of the next one.
+        // It does not block the next batch either.
         try await journal.commit(everything(log), to: &log)
     }
 }

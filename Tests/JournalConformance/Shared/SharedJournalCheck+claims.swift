@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Which node fires a reminder.
+/// Claims of due reminders by nodes.
 extension SharedJournalCheck {
     static let claims: [SharedJournalCheck] = [
         SharedJournalCheck("a reminder that is due is claimed by one node, and the next one's time is told") {

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Where sessions are, in one look at many.
+/// Marks of many sessions in one call.
 extension SharedJournalCheck {
     static let marks: [SharedJournalCheck] = [
         SharedJournalCheck("marks show what other nodes appended and changed, and leave out what is gone") {
@@ -31,7 +31,7 @@ extension SharedJournalCheck {
                         epoch: logs[1].record.epoch))
             #expect(try await other.marks(of: []).isEmpty)
         },
-        SharedJournalCheck("each change of who may use a session is another mark, and one that fails is none") {
+        SharedJournalCheck("each change of access gives a new mark, and a failed one does not") {
             one, other in
             let log = try await one.journal.newSignedIn([.sample(0)])
             let before = try #require(try await other.marks(of: [log.key])[log.key])

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// What nodes hear of each other.
+/// News between nodes.
 extension SharedJournalCheck {
     static let news: [SharedJournalCheck] = [
         SharedJournalCheck("appends are heard by the other node with their heads, and not by the one that appended") {
@@ -22,7 +22,7 @@ extension SharedJournalCheck {
             #expect(try await one.append(release, by: owner, change: .released).isCommitted)
             log.head = release.head
             try await other.hear { $0.names(key, at: release.head) }
-            // What it hears after its own.
+            // News of another node after its own append.
             try await other.journal.commit(log.batch(.changed(Sample.counter, "2")), to: &log)
             let last = log.head
             try await one.hear { $0.names(key, at: last) }
@@ -49,7 +49,7 @@ extension SharedJournalCheck {
             _ = try await one.journal.bury(buried, until: Sample.later).get()
             try await other.hear { $0.names(anyOf: [buried]) }
         },
-        SharedJournalCheck("changes of who may use a session, and removals, are heard") { one, other in
+        SharedJournalCheck("changes of access and removals are heard") { one, other in
             let log = try await one.journal.newLog()
             let removed = try await one.journal.newLog()
             try await other.listen(to: one)
@@ -60,7 +60,7 @@ extension SharedJournalCheck {
             _ = try await one.journal.remove(removed.key, tombstoneUntil: Sample.later).get()
             try await other.hear { $0.names(removed.key) }
         },
-        SharedJournalCheck("that another process loses again and again is heard") { one, other in
+        SharedJournalCheck("repeated conflicts of another process are heard") { one, other in
             let log = try await one.journal.newLog()
             try await other.listen(to: one)
             one.tellContention(of: log.key)
@@ -69,7 +69,7 @@ extension SharedJournalCheck {
         SharedJournalCheck("nodes that come, drain and go are heard, and plain renewals are not") { one, other in
             try await other.listen(to: one)
             func count() -> Int { other.heard.count(where: \.isOfNodes) }
-            /// Hears a mark that is told after the call, so that all before it was heard.
+            /// Waits for news of a change made after the call, so that all earlier news have arrived.
             func settle() async throws {
                 let token = Sample.tokenHash()
                 _ = try await one.journal.bury(token, until: Sample.later).get()

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Who is there.
+/// Registration of nodes.
 extension SharedJournalCheck {
     static let nodes: [SharedJournalCheck] = [
         SharedJournalCheck("nodes that joined see each other, and count each other's renewals") { one, other in
@@ -22,7 +22,7 @@ extension SharedJournalCheck {
             #expect(try await one.renew()?.first { $0.id == other.id }?.isDraining == true)
             #expect(try await one.renew()?.first { $0.id == one.id }?.isDraining == false)
         },
-        SharedJournalCheck("a node is forgotten only as long as it was not renewed since it was looked at") {
+        SharedJournalCheck("a node is removed only if it was not renewed since it was read") {
             one, other in
             try await one.join()
             try await other.join()
@@ -61,7 +61,7 @@ extension SharedJournalCheck {
             let features = [Sample.counter, Sample.feature(1), FeatureID(name: "a", key: "X-1_y.z")]
             var (owned, plain) = (try await one.journal.newLogWithStore(), try await one.journal.newLogWithStore())
             let owner = try await one.claim(&owned, working: [])
-            // More stores begin to work.
+            // Further stores begin to work.
             let batch = owned.batch()
             let isWorking = OwnerChange.owned(owner, working: features)
             #expect(try await one.append(batch, by: owner, change: isWorking).isCommitted)
@@ -74,7 +74,7 @@ extension SharedJournalCheck {
             #expect(orphans.count == 1)
             #expect(orphans.first?.session == owned.key && orphans.first?.token == owned.record.tokenHash)
             #expect(orphans.first?.owner == owner && orphans.first?.working == features)
-            // The zombie may still append: its fence is the newest.
+            // The node that was declared dead may still append: its fence is the newest.
             let late = owned.batch(.changed(Sample.counter, "late"))
             #expect(try await one.append(late, by: owner).isCommitted)
             owned.head = late.head
@@ -83,7 +83,7 @@ extension SharedJournalCheck {
             #expect(try await one.append(owned.batch(), by: owner).isConflict)
             try await one.journal.commit(plain.batch(.changed(Sample.counter, "1")), to: &plain)
         },
-        SharedJournalCheck("at most as many orphans are handed over as are asked for, and none that is removed") {
+        SharedJournalCheck("at most the requested number of orphans is returned, and no removed one") {
             one, other in
             try await one.join()
             try await other.join()
@@ -103,7 +103,7 @@ extension SharedJournalCheck {
             one, other in
             try await other.join()
             var log = try await one.journal.newLogWithStore()
-            // A node that never joined is none.
+            // A node that never joined does not count.
             _ = try await one.claim(&log)
             #expect(try await one.orphans().map(\.session) == [log.key])
             try await one.join()

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Who owns a session.
+/// Ownership of sessions.
 extension SharedJournalCheck {
     static let owners: [SharedJournalCheck] = [
         SharedJournalCheck("an append makes a node the owner, and every look at the session shows it") { one, other in
@@ -63,7 +63,7 @@ extension SharedJournalCheck {
             let old = try await one.claim(&log)
             let new = try await other.claim(&log, after: old)
             #expect(try await one.journal.stored(log).owner == new)
-            // It knows the newest head, and that alone would let its append be kept.
+            // It knows the newest head, which alone is not enough for an append.
             func tryAsOld() async throws {
                 let batch = log.batch(.changed(Sample.counter, "zombie"))
                 #expect(try await one.append(batch, by: old).isConflict)
@@ -76,7 +76,7 @@ extension SharedJournalCheck {
             #expect(try await other.append(release, by: new, change: .released).isCommitted)
             log.head = release.head
             try await tryAsOld()
-            // Nor when the same node owns it anew.
+            // Nor when the same node becomes the owner again.
             let newest = try await one.claim(&log)
             try await tryAsOld()
             #expect(try await one.append(log.batch(.changed(Sample.counter, "1")), by: newest).isCommitted)
@@ -98,7 +98,7 @@ extension SharedJournalCheck {
                 #expect(try await one.journal.stored(log).owner?.node == winners.first)
             }
         },
-        SharedJournalCheck("appends with and without owners that come together are judged each by itself") {
+        SharedJournalCheck("appends with and without owners at the same time are checked separately") {
             one, other in
             var logs: [(log: Log, owner: SessionOwner?)] = []
             for index in 0..<30 {
@@ -106,7 +106,7 @@ extension SharedJournalCheck {
                 logs.append((log, index % 3 == 0 ? try await one.claim(&log) : nil))
                 logs[index].log = log
             }
-            // Of each three one by its owner, one without an owner, and one by a node that is not the owner.
+            // Of each three, one by its owner, one without an owner, and one by another node.
             let answers = logs.enumerated().map { index, entry in
                 var batch = entry.log.batch(.changed(Sample.counter, "\(index)"))
                 batch.expectedOwner =
@@ -119,7 +119,7 @@ extension SharedJournalCheck {
                 #expect(try await other.journal.stored(logs[index].log).owner == logs[index].owner)
             }
         },
-        SharedJournalCheck("a receipt that is there already is told, whichever node owns the session") { one, other in
+        SharedJournalCheck("a stored receipt is returned, whichever node owns the session") { one, other in
             var log = try await one.journal.newLogWithStore()
             let receipt = Sample.receipt("key")
             try await one.journal.commit(log.batch(receipts: [receipt]), to: &log)

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// How many streams a session has on all nodes.
+/// The number of a session's streams on all nodes.
 extension SharedJournalCheck {
     static let streams: [SharedJournalCheck] = [
         SharedJournalCheck("streams of a session are counted over all nodes") { one, other in
@@ -13,13 +13,13 @@ extension SharedJournalCheck {
             #expect(try await other.noteStreams(2, of: log, limit: 4) == false)
             #expect(try await other.noteStreams(1, of: log, limit: 4))
             #expect(try await one.noteStreams(4, of: log, limit: 4) == false)
-            // Another session has nothing to do with it.
+            // Other sessions are unaffected.
             #expect(try await one.noteStreams(4, of: free, limit: 4))
             #expect(try await one.noteStreams(1, of: log, limit: 4))
             #expect(try await other.noteStreams(3, of: log, limit: 4))
             #expect(try await one.noteStreams(0, of: log, limit: nil))
             #expect(try await other.noteStreams(4, of: log, limit: 4))
-            // Noted in any case.
+            // Noted without a limit.
             #expect(try await one.noteStreams(9, of: log, limit: nil))
             #expect(try await other.noteStreams(5, of: log, limit: 12) == false)
             #expect(try await other.noteStreams(3, of: log, limit: 12))
@@ -33,7 +33,7 @@ extension SharedJournalCheck {
             #expect(try await other.forget(one.id))
             #expect(try await other.noteStreams(4, of: log, limit: 4))
         },
-        SharedJournalCheck("two nodes that open streams at the same time do not have more than one may") { one, other in
+        SharedJournalCheck("two nodes that open streams at the same time stay within the limit") { one, other in
             try await one.join()
             try await other.join()
             var logs: [Log] = []

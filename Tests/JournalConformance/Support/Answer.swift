@@ -1,6 +1,6 @@
 import Locking
 
-/// What a journal hands over for one call, which may be waited for once.
+/// The result of one call of a journal, which may be awaited once.
 final class Answer<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -11,7 +11,7 @@ final class Answer<Value: Sendable>: Sendable {
     private let state = Lock(State())
     private let onRepetition: @Sendable () -> Void
 
-    /// - Parameter onRepetition: called for each answer after the first.
+    /// - Parameter onRepetition: Called for each result after the first.
     init(onRepetition: @escaping @Sendable () -> Void) { self.onRepetition = onRepetition }
 
     func give(_ value: Value) {
@@ -25,13 +25,13 @@ final class Answer<Value: Sendable>: Sendable {
         continuation?.resume()
     }
 
-    /// Waits for it.
+    /// Waits for the result.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is canceled first.
     var value: Value {
         get async throws {
-            // Also where the answer is there already: a check in a loop ends when its time is over, and tasks that are
-            // to get into each other's way take turns.
+            // Also if the result is available: a check in a loop ends at its time limit, and competing tasks take
+            // turns.
             try Task.checkCancellation()
             await Task.yield()
             await withTaskCancellationHandler {

@@ -1,6 +1,6 @@
 import SessionJournal
 
-/// Everything in an export as lines of text, so that two of them can be compared and the difference be read.
+/// Returns everything in an export as lines of text, for readable comparisons.
 func pictured(_ export: SessionExport) -> String {
     var lines = pictured(export.session)
     lines += export.stores.map { "store \($0)" }.sorted()

@@ -1,9 +1,9 @@
 import MVI
 import SessionJournal
 
-/// What checks append.
+/// Values that checks append.
 enum Sample {
-    /// When sessions start.
+    /// The time at which sessions start.
     static let start = Duration.milliseconds(1_790_000_000_123)
     static let later = start + .seconds(60)
     static let muchLater = start + .seconds(3_600)
@@ -27,14 +27,14 @@ enum Sample {
 
     static func tokenHash() -> TokenHash { TokenHash(randomBytes(32)) }
 
-    /// A receipt of a keyed intent that ran. `Log.batch` gives it its number.
+    /// A receipt of a keyed intent that ran. `Log.batch` sets its number.
     static func receipt(
         _ key: String, feature: FeatureID = counter, version: UInt64 = 1, made: Duration = start
     ) -> StoredReceipt {
         receipt(.key(key, feature: feature), outcome: .ran(version: version), made: made)
     }
 
-    /// A receipt of a numbered intent that ran. `Log.batch` gives it its number.
+    /// A receipt of a numbered intent that ran. `Log.batch` sets its number.
     static func receipt(sequence: UInt64, epoch: String, version: UInt64 = 1) -> StoredReceipt {
         receipt(.sequence(sequence, epoch: epoch), outcome: .ran(version: version))
     }
@@ -58,7 +58,7 @@ extension SessionHead {
 }
 
 extension StoredCredential {
-    /// A credential; its token is random unless it is given.
+    /// A credential with a random token by default.
     static func sample(
         _ number: Int, _ kind: SessionCredential = .bearer, token: TokenHash? = nil, name: String = "{}",
         revokedUntil: Duration? = nil
@@ -70,7 +70,7 @@ extension StoredCredential {
 }
 
 extension StoreChange {
-    /// A change of which `Log.batch` says the numbers that are left out.
+    /// A change whose omitted numbers `Log.batch` sets.
     static func sample(
         _ kind: Kind, _ feature: FeatureID = Sample.counter, state: String? = "{}", view: String? = "[]",
         viewIntent: String? = nil, setsAside: String? = nil
@@ -97,13 +97,13 @@ extension StoreChange {
 struct Log: Sendable {
     let key: SessionKey
     let record: SessionRecord
-    /// What the next batch expects.
+    /// The head that the next batch expects.
     var head = SessionHead.empty
-    /// Those that the session began with.
+    /// The session's first credentials.
     var credentials: [StoredCredential] = []
 
-    /// The next batch: one turn, or as many as are given or as there are receipts. Stores' numbers that are left out are
-    /// that of the last turn, receipts' those of the turns from the first on.
+    /// Returns the next batch: one turn, or the given number, or one for each receipt. Omitted numbers of stores are
+    /// the last turn's, those of receipts the turns' from the first on.
     func batch(
         _ stores: StoreChange..., turns: UInt64 = 1, labels: [StoredLabel] = [], receipts: [StoredReceipt] = [],
         reminders: [ReminderChange] = [], time: Duration = Sample.start
@@ -128,7 +128,7 @@ struct Log: Sendable {
         StoredReminder(feature: feature, id: id, due: due, number: head.number + 1, action: Sample.bytes(action))
     }
 
-    /// Labels of the next batch's turn of that place, 1 for the first.
+    /// Labels of the next batch's turn with this index, 1 for the first.
     func labels(_ texts: String..., turn: UInt64 = 1, feature: FeatureID = Sample.counter) -> [StoredLabel] {
         texts.enumerated().map { index, text in
             StoredLabel(

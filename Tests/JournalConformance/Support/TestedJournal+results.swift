@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// Calls that the test cannot go on without.
+/// Calls that must succeed for the test to continue.
 extension TestedJournal {
     /// Creates a session of a sample's kind.
     func newLog(
@@ -25,7 +25,7 @@ extension TestedJournal {
         return log
     }
 
-    /// Appends a log's next batch, or another one that leads the log on.
+    /// Appends a log's next batch or another one, and advances the log.
     func commit(
         _ batch: JournalBatch, to log: inout Log, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -41,12 +41,12 @@ extension TestedJournal {
         return log
     }
 
-    /// What the token's session is, as it is kept.
+    /// Returns the stored session of a log.
     func stored(_ log: Log, sourceLocation: SourceLocation = #_sourceLocation) async throws -> StoredSession {
         try await stored(log.record.tokenHash, sourceLocation: sourceLocation)
     }
 
-    /// What a token's session is, as it is kept.
+    /// Returns the stored session of a token.
     func stored(
         _ token: TokenHash, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> StoredSession {
@@ -58,14 +58,14 @@ extension TestedJournal {
         return session
     }
 
-    /// What was appended after a head.
+    /// Returns everything that was appended after a head.
     func news(
         _ log: Log, since head: SessionHead, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> StoredSession {
         try #require(try await load(log.key, since: head).get(), "the session is gone", sourceLocation: sourceLocation)
     }
 
-    /// A store as it is kept.
+    /// Returns a stored store.
     func store(
         _ feature: FeatureID = Sample.counter, of log: Log, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> StoredStore {
@@ -74,18 +74,18 @@ extension TestedJournal {
         return try #require(stores.first, sourceLocation: sourceLocation)
     }
 
-    /// Everything that is kept of a session.
+    /// Returns everything stored about a session.
     func exported(_ log: Log, sourceLocation: SourceLocation = #_sourceLocation) async throws -> SessionExport {
         try #require(try await export(log.record.id).get(), "the session is gone", sourceLocation: sourceLocation)
     }
 
-    /// Everything that is kept of a session, as lines of text.
+    /// Returns everything stored about a session as lines of text.
     func picture(_ log: Log, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         pictured(try await exported(log, sourceLocation: sourceLocation))
     }
 }
 
-/// The issue is recorded already.
+/// Ends a check whose issue is recorded already.
 struct CheckCannotGoOn: Error {}
 
 extension AppendResult {
@@ -97,12 +97,12 @@ extension AppendResult {
         if case .conflict = self { true } else { false }
     }
 
-    /// The receipt that was there already.
+    /// The receipt that existed already.
     var duplicate: StoredReceipt? {
         if case .duplicate(let receipt) = self { receipt } else { nil }
     }
 
-    /// Why certainly nothing is kept.
+    /// The code of a certain failure.
     var failure: StoreError.Code? {
         if case .failed(let error) = self { error.code } else { nil }
     }

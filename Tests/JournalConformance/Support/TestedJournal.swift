@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// The journal under test, in the form of `async` calls, each of which sees to it that it is answered once.
+/// The journal under test with `async` calls, each of which checks that there is one result.
 final class TestedJournal: Sendable {
     private let reopens: Bool
     private let open: @Sendable () async throws -> any Journal
@@ -19,17 +19,17 @@ final class TestedJournal: Sendable {
     /// The journal itself.
     var journal: any Journal { current.withLock { $0 } }
 
-    /// What was wrong with its answers.
+    /// The faults in its results.
     var faults: [String] { noted.withLock { $0 } }
 
-    /// What comes next sees what is kept, not what is remembered: opens the journal anew if it can be.
+    /// Reopens the journal if possible, so that later calls see stored data and no caches.
     func reload() async throws {
         guard reopens else { return }
         await journal.close()
         try await openAgain()
     }
 
-    /// For a journal that is closed: opens it again if it can be, and says whether it did.
+    /// Reopens a closed journal if possible. Returns true if it did.
     func reopen() async throws -> Bool {
         if reopens { try await openAgain() }
         return reopens

@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 import Testing
 
-/// One node's journal under test, and what the node heard.
+/// One node's journal under test, with its received news.
 final class TestedNode: Sendable {
     private struct Hearing {
         var news: [JournalNews] = []
@@ -25,7 +25,7 @@ final class TestedNode: Sendable {
 
     var id: NodeID { record.id }
 
-    /// Another owner of a session each time: this node, from a batch's head on.
+    /// Returns a new owner of a session: this node, from a batch's head on.
     func owner(from batch: JournalBatch) -> SessionOwner { SessionOwner(node: id, fence: batch.head) }
 
     // MARK: Calls
@@ -71,7 +71,7 @@ final class TestedNode: Sendable {
         try await call("claimAlarms") { $0.claimAlarms(dueAt: now, by: id, for: life, limit: limit, done: $1) }
     }
 
-    /// Appends a log's next batch with an owner that is expected and one that it is to have.
+    /// Appends a log's next batch with an expected and a new owner.
     func append(
         _ batch: JournalBatch, by owner: SessionOwner?, change: OwnerChange? = nil
     ) async throws -> AppendResult {
@@ -80,7 +80,7 @@ final class TestedNode: Sendable {
         return try await journal.append(batch)
     }
 
-    /// Makes this node the owner of a session, in the place of another one if there is one.
+    /// Makes this node the owner of a session, replacing another one.
     func claim(
         _ log: inout Log, after owner: SessionOwner? = nil, working: [FeatureID] = [Sample.counter],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -95,7 +95,7 @@ final class TestedNode: Sendable {
 
     // MARK: News
 
-    /// Listens; returns when it hears what another node does.
+    /// Starts to listen. Returns when it receives another node's news.
     func listen(to other: TestedNode) async throws {
         shared.listen { [weak self] news in self?.hear(news) }
         var told: Set<TokenHash> = []
@@ -108,10 +108,10 @@ final class TestedNode: Sendable {
 
     func tellContention(of session: SessionKey) { shared.tellContention(of: session) }
 
-    /// All that it heard.
+    /// All received news.
     var heard: [JournalNews] { hearing.withLock { $0.news } }
 
-    /// Waits for news, also of before.
+    /// Waits for news, including earlier ones.
     func hear(_ matches: @escaping @Sendable (JournalNews) -> Bool) async throws {
         let answer = Answer<Void> {}
         let isThere = hearing.withLock { hearing in

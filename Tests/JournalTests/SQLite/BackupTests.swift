@@ -46,7 +46,7 @@ import Testing
         #expect(try target.names() == ["journal.sqlite"])
         let copy = try await target.journal()
         for session in sessions { #expect(try await copy.state(session)?.count == 20_000) }
-        // As it was at some moment: whatever the store's number, the session's is the same.
+        // A snapshot of some moment: the store's number and the session's are equal.
         let state = try await copy.state(busy)
         #expect(try await copy.load(busy).found?.head.number == state.map { UInt64($0) ?? 0 } ?? 0)
         await copy.close()

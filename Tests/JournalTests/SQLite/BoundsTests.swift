@@ -6,13 +6,13 @@ import Testing
 
 @testable import SQLiteJournal
 
-/// What is bounded, and what happens at the bounds.
+/// The limits of a journal and the behavior at them.
 @Suite(.timeLimit(.minutes(10))) struct BoundsTests {
     @Test func `an append that cannot be kept fails alone`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         let sessions = try await (0..<20).asyncMap { _ in try await journal.newSession() }
-        // A database by itself refuses this state, in the midst of a transaction.
+        // SQLite itself refuses this state, in the middle of a transaction.
         do {
             var connection = try Connection(.file(folder.database))
             try connection.script(
@@ -39,7 +39,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `more than may wait is refused at once`() async throws {
+    @Test func `requests beyond the queue's limit are refused at once`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.waitingItems = 0 }
         let session = TestSession(key: SessionKey(1), record: TestSession.record())
@@ -57,7 +57,7 @@ import Testing
         }
         let session = try await journal.newSession()
         try await journal.commit((1...300).map(String.init), of: session)
-        // Each commit writes at least one page; one of them more than a few never.
+        // Each commit writes at least one page, and none writes more than a few.
         #expect(try contents(folder.database + "-wal").count < 100 * 4_120)
         #expect(journal.statistics.logBytes < 100 * 4_120)
         await journal.close()
@@ -77,7 +77,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `what is recorded of turns is a ring`() async throws {
+    @Test func `recorded turns are a ring buffer`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.cachedSessions = 1 }
         let session = try await journal.newSession()
@@ -111,7 +111,7 @@ import Testing
         for session in sessions { #expect(order.withLock { $0[session.key] } == Array(1...50)) }
     }
 
-    @Test func `its figures say what it did`() async throws {
+    @Test func `the statistics count its work`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         let session = try await journal.newSession()
@@ -125,7 +125,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `so many sessions are kept, one more is refused, and one that ends makes room`() async throws {
+    @Test func `sessions beyond the limit are refused, and one that ends makes room`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.sessionLimit = 3 }
         let sessions = [try await journal.newSession(), try await journal.newSession(), try await journal.newSession()]
@@ -133,18 +133,18 @@ import Testing
             let error = await #expect(throws: StoreError.self) { try await journal.newSession() }
             #expect(error?.code == .tooManySessions)
         }
-        // The others go on.
+        // The others continue.
         try await journal.commit(["1"], of: sessions[2])
         try await awaitResult { journal.remove(sessions[0].key, tombstoneUntil: .zero, done: $0) }.get()
         _ = try await journal.newSession()
         await journal.close()
-        // As many are counted when it is opened again.
+        // After reopening, the count is the same.
         let again = try await folder.journal { $0.sessionLimit = 3 }
         await #expect(throws: StoreError.self) { try await again.newSession() }
         await again.close()
     }
 
-    @Test func `a journal in memory keeps so many sessions`() throws {
+    @Test func `a journal in memory has a limit of sessions`() throws {
         let journal = MemoryJournal(sessionLimit: 2)
         let results = Lock<[Result<SessionKey, StoreError>]>([])
         for _ in 0..<3 { journal.create(TestSession.record()) { result in results.withLock { $0.append(result) } } }

@@ -13,7 +13,7 @@ import Testing
         CommitWindow(length: .milliseconds(milliseconds), items: 4)
     }
 
-    /// One write a transaction, each of which begins as soon as the one before is over: whether the last waited.
+    /// Runs transactions of one write, each starting after the previous one. Returns for each if it waited.
     private func runAlone(_ window: inout CommitWindow, _ transactions: Range<Int>) -> [Bool] {
         transactions.map { number in
             let waits = window.wait(pending: 1, now: at(number * 1_000 + 200)) != nil
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `appends that come within a window share a transaction`() async throws {
         let folder = try TemporaryFolder()
-        // Only the third of three can end so long a wait.
+        // Only the third of three writes can end such a long wait.
         let journal = try await folder.journal {
             $0.commitWindow = .seconds(600)
             $0.windowItems = 3

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteJournal
 
-/// The tables of credentials and reminders: what damage in them does, and how they are looked through.
+/// The tables of credentials and reminders: the effect of damage, and the plans of queries.
 @Suite(.timeLimit(.minutes(10))) struct CredentialRowTests {
     private static let subject = Subject(issuer: "issuer", id: "ada")
 
@@ -152,7 +152,7 @@ import Testing
         #expect(try connection.first("SELECT count(*) FROM tombstones") { try $0.int(0) } == 6)
     }
 
-    @Test func `a backup has credentials and reminders, and what is restored finds them`() async throws {
+    @Test func `a backup has credentials and reminders, and a restored journal finds them`() async throws {
         let (folder, sessions) = try await folder()
         let (copy, backup) = (try TemporaryFolder(), folder.path + "/backup")
         try folder.file().backup(to: backup)
@@ -175,7 +175,7 @@ import Testing
         await journal.close()
     }
 
-    /// In 3.40 a plan says SCAN for a whole table or index, and TEMP B-TREE where rows are gathered and sorted.
+    /// In 3.40, a plan with SCAN reads a whole table or index, and one with TEMP B-TREE collects and sorts rows.
     @Test(arguments: [
         Connection.findSQL(.id("")), Connection.findSQL(.subject(subject)), Connection.findSQL(.shared(subject)),
         Connection.alarmsSQL, JournalDatabase.unusedSQL,
@@ -209,7 +209,7 @@ import Testing
         #expect(alarms.map(\.due) == (90_001...90_010).map { .nanoseconds($0) })
         let all = try clock.measure { alarms = try connection.alarms(after: nil, limit: 200_000) }
         #expect(alarms.count == 100_002)
-        // A page of 10 that read all of them would take as long as this.
+        // A page of 10 that read all of them would take as long.
         #expect(fast < all / 4, "a page took \(fast), all of them \(all)")
     }
 }

@@ -13,9 +13,9 @@ import Testing
     import Darwin
 #endif
 
-/// Values in the journal's file that no server wrote there: a disk that fails, or a person with a tool.
+/// Values in the journal's file that no server wrote, from a failing disk or a person with a tool.
 @Suite(.timeLimit(.minutes(60))) struct DamagedRowTests {
-    /// As many random changes are tried; `MVI_DAMAGED_ROWS=10000` for a long trial.
+    /// The number of random changes; `MVI_DAMAGED_ROWS=10000` for a long trial.
     private static let rounds = getenv("MVI_DAMAGED_ROWS").flatMap { Int(String(cString: $0)) } ?? 200
 
     private struct Note: Feature {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// A folder with one session in which everything has happened that is kept in rows, and the session's token.
+    /// Returns a folder with one session that has rows of every kind, and the session's token.
     private func folder() async throws -> (TemporaryFolder, SessionToken) {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
@@ -69,7 +69,7 @@ import Testing
             _ = try await send(#"{"type":"add"}"#, .key("key\(number)"), to: session).get()
             _ = try await send(#"{"type":"say"}"#, .sequence(UInt64(number), epoch: "epoch"), to: session).get()
         }
-        // A refusal uses its number up, and is kept.
+        // A refusal consumes its number and is stored.
         _ = try await send(#"{"type":"shout"}"#, .sequence(5, epoch: "epoch"), to: session)
         let id = session.id
         let export = try #require(try await awaitResult { journal.export(id, done: $0) }.get())
@@ -78,7 +78,7 @@ import Testing
         return (folder, token)
     }
 
-    /// Keeps two credentials of the session, one of them revoked, and a reminder.
+    /// Stores two credentials of the session, one of them revoked, and a reminder.
     private func keepMore(of key: SessionKey, in journal: SQLiteJournal) async throws {
         let credentials = (1...2).map { number in
             StoredCredential(
@@ -100,7 +100,7 @@ import Testing
         guard case .committed = await journal.append(batch) else { throw StoreError(.invalid, "it was not kept") }
     }
 
-    /// Everything that a client can ask of the session. What it gets does not matter here, but that it gets something.
+    /// Sends every request of a client for the session. Only the presence of a response matters here.
     private func use(_ token: SessionToken, _ table: SessionTable) async throws {
         let found = await awaitResult { done in table.find(token) { done($0) } }
         guard case .live(let session, _) = found else { return }
@@ -142,7 +142,7 @@ import Testing
                 var connection = try Connection(.file(copy.database))
                 try connection.execute(change, [value])
             } catch {
-                // The schema does not let it be.
+                // The schema prevents it.
                 continue
             }
             let journal = try await copy.journal()
@@ -180,7 +180,7 @@ import Testing
                 continue
             }
             #expect(error.code == .unavailable && error.retryAfter != nil)
-            // The same again, from memory.
+            // Repeated, from memory.
             guard case .damaged? = table.lookup(token) else {
                 Issue.record("it was taken for sound")
                 continue
@@ -206,7 +206,7 @@ import Testing
                 var connection = try Connection(.file(copy.database))
                 try connection.execute("UPDATE sessions SET issuer = NULL, subject = NULL")
                 try connection.execute("UPDATE \(column) = ?", [value])
-                // Reclaiming looks at sessions without reminders only.
+                // Reclaiming only examines sessions without reminders.
                 if !column.hasPrefix("reminders") { try connection.execute("UPDATE sessions SET reminded = 0") }
             }
             let journal = try await copy.journal()
@@ -232,7 +232,7 @@ import Testing
         .text("9223372036854775807"),
     ]
 
-    /// Each column with its table and the columns of the table's key.
+    /// Returns each column with its table and the columns of the table's key.
     private func columns(of folder: TemporaryFolder) async throws -> [(String, String, String)] {
         var connection = try Connection(.file(folder.database))
         var columns: [(String, String, String)] = []

@@ -28,7 +28,7 @@ import Testing
         #expect(try rows(in: folder) == [1, 1, 50, 0])
     }
 
-    @Test func `no more than the limit goes, and a session that was appended to stays`() async throws {
+    @Test func `expiry removes at most the limit, and keeps a session with a new append`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         var sessions: [TestSession] = []
@@ -43,7 +43,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `what is left of a session when the process ends is deleted after the next start`() async throws {
+    @Test func `the remains of a session at the process's end are deleted after the next start`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.stepTime = .zero }
         let session = try await journal.newSession()
@@ -58,7 +58,7 @@ import Testing
         let copy = try folder.copyAsAfterKill()
         await journal.close()
         let again = try await copy.journal()
-        // Behind all steps: expiry is over when nothing is left.
+        // After all steps: expiry ends when nothing is left.
         #expect(try await again.expire(before: .zero, limit: 1) == 0)
         await again.close()
         #expect(try rows(in: copy) == [0, 0, 0, 0])
@@ -76,7 +76,7 @@ import Testing
         #expect(try connection.first("SELECT count(*) FROM tombstones") { row in try row.int(0) } == 0)
     }
 
-    /// How many sessions, stores, labels and leftovers there are.
+    /// Returns the numbers of sessions, stores, labels and leftovers.
     private func rows(in folder: TemporaryFolder) throws -> [Int] {
         var connection = try Connection(.file(folder.database))
         return try ["sessions", "stores", "labels", "garbage"].map { table in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteJournal
 
-/// What tools see.
+/// The view of tools on a journal.
 @Suite(.timeLimit(.minutes(10))) struct FileTests {
     @Test func `beside a server a tool sees what was committed just now`() async throws {
         let folder = try TemporaryFolder()

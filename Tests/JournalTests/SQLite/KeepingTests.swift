@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-/// What is kept over the end of a process, and what is found at its start.
+/// Data that outlives a process, and the checks at the next start.
 @Suite(.timeLimit(.minutes(10))) struct KeepingTests {
     @Test func `everything is there after closing and opening, and nothing lies beside the database`() async throws {
         let folder = try TemporaryFolder()
@@ -85,7 +85,7 @@ import Testing
         await (try await folder.journal()).close()
     }
 
-    /// A process that is being started has copies of all descriptors until its program is loaded.
+    /// A process that is being spawned has copies of all descriptors until its program is loaded.
     @Test func `a folder is free when its journal is closed, also while a copy of the lock's descriptor is open`()
         async throws
     {

@@ -8,8 +8,8 @@ import Testing
 
 /// Folders that older builds wrote.
 @Suite(.timeLimit(.minutes(10))) struct MigrationTests {
-    /// A folder with the journal of `schema-1.sql` or `schema-3.sql`, which a server of that time wrote, and with changes
-    /// of a test's own.
+    /// A folder with the journal of `schema-1.sql` or `schema-3.sql`, which a server of that version wrote, and with a
+    /// test's changes.
     private func oldFolder(schema: Int = 1, changes: String = "") throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let dump = #filePath.replacing("MigrationTests.swift", with: "schema-\(schema).sql")
@@ -19,8 +19,8 @@ import Testing
         return folder
     }
 
-    /// What is kept of the session with a key. In the dump: 1 had a state that could not be read, 2 has no turn, 3 two
-    /// stores, 4 labels, 5 receipts, 6 a store that was disposed and made again, 7 lost labels, 8 too, and no store.
+    /// Returns the export of the session with a key. In the dump: 1 had an unreadable state, 2 has no turn, 3 two
+    /// stores, 4 labels, 5 receipts, 6 a store that was disposed and created again, 7 lost labels, 8 too, and no store.
     private func export(_ key: Int64, of folder: TemporaryFolder) throws -> SessionExport {
         let file = SQLiteJournalFile(directory: folder.path)
         let id = try #require(try file.sessions(after: SessionKey(key - 1), limit: 1).first).id
@@ -44,7 +44,7 @@ import Testing
         #expect(sessions.allSatisfy { $0.record.subject == nil && !$0.record.isShared })
         #expect(sessions.allSatisfy { $0.credentials.isEmpty && $0.reminders.isEmpty })
 
-        // Its log goes on, and it may be signed in to and reminded.
+        // Its log continues, and it supports sign-in and reminders.
         let session = TestSession(key: sessions[0].key, record: sessions[0].record)
         let subject = Subject(issuer: "issuer", id: "ada")
         let credential = StoredCredential(
@@ -97,7 +97,7 @@ import Testing
         #expect(journal.trouble == nil)
         await journal.close()
 
-        // Above every number and version that a client knows.
+        // Above every number and version that clients know.
         let heads = try (1...8).map { try export($0, of: folder).session.head }
         #expect(heads.map(\.number) == [5, 0, 8, 4, 6, 9, 6, 6])
         #expect(heads[1] == .empty)
@@ -133,7 +133,7 @@ import Testing
         #expect(String(decoding: body, as: UTF8.self).contains("/problems/invalid-intent"))
     }
 
-    @Test func `what was remembered of labels of schema 1 is remembered of lost labels`() async throws {
+    @Test func `the record of labels of schema 1 becomes the record of lost labels`() async throws {
         let folder = try oldFolder()
         await (try await folder.journal()).close()
         let labels = try export(4, of: folder).session
@@ -142,7 +142,7 @@ import Testing
         let dropped = try export(7, of: folder).session
         #expect(dropped.lostLabels.hasAny)
         #expect(dropped.lostLabels.dropped == [Self.counter: .init(number: 2, isUnheard: true)])
-        // Without a store it is of a feature that no server has: a stream of everything is told.
+        // Without a store, the record belongs to a feature that no server has: streams of all features report it.
         let gone = try export(8, of: folder).session
         #expect(gone.stores.isEmpty && gone.lostLabels.dropped.values.map(\.number) == [3])
         for key: Int64 in [1, 2, 3, 5, 6] {
@@ -165,12 +165,12 @@ import Testing
             #expect(news.recentHeads == [old.head, head])
             #expect(news.changed.map(\.summary.feature) == [Self.counter])
             #expect(news.labels.map(\.id.number) == [head.number])
-            // The next store is made in a place of its own.
+            // The next store gets a new place.
             let made = session.turn(after: head, of: FeatureID(name: "late", key: nil))
             #expect(await journal.append(made).isCommitted)
             #expect(try await journal.load(session).found?.stores.count == old.stores.count + 1)
         }
-        // One that had no turn yet begins.
+        // A log without turns starts.
         let fresh = try export(2, of: folder).session
         let head = try await journal.commit(["1"], of: TestSession(key: fresh.key, record: fresh.record))
         #expect(head.number == 1)
@@ -211,7 +211,7 @@ import Testing
         let sessions = try (2...6).map { try export($0, of: folder).session }
         #expect(sessions.map(\.head.number) == [81, 41, 51, 61, 71])
         #expect(sessions[4].stores.map(\.version) == [70])
-        // What the session knew of labels is true of each of its stores.
+        // The session's record of labels applies to each of its stores.
         #expect(sessions[1].lostLabels.dropped.mapValues(\.number).values.sorted() == [1, 1])
         #expect(sessions[1].lostLabels.dropped.values.allSatisfy { $0.isUnheard })
     }

@@ -7,7 +7,7 @@
 
     /// Real disks that are full or read-only: small ones in memory, which only root can mount.
     @Suite(.enabled(if: SmallDisk.canMount), .timeLimit(.minutes(10))) struct RealDiskTests {
-        @Test func `a disk that fills up costs nothing that was answered, and when it has room all goes on`()
+        @Test func `a full disk loses nothing that was answered, and writes continue when it has room`()
             async throws
         {
             let disk = try SmallDisk(bytes: 4 << 20)
@@ -16,7 +16,7 @@
             var head = SessionHead.empty
             try write([UInt8](repeating: 1, count: 2 << 20), to: disk.folder.path + "/ballast")
             var kept = 0
-            // Each is another store, so that it needs more and more room.
+            // A new store each time, so that the size grows.
             while true {
                 let feature = FeatureID(name: "counter", key: "\(kept)")
                 let turn = session.turn(after: head, of: feature, state: String(repeating: "x", count: 20_000))
@@ -41,7 +41,7 @@
         }
 
         @Test(arguments: [true, false])
-        func `on a disk that may only be read all can be read, and when it may be written it is`(
+        func `a read-only disk allows reads, and writes continue when it is writable`(
             isOpen: Bool
         ) async throws {
             let disk = try SmallDisk(bytes: 4 << 20)
@@ -49,8 +49,8 @@
             let session = try await journal.newSession()
             let head = try await journal.commit(["1"], of: session)
             if isOpen {
-                // A disk cannot be made read-only while a file on it is open for writing; one that is full of them can
-                // be left so after its server ended.
+                // A disk cannot become read-only while a file on it is open for writing. A full one can stay so after
+                // its server ended.
                 await journal.close()
                 try disk.remount(isReadOnly: true)
                 journal = try await disk.folder.journal()
@@ -77,7 +77,7 @@
 
     /// A disk in memory, of a few megabytes.
     final class SmallDisk: Sendable {
-        /// Where it is mounted.
+        /// The folder in which it is mounted.
         let folder: TemporaryFolder
         private let bytes: Int
 

@@ -13,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-/// A folder that goes with its owner.
+/// A folder that is deleted with its owner.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -26,7 +26,7 @@ final class TemporaryFolder: Sendable {
 
     var database: String { path + "/journal.sqlite" }
 
-    /// Its journal as tools look at it.
+    /// Its journal for tools.
     func file() -> SQLiteJournalFile { SQLiteJournalFile(directory: path) }
 
     /// Its journal.
@@ -40,7 +40,7 @@ final class TemporaryFolder: Sendable {
         return try await SQLiteJournal.open(directory: path, logger: logger, options: options)
     }
 
-    /// What another process would find if this one were killed now: the files as the system shows them.
+    /// Copies the files as the system shows them, which is the state after a kill.
     func copyAsAfterKill() throws -> TemporaryFolder {
         let copy = try TemporaryFolder()
         for name in try names() where name != "journal.lock" {
@@ -81,7 +81,7 @@ func contents(_ path: String) throws -> [UInt8] {
     }
 }
 
-/// Makes a file, or writes over the beginning of one.
+/// Creates a file, or overwrites the beginning of one.
 func write(_ bytes: [UInt8], to path: String, at offset: Int = 0) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
     try #require(descriptor >= 0)
@@ -126,7 +126,7 @@ struct TestSession: Sendable {
             epoch: "e", credential: .bearer, created: lastSeen, lastSeen: lastSeen)
     }
 
-    /// The next turn of the store: the first one makes it.
+    /// Returns the next turn of the store. The first one creates it.
     func turn(
         after head: SessionHead = .empty, of feature: FeatureID = counter, state: String = "1",
         time: Duration = start, labels: [String] = [], recording: String? = nil
@@ -169,7 +169,7 @@ extension SQLiteJournal {
         }
     }
 
-    /// Commits turns one after the other; the last head.
+    /// Commits turns one after the other. Returns the last head.
     @discardableResult
     func commit(
         _ states: [String], of session: TestSession, after head: SessionHead = .empty
@@ -214,7 +214,7 @@ extension SQLiteJournal {
         try await awaitResult { export(session.record.id, done: $0) }.get()
     }
 
-    /// Waits until it is, or is no longer, in trouble; fails the test if that takes long.
+    /// Waits until it is in trouble, or no longer. Fails the test after a time limit.
     func waitForTrouble(_ isExpected: Bool) async throws {
         try await wait("trouble: \(isExpected)") { ($0.trouble != nil) == isExpected }
     }
@@ -242,7 +242,7 @@ extension SessionLoad {
     var isEnded: Bool { if case .ended = self { true } else { false } }
 }
 
-/// Faults of the disk in one folder at a time: tests that use them run one after the other.
+/// Faults of the disk, in one folder at a time: tests with them run one after the other.
 enum FaultyDisk {
     enum Fault: Int32 {
         case none = 0

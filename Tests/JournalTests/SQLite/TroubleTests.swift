@@ -52,7 +52,7 @@ import Testing
         for name in names { _ = rename(folder.database + name, folder.database + ".away" + name) }
         #expect(await journal.append(session.turn(after: head, state: "lost")).failure == .unavailable)
         #expect(journal.trouble?.code == .unavailable)
-        // No empty one takes its place.
+        // No empty one replaces it.
         try await journal.wait("a probe found no file") { $0.trouble?.detail.contains("is missing") == true }
         #expect(try !folder.names().contains("journal.sqlite"))
         for name in names { _ = rename(folder.database + ".away" + name, folder.database + name) }
@@ -62,7 +62,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `a journal in whose place another is put is noticed without a write`() async throws {
+    @Test func `a journal that is replaced is noticed without a write`() async throws {
         let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
         let spare = try await other.journal()
         let kept = try await spare.newSession()
@@ -76,7 +76,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `a sync that fails leaves it open whether the append is kept, and nothing else`() async throws {
+    @Test func `a failed sync leaves only its append in doubt`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.probeInterval = .seconds(3_600) }
         let session = try await journal.newSession()
@@ -85,8 +85,8 @@ import Testing
         FaultyDisk.set(.logSync, in: folder)
         let lost = session.turn(after: head, state: "lost", labels: ["1", "2", "3"])
         #expect(await journal.append(lost).isUnknown)
-        // If the process were killed now, the append might be there at the next start. So a read may not say yet that
-        // it is not; of other sessions all is known.
+        // After a kill now, the next start might find the append. So a read must not deny it yet; other sessions are
+        // certain.
         await #expect(throws: StoreError.self) { try await journal.state(session) }
         await #expect(throws: StoreError.self) { try await journal.load(session) }
         await #expect(throws: StoreError.self) { try await journal.news(session, since: head) }
@@ -94,7 +94,7 @@ import Testing
         await journal.close()
     }
 
-    @Test func `a change of credentials whose sync failed is not shown by any of its tokens, nor by what looks for it`()
+    @Test func `a change of credentials whose sync failed is not shown by its tokens or by queries`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -113,7 +113,7 @@ import Testing
                 try await awaitResult { journal.load(token, now: TestSession.start, done: $0) }.get()
             }
         }
-        // Which sessions these are about is not known.
+        // The sessions of these queries are not known.
         for query in [SessionQuery.id(other.record.id), .subject(Subject(issuer: "i", id: "a"))] {
             await #expect(throws: StoreError.self) {
                 try await awaitResult { journal.find(query, limit: 1, done: $0) }.get()
@@ -140,20 +140,20 @@ import Testing
         let session = try await journal.newSession()
         let head = try await journal.commit(["1"], of: session)
         FaultyDisk.set(.logSync, in: folder)
-        // More pages than the commit after it has.
+        // More pages than the next commit has.
         let text = String(repeating: "x", count: 50_000)
         #expect(await journal.append(session.turn(after: head, state: text)).isUnknown)
         try await journal.waitForTrouble(true)
         FaultyDisk.set(.none, in: folder)
         try await journal.waitForTrouble(false)
         #expect(try await journal.state(session) == "1")
-        // The head that the lost append expected is the newest: it was certainly not committed.
+        // The lost append's expected head is the newest, so it was certainly not committed.
         #expect(try await journal.news(session, since: head)?.head == head)
         let killed = try folder.copyAsAfterKill()
         let survivor = try await killed.journal()
         #expect(try await survivor.state(session) == "1")
         await survivor.close()
-        // Another try is no conflict with the lost one.
+        // A retry does not conflict with the lost one.
         #expect(await journal.append(session.turn(after: head, state: "2")).isCommitted)
         await journal.close()
     }
@@ -167,14 +167,14 @@ import Testing
         let turn = session.turn(after: head, state: "2", labels: ["1"])
         #expect(await journal.append(turn).isUnknown)
         await #expect(throws: StoreError.self) { try await journal.news(session, since: head) }
-        // Nothing can be written over it, so that after many probes the log is read as after a kill.
+        // Nothing can overwrite it, so after many probes the log is read as after a kill.
         try await waitForFailures(20)
         FaultyDisk.set(.none, in: folder)
         try await journal.waitForTrouble(false)
         let news = try #require(try await journal.news(session, since: head))
         #expect(news.recentHeads == [.empty, head, turn.head])
         #expect(news.labels.map(\.id.number) == [2])
-        // Its own repetition is a conflict; the log goes on from it.
+        // Its repetition is a conflict; the log continues from it.
         #expect(await journal.append(turn).isConflict)
         try await journal.commit(["3"], of: session, after: turn.head)
         await journal.close()
@@ -195,7 +195,7 @@ import Testing
         let session = try await journal.newSession()
         try await journal.commit(["1"], of: session)
         await journal.close()
-        // Opened while the disk fails: nothing was read before.
+        // Opened while the disk fails, before anything was read.
         FaultyDisk.set(fault, in: folder)
         let again = try await folder.journal()
         #expect(again.trouble?.code == .unavailable)
@@ -272,7 +272,7 @@ import Testing
         let page = try pageOfSecondState(in: folder)
         try write([UInt8](repeating: 0xff, count: 4_096), to: folder.database, at: (page - 1) * 4_096)
         let again = try await folder.journal()
-        // As one transaction at first: the bad one is found out, the others are kept.
+        // First as one transaction: the failing write is isolated, the others are stored.
         let appends = zip(sessions, heads).map { $0.turn(after: $1, state: "2") }
         let results = await withTaskGroup(of: (Int, AppendResult).self) { group in
             for (index, append) in appends.enumerated() { group.addTask { (index, await again.append(append)) } }
@@ -285,13 +285,13 @@ import Testing
         await again.close()
     }
 
-    /// A page of the second of three sessions' states.
+    /// Returns a page of the second of three sessions' states.
     private func pageOfSecondState(in folder: TemporaryFolder) throws -> Int {
         var connection = try Connection(.file(folder.database))
         let pages = try connection.query(
             "SELECT pageno FROM dbstat WHERE name = 'stores' AND pagetype = 'overflow' ORDER BY pageno"
         ) { row in try row.int(0) }
-        // Each has its pages in a row, made one after the other.
+        // Each has consecutive pages, created one after the other.
         try #require(pages.count > 20)
         return pages[pages.count / 2]
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Networks
 
-/// One who holds a place, and leaves it when asked.
+/// A holder of a place that leaves it when asked.
 private final class Guest: Sendable {
     let place: Lock<NetworkPlaces.Place?>
     let wasAsked = Lock(false)
@@ -56,7 +56,7 @@ struct NetworkPlacesTests {
         #expect(places.taken == 30)
         let another = try Guest(places, "192.0.2.2")
         #expect(many.count { $0.isAsked } == 2 && some.allSatisfy { !$0.isAsked })
-        // The one that has most is refused, and asks nobody.
+        // The address with the most is refused, and nobody is asked.
         #expect(throws: NetworkPlaces.Refusal.ofNetwork) { try Guest(places, "192.0.2.1") }
         #expect(places.taken == 30)
         withExtendedLifetime((one, another)) {}
@@ -80,10 +80,10 @@ struct NetworkPlacesTests {
         let places = NetworkPlaces(64)
         let many = try (0..<60).map { try Guest(places, "2001:db8:0:\(String($0, radix: 16))::1") }
         let neighbour = try Guest(places, "2001:db9::1")
-        // Each has one, and yet their owner has most.
+        // Each has one, but their owner has the most.
         #expect(many.count { $0.isAsked } == 1)
         #expect(throws: NetworkPlaces.Refusal.ofNetwork) { try Guest(places, "2001:db8:0:7::2") }
-        // Another of that owner's takes the place of one of its own.
+        // Another of that owner's replaces one of its own.
         let own = try Guest(places, "2001:db8:0:ffff::1")
         #expect(many.count { $0.isAsked } == 2 && places.taken == 60)
         #expect(throws: Never.self) { try Guest(places, "192.0.2.1") }

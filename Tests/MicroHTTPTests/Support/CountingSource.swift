@@ -1,7 +1,7 @@
 import Locking
 import MicroHTTP
 
-/// Shows the numbers up to the one that its writers have reached, and notices if two threads are in it at once.
+/// Sends numbers up to its writers' latest, and detects two threads in it at once.
 final class CountingSource: StreamSource {
     private struct State {
         var reached = 0
@@ -20,7 +20,7 @@ final class CountingSource: StreamSource {
 
     var wasEnteredTwice: Bool { state.withLock { $0.wasEnteredTwice } }
 
-    /// Makes one more number and wakes the stream. False: that was the last.
+    /// Adds one number and wakes the stream. Returns false after the last one.
     func advance() -> Bool {
         let (handle, goesOn) = state.withLock { state in
             state.reached = min(state.reached + 1, last)
@@ -35,7 +35,7 @@ final class CountingSource: StreamSource {
     func nextStep() -> StreamStep {
         enter { state in
             guard state.shown < state.reached else { return .wait }
-            // A few at a time, so that there are many steps.
+            // A few at a time, for many steps.
             let end = min(state.reached, state.shown + 3)
             defer { state.shown = end }
             let text = Array((state.shown + 1...end).map { "\($0)\n" }.joined().utf8)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A client that sends exactly the bytes it is told to, and waits for bytes with a deadline that fails the test.
+/// A client that sends exact bytes, and waits for bytes with a deadline that fails the test.
 final class RawClient {
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
 
     private(set) var descriptor: Int32
-    /// What was received and not yet taken by a read.
+    /// Received bytes that no read has returned yet.
     private(set) var pending: [UInt8] = []
 
-    /// - Parameter from: the last byte of the address in 127.0.0.0/24 that it connects from.
+    /// - Parameter from: The last byte of its address in 127.0.0.0/24.
     init(port: UInt16, from host: UInt32 = 1, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBuffer {
@@ -45,14 +45,14 @@ final class RawClient {
         descriptor = -1
     }
 
-    /// Closes with a reset, as a vanished process with unread data does.
+    /// Closes with a reset, like a vanished process with unread data.
     func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         close()
     }
 
-    /// Ends our side only.
+    /// Ends only our side.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     func send(_ text: String) throws { try send(Array(text.utf8)) }
@@ -68,7 +68,7 @@ final class RawClient {
         }
     }
 
-    /// Reads until what is pending fulfils `condition`, and takes it. Fails after ten seconds or at the end.
+    /// Reads until the pending bytes meet `condition`, and returns them. Fails after ten seconds or at the end.
     func read(until condition: ([UInt8]) -> Int?) throws -> [UInt8] {
         while true {
             if let count = condition(pending) {
@@ -81,7 +81,7 @@ final class RawClient {
         }
     }
 
-    /// Reads until `text` has come, and takes everything up to its end.
+    /// Reads until `text` arrives, and returns everything up to its end.
     @discardableResult
     func read(through text: String) throws -> String {
         let wanted = Array(text.utf8)
@@ -93,20 +93,20 @@ final class RawClient {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads until the server closes, and takes everything.
+    /// Reads until the server closes, and returns everything.
     func readToEnd() throws -> String {
         while try receive() {}
         defer { pending = [] }
         return String(decoding: pending, as: UTF8.self)
     }
 
-    /// Whether the server sends something or ends the connection within some milliseconds.
+    /// Returns true if the server sends something or ends the connection within this time.
     func isOver(within milliseconds: Int32) -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return Glibc.poll(&poll, 1, milliseconds) == 1
     }
 
-    /// Waits until something arrives. False: the server has closed its side, or reset the connection.
+    /// Waits until something arrives. Returns false if the server has closed its side or reset the connection.
     private func receive() throws -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard Glibc.poll(&poll, 1, 60_000) == 1 else {
@@ -119,7 +119,7 @@ final class RawClient {
         return true
     }
 
-    /// Reads one response with a `Content-Length`; to a `HEAD` one without its body.
+    /// Reads one response with a `Content-Length`, without a body for a `HEAD` request.
     func response(toHead: Bool = false) throws -> RawResponse {
         let head = try read(through: "\r\n\r\n")
         var response = RawResponse(head: head)

@@ -3,10 +3,10 @@ import Logging
 import MicroHTTP
 import Testing
 
-/// Every test of this target runs alone: some count the process's descriptors.
+/// Tests of this target run one at a time: some count the process's descriptors.
 @Suite(.serialized) enum MicroHTTPSuites {}
 
-/// Runs `body` with a started server, shuts it down, and checks that nothing of it is left.
+/// Runs `body` with a started server, shuts it down, and checks that nothing remains.
 func withServer(
     _ handler: any RequestHandler, grace: Duration = .seconds(10),
     configure: (inout HTTPServerConfiguration) -> Void = { _ in },
@@ -30,7 +30,7 @@ func withServer(
 
 let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// Waits for what the server does on its own threads, by asking again and again; fails after ten seconds.
+/// Waits for an effect on the server's threads by polling. Fails after ten seconds.
 func eventually(
     _ what: @autoclosure () -> String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
 ) async throws {
@@ -41,7 +41,7 @@ func eventually(
     }
 }
 
-/// The descriptors that this process has open.
+/// Returns the number of open descriptors of this process.
 func openDescriptors() -> Int {
     guard let directory = opendir("/proc/self/fd") else { return -1 }
     defer { closedir(directory) }

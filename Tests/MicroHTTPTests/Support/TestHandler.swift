@@ -2,20 +2,20 @@ import Locking
 import MicroHTTP
 import Networks
 
-/// A request whose body has arrived whole.
+/// A request with its whole body.
 struct Request: Sendable {
     let head: RequestHead
     let body: [UInt8]
 }
 
-/// The place for a request's answer.
+/// A handle to a request's response.
 struct Exchange: Sendable {
     let respond: @Sendable (Response) -> Void
 }
 
-/// A handler made of closures, that words faults as `reason: detail`.
+/// A handler from closures, with faults as `reason: detail`.
 struct TestHandler: RequestHandler {
-    /// What is decided by the head.
+    /// The decision by the head.
     enum Verdict {
         case refuse(Response)
         case accept(bodyLimit: Int)

@@ -1,7 +1,7 @@
 import Locking
 import MicroHTTP
 
-/// A source that plays steps and remembers what it was told.
+/// A source with given steps that records its calls.
 final class TestSource: StreamSource {
     private struct State {
         var steps: [StreamStep]
@@ -16,12 +16,12 @@ final class TestSource: StreamSource {
 
     private let state: Lock<State>
 
-    /// Plays `steps`, then waits for more; gives `beat` for a heartbeat.
+    /// Returns `steps`, then waits for more. Returns `beat` as a heartbeat.
     init(_ steps: [StreamStep] = [], beat: [UInt8]? = nil) {
         state = Lock(State(steps: steps, beat: beat))
     }
 
-    /// Plays `steps` after those that are left.
+    /// Adds `steps` after the remaining ones.
     func add(_ steps: [StreamStep]) {
         let handle = state.withLock { state in
             state.steps += steps
@@ -30,7 +30,7 @@ final class TestSource: StreamSource {
         handle?.wake()
     }
 
-    /// From now on what the kernel has not taken is not to be sent.
+    /// From now on, bytes that the kernel has not accepted are dropped.
     func dropUnsent() { state.withLock { $0.dropsUnsent = true } }
 
     var dropsUnsent: Bool { state.withLock { $0.dropsUnsent } }
@@ -49,7 +49,7 @@ final class TestSource: StreamSource {
         }
     }
 
-    /// How often it was asked.
+    /// The number of calls of `nextStep`.
     var timesAsked: Int { state.withLock { $0.asked } }
 
     func nextStep() -> StreamStep {
@@ -59,7 +59,7 @@ final class TestSource: StreamSource {
         }
     }
 
-    /// How often it was told that it is old: it ends then.
+    /// The number of calls of `aged`; it ends then.
     var timesAged: Int { state.withLock { $0.aged } }
 
     func aged() {

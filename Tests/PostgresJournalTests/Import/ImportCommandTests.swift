@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// The program itself, with curl as a client that does not know of the move.
+/// The program itself, with curl as a client that is unaware of the move.
 @Suite("mvi-server import", .timeLimit(.minutes(10)))
 struct ImportCommandTests {
-    /// Functions for the script: a server on a free port, requests, and what a stream begins with.
+    /// Functions for the script: a server on a free port, requests, and the beginning of a stream.
     private static let functions = #"""
         set -euo pipefail
         server=

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PostgresJournal
 
-/// From a data folder into a database.
+/// Imports from a data folder into a database.
 @Suite struct ImportTests {
     private static let now = SourceFolder.start + .seconds(2)
 
@@ -56,7 +56,7 @@ import Testing
         await old.close()
     }
 
-    /// Asks both journals as a server does.
+    /// Compares both journals' results.
     private func expectTheSame(
         in new: PostgresJournal, as old: SQLiteJournal, _ sessions: [StoredSession]
     ) async throws {
@@ -85,7 +85,7 @@ import Testing
         let alarms = try await awaitResult { new.alarms(after: nil, limit: 50, done: $0) }.get()
         #expect(alarms.map(\.due) == (0..<3).map { _ in SourceFolder.start + .seconds(8) })
 
-        // The log goes on, and new sessions get keys of their own.
+        // The log continues, and new sessions get new keys.
         let (session, head) = try #require(last)
         let test = TestSession(key: session.key, record: session.record)
         #expect(await new.append(test.turn(after: head, state: "{}")).isCommitted)
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test
-    func `a token that had ended in the database is good again, and what is left there of others is no session's`()
+    func `a token that had ended in the database is valid again, and remains of others belong to no session`()
         async throws
     {
         let schema = try await TestSchema()
@@ -206,7 +206,7 @@ import Testing
     }
 }
 
-/// Sessions that are made while they are read, each with a store of two kilobytes.
+/// Sessions that are generated while they are read, each with a store of two kilobytes.
 private struct MadeContents: JournalContents {
     let count: Int
     var token: TokenHash?

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PostgresJournal
 
-/// A data folder with sessions of each kind, to be imported. It goes with its owner.
+/// A data folder with sessions of each kind, to be imported. It is deleted with its owner.
 final class SourceFolder: Sendable {
     static let start: Duration = .milliseconds(1_790_000_000_123)
     static let ann = Subject(issuer: "https://issuer.example", id: "ann\0")
@@ -24,7 +24,7 @@ final class SourceFolder: Sendable {
 
     func journal() async throws -> SQLiteJournal { try await SQLiteJournal.open(directory: path, logger: log) }
 
-    /// The ids of all sessions that are kept.
+    /// The ids of all stored sessions.
     func ids() throws -> [String] { try file.sessions(limit: 1_000).map(\.id) }
 
     static func token() -> TokenHash { TokenHash((0..<32).map { _ in .random(in: 0...255) }) }
@@ -51,7 +51,7 @@ final class SourceFolder: Sendable {
             kept: [Self.credential(2), Self.credential(3, revokedUntil: Self.start + .seconds(60))])
         try await awaitResult { journal.change(change, done: $0) }.get()
         _ = try await journal.keep(Self.record(Self.ann), credential: Self.credential(1))
-        // The rows of a session that was removed are no session's.
+        // The remaining rows of a removed session.
         let removed = try await journal.keep(Self.record())
         try await journal.appendAll(of: removed)
         try await awaitResult { journal.remove(removed, tombstoneUntil: Self.start + .seconds(3_600), done: $0) }.get()
@@ -68,7 +68,7 @@ extension SQLiteJournal {
         try await awaitResult { create(record, credential: credential, done: $0) }.get()
     }
 
-    /// Twenty turns with all that a turn can leave, the last of which disposes of a store.
+    /// Appends twenty turns of all kinds, the last of which disposes of a store.
     fileprivate func appendAll(of session: SessionKey) async throws {
         let (counter, other) = (TestSession.counter, FeatureID(name: "order", key: "7"))
         var head = SessionHead.empty

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PostgresJournal
 
-/// A client that counts: each turn's state is its number. It goes on after whatever becomes of an append as a session does.
+/// A client that counts: each turn's state is its number. After a failed append it continues like a session.
 struct Client: Sendable {
     let session: TestSession
     private(set) var head = SessionHead.empty
-    /// How many appends were acknowledged, or found in the log after an unknown outcome.
+    /// The number of appends that were acknowledged, or found in the log after an unknown outcome.
     private(set) var kept = 0
     private(set) var unknown = 0
     private(set) var failed = 0
@@ -17,7 +17,7 @@ struct Client: Sendable {
         (self.session, self.head, self.kept) = (session, head, kept)
     }
 
-    /// Appends one turn, as often as it takes until it is certain that it was kept once.
+    /// Appends one turn, with retries until it is certainly stored once.
     mutating func count(in journal: PostgresJournal, until deadline: ContinuousClock.Instant) async throws {
         let batch = session.turn(after: head, state: "\(kept + 1)", labels: ["\(kept + 1)"])
         while true {
@@ -44,7 +44,7 @@ struct Client: Sendable {
         }
     }
 
-    /// Settles an unknown outcome by reading, as sessions do.
+    /// Resolves an unknown outcome by reading, like sessions.
     private func isKept(
         _ batch: JournalBatch, in journal: PostgresJournal, until deadline: ContinuousClock.Instant
     ) async throws -> Bool {
@@ -60,7 +60,7 @@ struct Client: Sendable {
         }
     }
 
-    /// Holds the journal to what was acknowledged: nothing is lost, nothing is there twice.
+    /// Checks that every acknowledged append is stored exactly once.
     func expectAll(in journal: PostgresJournal) async throws {
         let news = try #require(try await journal.news(session))
         #expect(news.head == head)

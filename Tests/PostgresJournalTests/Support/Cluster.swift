@@ -11,21 +11,21 @@ import Testing
     import Darwin
 #endif
 
-/// A PostgreSQL server of the tests' own in a temporary folder, with a socket there and no port.
+/// A PostgreSQL server for the tests in a temporary folder, with a socket there and no port.
 ///
-/// It runs as the user `nobody` when the tests run as root, whom PostgreSQL refuses. It ends with the process, however that
-/// ends: a shell, which heeds no signal, waits for the end of a socket that this process alone has, and then stops the
-/// server and removes the folder.
+/// It runs as the user `nobody` if the tests run as root, whom PostgreSQL refuses. It ends with the process, however
+/// that ends: a shell, which ignores signals, waits for the end of a socket that only this process has, and then stops
+/// the server and removes the folder.
 final class Cluster: Sendable {
-    /// The one that tests share: each test has a schema of its own.
+    /// The server that tests share: each test has its own schema.
     static let shared = Task { try await make() }
 
     let folder: String
-    /// The end of the socket that keeps the shell waiting. No other process gets it.
+    /// The end of the socket that keeps the shell waiting. No other process inherits it.
     private let end: Int32
 
-    /// Makes and starts a server. All that waits for PostgreSQL's programs does so on a thread of its own: tests have but
-    /// one thread for each core.
+    /// Creates and starts a server. Waits for PostgreSQL's programs run on a separate thread, since tests have only one
+    /// thread for each core.
     static func make(settings: String = "") async throws -> Cluster {
         try await offThePool { try Cluster(settings: settings) }
     }
@@ -33,7 +33,7 @@ final class Cluster: Sendable {
     private init(settings: String) throws {
         folder = "/tmp/mvi-postgres-\(UInt64.random(in: 0 ... .max))"
         var ends: [Int32] = [0, 0]
-        // At once closed to other programs: a server that was started meanwhile would hold it open.
+        // Closed to other programs at once: a server that was started meanwhile would keep it open.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
         end = ends[1]
@@ -59,7 +59,7 @@ final class Cluster: Sendable {
         try begin()
     }
 
-    /// Debian has the server's programs in a folder of each version, beside the path.
+    /// Debian has the server's programs in a folder for each version, outside the path.
     private static let prelude = """
         bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
         [ -n "$bin" ] || bin=$(dirname "$(command -v initdb)")
@@ -77,8 +77,8 @@ final class Cluster: Sendable {
         try run("$as $bin/pg_ctl -D \(folder)/data -l \(folder)/log -w -t 60 start || { cat \(folder)/log; exit 1; }")
     }
 
-    /// Starts a pooler that gives each transaction to any of a few of the server's processes; returns a URL of it. It ends
-    /// with the server.
+    /// Starts a pooler that gives each transaction to any of a few server processes. Returns its URL. It ends with the
+    /// server.
     func startPooler() async throws -> String {
         try await offThePool { [self] in
             try run(
@@ -107,12 +107,12 @@ final class Cluster: Sendable {
         return "postgres:///postgres?host=\(folder)/pooler&port=6432&user=mvi"
     }
 
-    /// - Parameter mode: `fast` ends connections in order, `immediate` as a crash does.
+    /// - Parameter mode: `fast` ends connections in order, `immediate` like a crash.
     func stop(_ mode: String = "immediate") async throws {
         try await offThePool { [self] in try run("$as $bin/pg_ctl -D \(folder)/data -m \(mode) -w stop") }
     }
 
-    /// Runs commands. What they print goes into a file: the server would keep a pipe open.
+    /// Runs commands. Their output goes into a file, since the server would keep a pipe open.
     private func run(_ script: String) throws {
         let output = "\(folder).out"
         let process = try Self.spawn("exec >\(output) 2>&1\n" + script, input: nil)
@@ -122,7 +122,7 @@ final class Cluster: Sendable {
         guard status == 0 else { throw ClusterFailure(text: text(of: output)) }
     }
 
-    /// Starts a shell. Foundation's `Process` waits for the end of what it started, the server included.
+    /// Starts a shell. Foundation's `Process` waits for all started processes, including the server.
     private static func spawn(_ script: String, input: Int32?) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -160,7 +160,7 @@ final class Cluster: Sendable {
     }
 }
 
-/// PostgreSQL's programs are not there, or do not work.
+/// PostgreSQL's programs are missing or do not work.
 struct ClusterFailure: Error, CustomStringConvertible {
     let text: String
 

@@ -3,7 +3,7 @@ import SessionJournal
 
 @testable import PostgresJournal
 
-/// Keeps what a journal hears, and waits for it.
+/// Stores a journal's news, and waits for them.
 final class NewsKeeper: Sendable {
     private struct State {
         var news: [JournalNews] = []
@@ -30,7 +30,7 @@ final class NewsKeeper: Sendable {
         state.withLock { $0.news.count { if case .interrupted = $0 { true } else { false } } }
     }
 
-    /// Waits for news, which may be there already from a place on.
+    /// Waits for news, including earlier ones from an index on.
     func hear(from place: Int = 0, _ matches: @escaping @Sendable (JournalNews) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

@@ -1,4 +1,4 @@
-/// Some schemas that tests take turns with.
+/// Schemas that tests take in turns.
 actor SchemaPool {
     private var free: [TestSchema] = []
     private var unmade: Int
@@ -6,7 +6,7 @@ actor SchemaPool {
 
     init(count: Int) { unmade = count }
 
-    /// A schema that no other test has.
+    /// Returns a schema that no other test uses.
     func take() async throws -> TestSchema {
         if let schema = free.popLast() { return schema }
         if unmade == 0, let schema = await withCheckedContinuation({ waiters.append($0) }) { return schema }

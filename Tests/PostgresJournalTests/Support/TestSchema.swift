@@ -14,9 +14,9 @@ struct TestSchema: Sendable {
         if let cluster { self.cluster = cluster } else { self.cluster = try await Cluster.shared.value }
     }
 
-    /// The journal in it. Each call opens another one, as another server would.
+    /// Opens a journal in it. Each call opens another one, like another server.
     ///
-    /// - Parameter url: a pooler's; nil for the server's own.
+    /// - Parameter url: A pooler's; nil for the server's own.
     func journal(
         user: String = "mvi", url: String? = nil,
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
@@ -31,17 +31,17 @@ struct TestSchema: Sendable {
             database: url ?? cluster.url(user: user), logger: logger, options: options)
     }
 
-    /// The journal in it, as tools use it.
+    /// The journal in it for tools.
     func tool() throws -> PostgresJournalDatabase {
         try #require(PostgresJournalDatabase(database: cluster.url(user: "mvi"), schema: name))
     }
 
-    /// A number that a query gives.
+    /// Returns the number that a query selects.
     func number(_ sql: String) async throws -> Int64 {
         try #require(try await cluster.run(sql.replacing("@", with: name)).first).int8(0)
     }
 
-    /// Deletes all that journals kept in it, if it is there.
+    /// Deletes all data of journals in it, if it exists.
     func empty() async throws {
         try await run(
             """

@@ -20,7 +20,7 @@ struct TestSession: Sendable {
             epoch: "e", credential: .bearer, created: lastSeen, lastSeen: lastSeen)
     }
 
-    /// The next turn of the store: the first one makes it.
+    /// Returns the next turn of the store. The first one creates it.
     func turn(
         after head: SessionHead = .empty, state: String = "1", labels: [String] = [],
         expiry: Duration = .seconds(2_000_000)
