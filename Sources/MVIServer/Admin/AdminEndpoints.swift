@@ -5,9 +5,9 @@ import PrometheusMetrics
 import SessionJournal
 import Sessions
 
-/// `/admin`: sessions by their ids, and `/metrics`, for those whom `AdminGuard` lets in. On the admin port only.
+/// `/admin` (sessions by their ids) and `/metrics`, behind `AdminGuard`. On the admin port only.
 struct AdminEndpoints: Sendable {
-    /// The number of sessions on a page of the list: the default and the maximum.
+    /// The default and the maximal number of sessions on a page of the list.
     private static let pageLength = (usual: 100, longest: 1_000)
 
     let sessions: SessionTable
@@ -16,7 +16,7 @@ struct AdminEndpoints: Sendable {
     private let logger: Logger?
     private let registry: PrometheusRegistry?
 
-    /// - Parameter registry: whose text `/metrics` is; nil for none.
+    /// - Parameter registry: the registry that `/metrics` prints; nil for none.
     init(
         _ sessions: SessionTable, _ settings: ServerSettings, _ registry: PrometheusRegistry?, _ logger: Logger?
     ) {
@@ -46,7 +46,7 @@ struct AdminEndpoints: Sendable {
         }
     }
 
-    /// Maps the journal's errors to problems.
+    /// Converts errors of the journal to problems.
     private func asking<Value>(_ body: () async throws(StoreError) -> Value) async throws(Problem) -> Value {
         do throws(StoreError) { return try await body() } catch { throw Problem(error) }
     }
@@ -65,7 +65,7 @@ struct AdminEndpoints: Sendable {
         let issuer = try text("issuer", query)
         let id = try text("subject", query)
         guard id != nil || issuer == nil else {
-            throw Problem(.badRequest, "`issuer` needs a `subject`: both together name a user.")
+            throw Problem(.badRequest, "`issuer` requires `subject`.")
         }
         let subject = id.map { Subject(issuer: issuer ?? "", id: $0) }
         return { [self] _, reply in
@@ -107,7 +107,7 @@ struct AdminEndpoints: Sendable {
         let values = query.values(name)
         guard let first = values.first else { return nil }
         guard values.count == 1, let text = first else {
-            throw Problem(.badRequest, "`\(name)` must be there once, with a value that is well encoded.")
+            throw Problem(.badRequest, "`\(name)` must be given once, with a well-formed value.")
         }
         return text
     }
@@ -135,7 +135,7 @@ struct AdminEndpoints: Sendable {
         return { [self] _, reply in
             answer(reply) { () async throws(Problem) in
                 guard let id = texts.first, let feature = texts.second.flatMap({ FeatureID($0) }) else {
-                    throw Problem(.featureNotFound, "That is no feature id: it is written `name` or `name:key`.")
+                    throw Problem(.featureNotFound, "Not a feature id. Its form is `name` or `name:key`.")
                 }
                 let kept = try await asking { () async throws(StoreError) in
                     try await sessions.keptStore(feature, of: id)
@@ -201,7 +201,7 @@ struct AdminEndpoints: Sendable {
         }
     }
 
-    /// The same as a client gets without a preference.
+    /// The answer that a client gets without a preference.
     private static func accepted(_ outcome: IntentOutcome, _ feature: FeatureID, session: String) -> Response {
         var object = JSONObject()
         object.add("intent", outcome.id.text)
@@ -219,7 +219,7 @@ struct AdminEndpoints: Sendable {
         return { [self] _, reply in
             let streams = sessions.environment.openStreams
             logger?.notice(
-                "An administrator drains the server: it is not ready any more, and does not end by itself",
+                "An administrator drained the server: it is not ready and keeps running",
                 metadata: ["streams": "\(streams)", "peer": "\(peer)"])
             // Other nodes take its sessions over.
             sessions.leaveNodes {}

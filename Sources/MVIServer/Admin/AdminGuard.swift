@@ -4,14 +4,14 @@ import MicroHTTP
 import Networks
 import Sessions
 
-/// Decides which requests the admin port answers beside health: those with the token. Without a token only metrics are
-/// answered, and only to programs on this machine, if the port listens on a loopback address.
+/// Lets requests with the admin token through to the admin port. Without a token only metrics are answered, and only to
+/// programs on this machine, if the port listens on a loopback address.
 struct AdminGuard: Sendable {
     enum Rule: Sendable, Equatable {
         case token(AdminToken)
-        /// No token: metrics for programs on this machine.
+        /// No token: only programs on this machine get metrics.
         case metrics
-        /// No token, and others can reach the port.
+        /// No token, and other machines can reach the port.
         case closed
 
         init(_ settings: ServerSettings) {
@@ -23,8 +23,8 @@ struct AdminGuard: Sendable {
         }
     }
 
-    /// The rate of an address's wrong tokens that get 401 and a line in the log: 20 at once, then one a second. The
-    /// others get 429.
+    /// The rate of wrong tokens of an address that get a 401 and a log line: 20 at once, then one per second. The
+    /// others get a 429.
     private static let wrongTokens = Rate(perSecond: 1, burstSeconds: 20)
     private static let bucketCount = 256
     private static let scheme = Array("bearer".utf8)
@@ -32,7 +32,7 @@ struct AdminGuard: Sendable {
     let rule: Rule
     private let time: TimeSource
     private let logger: Logger?
-    /// Addresses share buckets; which ones, nobody outside can know.
+    /// Addresses share buckets. The assignment is not predictable from outside.
     private let buckets = Lock([TokenBucket](repeating: TokenBucket(), count: bucketCount))
 
     init(_ settings: ServerSettings, time: TimeSource, logger: Logger? = nil) {
@@ -40,7 +40,7 @@ struct AdminGuard: Sendable {
         rule = Rule(settings)
     }
 
-    /// An endpoint's function, called for requests with the token.
+    /// Wraps an endpoint's function for requests with the token.
     func access(
         _ judge: @escaping @Sendable (Incoming) throws(Problem) -> Route.Answer
     ) -> Route.Access {
@@ -51,7 +51,7 @@ struct AdminGuard: Sendable {
         }
     }
 
-    /// The same for metrics, which programs on this machine may read without a token.
+    /// Wraps the metrics endpoint, which programs on this machine may read without a token.
     func metricsAccess(
         _ judge: @escaping @Sendable (Incoming) throws(Problem) -> Route.Answer
     ) -> Route.Access {
@@ -68,7 +68,7 @@ struct AdminGuard: Sendable {
     private static var closed: Problem {
         Problem(
             .adminClosed,
-            "The server has no admin token. Start it with one: `MVI_ADMIN_TOKEN=$(openssl rand -base64 32)`.")
+            "The server has no admin token. Set one: `MVI_ADMIN_TOKEN=$(openssl rand -base64 32)`.")
     }
 
     // MARK: With a token
@@ -79,7 +79,7 @@ struct AdminGuard: Sendable {
         else {
             throw Problem(.adminUnauthorized, "The request carries no `Authorization: Bearer <token>`.")
         }
-        // Compared before anything is counted: no number of wrong tokens keeps the right one out.
+        // Compared before counting: wrong tokens cannot lock out the right one.
         guard !token.matches(value[space...].drop { $0 == 0x20 }) else { return }
         try countWrong(head.peer)
         logger?.warning("A wrong admin token was sent", metadata: ["peer": "\(head.peer)"])
@@ -89,7 +89,7 @@ struct AdminGuard: Sendable {
     private func countWrong(_ peer: PeerAddress) throws(Problem) {
         guard let rate = Self.wrongTokens else { return }
         let now = time.monotonic()
-        // Seeded anew in each process.
+        // The hash seed is random in each process.
         let place = Int(UInt(bitPattern: peer.network.hashValue) % UInt(Self.bucketCount))
         let wait = buckets.withLock { $0[place].take(rate, now: now) }
         if let wait {
@@ -99,23 +99,22 @@ struct AdminGuard: Sendable {
 
     // MARK: Without one
 
-    /// Pages that a browser on this machine shows can reach the port as well: none may read metrics, also none that gave its
-    /// own name this machine's address (DNS rebinding). A program says neither `Origin` nor `Sec-Fetch-Site`.
+    /// Refuses requests of web pages: browsers on this machine can reach the port, also under a page's own name (DNS
+    /// rebinding). Programs send neither `Origin` nor `Sec-Fetch-Site`.
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         let fields = head.fields
         guard !fields.contains("origin"), fields["sec-fetch-site"].map({ $0 == "none" }) ?? true else {
             throw Problem(
-                .crossSite, "Without an admin token the admin port answers no request that a page in a browser makes.")
+                .crossSite, "Without an admin token, the admin port refuses requests of web pages.")
         }
         guard !fields.contains("forwarded"), !fields.contains("x-forwarded-for") else {
             throw Problem(
-                .adminClosed, "A proxy passed the request on, and without an admin token only this machine may ask.")
+                .adminClosed, "Without an admin token, the admin port refuses requests through a proxy.")
         }
         guard fields["host"].map(Self.namesLoopback) ?? false else {
             throw Problem(
                 .adminClosed,
-                "Without an admin token the admin port is asked as localhost or by its loopback address, not under another "
-                    + "name.")
+                "Without an admin token, the admin port accepts only localhost or its loopback address as `Host`.")
         }
     }
 

@@ -1,14 +1,15 @@
 import LibCrypto
 
-/// The administrators' token. Only its hash is kept, and nothing prints it.
+/// The secret of an administrator. Only its hash is kept, and its description hides it.
 public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
-    /// Fewer characters can be guessed.
+    /// The minimal length; shorter tokens can be guessed.
     static let shortest = 16
     static let longest = 512
 
     private let hash: [UInt8]
 
-    /// A token of 16 to 512 characters that a bearer token may have (RFC 6750 section 2.1); nil for another text.
+    /// Creates a token of 16 to 512 characters that are valid in a bearer token (RFC 6750 section 2.1); nil for another
+    /// text.
     public init?(_ text: String) {
         guard (Self.shortest...Self.longest).contains(text.utf8.count), text.utf8.allSatisfy(Self.isOfToken) else {
             return nil
@@ -16,10 +17,11 @@ public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
         hash = SHA256.digest(Array(text.utf8))
     }
 
-    /// `…`: nothing of it.
+    /// `…`, without any part of the token.
     public var description: String { "…" }
 
-    /// Returns true if a request has this token. Takes the same time for any that it has not: hashes are compared, and whole.
+    /// Returns true if a request's token equals this one. Compares whole hashes, so the time does not depend on the
+    /// token.
     func matches(_ given: some Collection<UInt8>) -> Bool {
         let other = SHA256.digest(Array(given))
         return zip(hash, other).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
@@ -36,7 +38,7 @@ public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SettingFormat where Value == AdminToken {
-    /// It is not printed, and no message repeats it.
+    /// A secret format: values are never printed.
     package static var adminToken: SettingFormat {
         SettingFormat(
             "16 to 512 letters, digits and -._~+/=, such as `openssl rand -base64 32` prints", isSecret: true,

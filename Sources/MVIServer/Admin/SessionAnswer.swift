@@ -4,9 +4,10 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// Sessions as administrators are shown them. Values of states are in `state` only: they are private to users.
+/// The JSON that describes sessions to administrators. Only `state` contains the stores' values, which are private to
+/// users.
 enum SessionAnswer {
-    /// The maximum number of shown reminders.
+    /// The maximal number of reminders in an answer.
     private static let reminderLimit = 100
 
     static func overview(_ session: SessionOverview, memory: (streams: Int, stores: Int)?) -> [UInt8] {
@@ -27,8 +28,8 @@ enum SessionAnswer {
     }
 
     /// - Parameters:
-    ///   - node: this process among those that share the journal.
-    ///   - now: time since 1970.
+    ///   - node: this process's node; nil without a shared journal.
+    ///   - now: the time since 1970.
     static func session(_ id: String, _ session: SessionInspection, node: NodeID?, now: Duration) -> [UInt8] {
         let (kept, memory) = (session.kept, session.memory)
         var object = JSONObject()
@@ -44,7 +45,7 @@ enum SessionAnswer {
             object.add("created", time: memory.created)
             object.add("lastUsed", time: memory.lastUsed)
         }
-        // While a reminder keeps it alive, it lives on.
+        // A session with a reminder does not expire.
         if kept == nil || session.expiresAt != nil, let expiresAt = memory?.expiresAt ?? session.expiresAt {
             object.add("expiresAt", time: expiresAt)
         }
@@ -101,7 +102,7 @@ enum SessionAnswer {
 
     private static func owner(_ owner: SessionInspection.Owner) -> [UInt8] {
         var object = JSONObject()
-        // A number that JavaScript would round.
+        // As a string: JavaScript would round the number.
         object.add("node", "\(owner.node.number)")
         object.add("here", owner.isHere)
         if let address = owner.address { object.add("address", address) }
@@ -131,7 +132,7 @@ enum SessionAnswer {
         return object.close()
     }
 
-    /// A store as it is kept, with its values.
+    /// A stored store with its values.
     static func state(_ store: StoredStore) -> [UInt8] {
         var object = JSONObject()
         object.add("feature", store.summary.feature.text)

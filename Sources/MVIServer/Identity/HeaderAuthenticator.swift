@@ -1,8 +1,8 @@
 import MVI
 
-/// Takes a trusted proxy's word for who a client is: a header field that the proxy sets on every request after it has
-/// signed the client in, such as `X-Remote-User`. The proxy has to be one of `--trusted-proxy`, and has to remove the
-/// field from what clients send.
+/// Identifies clients by a header field that a trusted proxy sets on every request after it has signed the client in,
+/// such as `X-Remote-User`. The proxy has to be one of `--trusted-proxy` and has to remove the field from clients'
+/// requests.
 public struct HeaderAuthenticator: Authenticator {
     /// The field's name.
     public let subjectField: String?
@@ -10,7 +10,7 @@ public struct HeaderAuthenticator: Authenticator {
 
     /// - Parameters:
     ///   - field: the header field that names the subject.
-    ///   - issuer: what subjects are told apart by from those of another proxy.
+    ///   - issuer: the issuer of the subjects, which distinguishes them from those of another proxy.
     public init(field: String, issuer: String = "proxy") {
         subjectField = field.lowercased()
         self.issuer = issuer
@@ -19,7 +19,7 @@ public struct HeaderAuthenticator: Authenticator {
     public func authenticate(_ proof: IdentityProof) async throws -> Principal {
         guard let name = subjectField, let subject = proof.field(name) else {
             throw AuthenticationError(
-                .rejected, "No trusted proxy says who asks: the field \"\(subjectField ?? "")\" is missing.")
+                .rejected, "The field \"\(subjectField ?? "")\" of a trusted proxy is missing.")
         }
         return Principal(issuer: issuer, subject: subject)
     }

@@ -3,21 +3,20 @@ import Logging
 
 /// Passes lines on to another handler so that clients can neither flood a log nor forge its lines.
 ///
-/// * Of each place in the code at most 20 lines are passed on in ten seconds. The next line that is passed on, of whatever
-///   place, follows one that says how many were left out and where. Lines below `info` are all passed on: they are there
-///   for who asked for them.
-/// * Characters that end a line, hide or turn text are written as escapes, in the message and in the values of metadata;
-///   a value with blanks, `=` or quotes is put in quotes.
+/// * At most 20 lines of each place in the code are passed on in ten seconds. Before the next line of any place, a
+///   summary says how many lines of which place were dropped. Lines below `info` are not limited.
+/// * Characters that end a line, are invisible or change the direction of text are escaped in the message and in
+///   metadata values. Values with blanks, `=` or quotes are quoted.
 struct BoundedLogHandler: LogHandler {
-    /// The counts shared by all copies of a handler.
+    /// The counts, shared by all copies of a handler.
     private let counts: Lock<LogCounts>
     private let now: @Sendable () -> Duration
     private let isBounded: Bool
-    /// True if the handler behind writes JSON, which has escapes of its own.
+    /// True if the other handler writes text. A handler that writes JSON escapes by itself.
     private let escapes: Bool
     private var base: any LogHandler
 
-    /// A handler before another one.
+    /// Creates a handler in front of another one.
     ///
     /// - Parameter now: the time on a monotonic clock.
     init(_ base: any LogHandler, now: @escaping @Sendable () -> Duration) {
@@ -27,7 +26,7 @@ struct BoundedLogHandler: LogHandler {
         counts = Lock(LogCounts())
     }
 
-    /// A handler that passes all lines on, as ones that nobody can forge.
+    /// Creates a handler that escapes and does not limit.
     init(unbounded base: any LogHandler) {
         self.base = base
         now = { .zero }
@@ -63,7 +62,7 @@ struct BoundedLogHandler: LogHandler {
             for (place, count) in leftOut {
                 var summary = event
                 summary.level = .warning
-                summary.message = "Lines of one kind were left out: there were too many"
+                summary.message = "Log lines were dropped: too many of one place"
                 summary.metadata = ["count": "\(count)", "place": "\(place.file):\(place.line)"]
                 base.log(event: summary)
             }
@@ -77,8 +76,7 @@ struct BoundedLogHandler: LogHandler {
     }
 }
 
-/// The numbers of recently logged lines by their place in the code. The code has a fixed number of places, so this is
-/// bounded.
+/// The number of recent lines for each place in the code. Bounded, because the code has a fixed number of places.
 struct LogCounts {
     struct Place: Hashable {
         let file: String
@@ -90,7 +88,7 @@ struct LogCounts {
 
     private var counts: [Place: (since: Duration, count: Int)] = [:]
 
-    /// Counts a line. Whether it is passed on, and which lines were left out in periods that are over.
+    /// Counts a line. Returns whether it is passed on, and the dropped lines of past periods.
     mutating func note(_ place: Place, now: Duration) -> (isPassedOn: Bool, leftOut: [(Place, Int)]) {
         var leftOut: [(Place, Int)] = []
         for (other, count) in counts where now - count.since >= Self.period {
@@ -104,7 +102,7 @@ struct LogCounts {
 }
 
 extension Logger.MetadataValue {
-    /// The same as text that cannot be taken for two values, or for a line's end.
+    /// The same value, quoted so that it cannot look like two values or the end of a line.
     fileprivate var asOneValue: Self {
         switch self {
         case .string(let text): .string(text.asOneValue)
@@ -119,12 +117,12 @@ extension String {
     fileprivate var asOneValue: String {
         let isPlain = !isEmpty && utf8.allSatisfy { $0 != 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x5C }
         if isPlain { return withoutInvisibles }
-        // Backslashes first: one before a quote must not make the quote the value's end.
+        // Backslashes first: a backslash before a quote must not end the value.
         let escaped = replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return "\"" + escaped.withoutInvisibles + "\""
     }
 
-    /// Without characters that end a line, hide or turn text: they are written as `\u{…}`.
+    /// The text with invisible characters written as `\u{…}`.
     fileprivate var withoutInvisibles: String {
         guard unicodeScalars.contains(where: \.isInvisible) else { return self }
         var text = ""
@@ -140,12 +138,12 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// True if a reader of a log does not see the character, or takes it for a blank: controls, separators, marks that turn
-    /// the direction of text (UAX 9), and all that Unicode says may be shown as nothing, such as zero-width spaces, soft
-    /// hyphens and variation selectors. The blank of ASCII is none of them.
+    /// True if a reader of a log cannot see the character or sees a blank: controls, separators, direction marks (UAX
+    /// 9), and code points that Unicode allows to be ignored in display, such as zero-width spaces, soft hyphens and
+    /// variation selectors. False for the ASCII blank.
     var isInvisible: Bool {
         if value < 0x7F { return value < 0x20 }
-        // A Braille pattern without dots is a symbol to Unicode.
+        // Unicode treats the Braille pattern without dots as a symbol.
         if properties.isDefaultIgnorableCodePoint || value == 0x2800 { return true }
         switch properties.generalCategory {
         case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: return true

@@ -1,13 +1,13 @@
 import CoreMetrics
 
-/// Requests that were sent on to other nodes, by what became of them.
+/// Counts requests that were forwarded to other nodes, by outcome.
 struct ForwardMetrics: Sendable {
     let answered: Counter
     /// The other node did not own the session.
     let refused: Counter
     /// There was no connection.
     let unreachable: Counter
-    /// It may have been served.
+    /// The request may have been served.
     let unanswered: Counter
 
     init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance) {

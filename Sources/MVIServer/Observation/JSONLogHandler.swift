@@ -11,10 +11,10 @@ import WireJSON
     import Darwin
 #endif
 
-/// Writes each line as one JSON object to the standard output, for collectors that take logs apart: `time` (RFC 3339),
-/// `level`, `logger`, `message`, and each metadata value as a member of its own.
+/// Writes each line as one JSON object to the standard output, for log collectors: `time` (RFC 3339), `level`,
+/// `logger`, `message`, and each metadata value as a member.
 ///
-/// From any thread. A line that does not fit into the pipe at once waits for its reader, as with swift-log's own
+/// Safe to call from any thread. If the pipe is full, a call blocks until its reader reads, as in swift-log's own
 /// handler.
 public struct JSONLogHandler: LogHandler {
     public var logLevel = Logger.Level.info
@@ -24,7 +24,7 @@ public struct JSONLogHandler: LogHandler {
     private let write: @Sendable ([UInt8]) -> Void
     private let now: @Sendable () -> Timestamp
 
-    /// A handler for the logger of that name.
+    /// Creates a handler for the logger with a name.
     public init(label: String) {
         self.init(
             label: label, now: { Timestamp(sinceEpoch: TimeSource.system.sinceEpoch()) },
@@ -52,7 +52,7 @@ public struct JSONLogHandler: LogHandler {
         if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
         if let own = event.metadata { all.merge(own) { $1 } }
         for (key, value) in all.sorted(by: { $0.key < $1.key }) {
-            // The line's own members are not to be taken for another's.
+            // Metadata must not replace the line's own members.
             let name = ["time", "level", "logger", "message"].contains(key) ? "_\(key)" : key
             line.append(UInt8(ascii: ","))
             Self.appendText(name, to: &line)
@@ -91,8 +91,8 @@ public struct JSONLogHandler: LogHandler {
         }
     }
 
-    /// A text whose invisible characters are escapes: a terminal that shows the line could be fooled by them, and readers of
-    /// JSON get the same text.
+    /// Appends a text with its invisible characters escaped: they could mislead readers at a terminal. Parsers of JSON
+    /// get the same text.
     private static func appendText(_ text: String, to line: inout [UInt8]) {
         guard text.unicodeScalars.contains(where: { $0.value >= 0x7F && $0.isInvisible }) else {
             return WireJSON.appendString(text, to: &line)
@@ -114,7 +114,7 @@ public struct JSONLogHandler: LogHandler {
     }
 
     private static let writeToStandardOutput: @Sendable ([UInt8]) -> Void = { line in
-        // Under the stream's lock, so that lines of several threads do not mix.
+        // The stream's lock keeps lines of several threads apart.
         print(String(decoding: line, as: UTF8.self), terminator: "")
         fflush(nil)
     }
@@ -122,12 +122,12 @@ public struct JSONLogHandler: LogHandler {
 
 /// The format of log lines.
 public enum LogFormat: String, Sendable, CaseIterable {
-    /// As swift-log's own handler writes them, for people.
+    /// Text for people, as swift-log's own handler writes it.
     case text
-    /// One JSON object a line; see `JSONLogHandler`.
+    /// One JSON object for each line; see `JSONLogHandler`.
     case json
 
-    /// A handler to the standard output.
+    /// Returns a handler to the standard output.
     public func handler(label: String) -> any LogHandler {
         switch self {
         case .text: StreamLogHandler.standardOutput(label: label)

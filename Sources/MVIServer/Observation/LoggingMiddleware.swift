@@ -2,23 +2,23 @@ import Logging
 import MVI
 import WireJSON
 
-/// Logs what happens in every store: one line an event, its name the event's kind, all else in the metadata.
+/// Logs the events of every store: one line for each event, with the event's kind as message and the rest as metadata.
 ///
-/// Values are written as JSON, so that no value can break a line, and cut to a length. A logger that would not show the
-/// lines costs nothing: then nothing is observed.
+/// Values are written as JSON, on one line and cut to a length. If the logger's level hides the lines, nothing is
+/// observed.
 public struct LoggingMiddleware: CommonMiddleware {
     private let logger: Logger
     private let level: Logger.Level
     private let valueLength: Int
 
-    /// Logging to `logger`.
+    /// Creates a middleware that logs to `logger`.
     ///
     /// - Parameters:
-    ///   - logger: where the lines go.
-    ///   - level: of everything but refusals, which are `info` if that is higher. A server reports failures by itself,
-    ///     as errors.
-    ///   - valueLength: how many bytes of a value are shown; 0 hides values, for features whose states or intents are
-    ///     not for a log.
+    ///   - logger: the destination of the lines.
+    ///   - level: the level of all events but refusals, which are `info` if that is higher. A server logs failures by
+    ///     itself, as errors.
+    ///   - valueLength: the number of bytes of a value to log; 0 hides values, for features with private states or
+    ///     intents.
     public init(logger: Logger, level: Logger.Level = .debug, valueLength: Int = 200) {
         self.logger = logger
         self.level = level
@@ -60,11 +60,11 @@ public struct LoggingMiddleware: CommonMiddleware {
         return "\(failure.stage)\(intent): \(failure.error)"
     }
 
-    /// A value as JSON; one that is not `Encodable` as its description, in quotes.
+    /// A value as JSON; the quoted description of a value that is not `Encodable`.
     private func text<Value>(_ value: Value) -> String? {
         guard valueLength > 0 else { return nil }
         let encodable = value as? any Encodable ?? String(describing: value)
-        guard let json = try? WireJSON.encode(encodable) else { return "not writable as JSON" }
+        guard let json = try? WireJSON.encode(encodable) else { return "not encodable as JSON" }
         guard json.count > valueLength else { return String(decoding: json, as: UTF8.self) }
         return String(decoding: json.prefix(valueLength), as: UTF8.self) + "…"
     }

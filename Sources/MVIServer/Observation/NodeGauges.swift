@@ -2,9 +2,9 @@ import CoreMetrics
 import Locking
 import Sessions
 
-/// The metrics of a node among the others, written when they are asked for.
+/// The metrics of a node, updated for each read of `/metrics`.
 final class NodeGauges: Sendable {
-    /// A count that is kept elsewhere.
+    /// A counter whose value is kept elsewhere.
     private final class Copy: Sendable {
         private let counter: Counter
         private let last = Lock(0)
@@ -54,7 +54,7 @@ final class NodeGauges: Sendable {
         set("mvi_journal_oldest_transaction_seconds", figures.journal.oldestTransaction)
     }
 
-    /// A time that is not known has no value, or the last one.
+    /// Sets a time. An unknown time keeps the last value, or has none.
     private func set(_ name: String, _ time: Duration?) {
         if let time { Meter(label: name, factory: factory).set(time / .seconds(1)) }
     }

@@ -9,9 +9,9 @@ import Locking
     import Darwin
 #endif
 
-/// The process's use of the machine, under the names of Prometheus' own libraries
+/// The resources of the process, with the metric names of Prometheus' own libraries
 /// (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics). Memory, files and threads are
-/// known on Linux only.
+/// measured on Linux only.
 final class ProcessMetrics: Sendable {
     private let cpu: FloatingPointCounter
     private let lastCPU = Lock(0.0)
@@ -34,7 +34,7 @@ final class ProcessMetrics: Sendable {
             Double(now.tv_sec) + Double(now.tv_nsec) / 1e9)
     }
 
-    /// Sets all of them.
+    /// Sets all metrics.
     func update() {
         var usage = rusage()
         if getrusage(Self.own, &usage) == 0 {
@@ -70,7 +70,7 @@ final class ProcessMetrics: Sendable {
         return max(0, count - 3)
     }
 
-    /// Returns the numbers after the program's name in `/proc/self/stat` (proc(5)); the first is the process's state.
+    /// The fields after the program's name in `/proc/self/stat` (proc(5)) as numbers; the first is the process's state.
     private static func statistics() -> [Int64]? {
         let file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -78,7 +78,7 @@ final class ProcessMetrics: Sendable {
         let bytes = [UInt8](unsafeUninitializedCapacity: 2_048) { buffer, count in
             count = max(0, read(file, buffer.baseAddress, buffer.count))
         }
-        // The name may hold anything, a bracket as well.
+        // The name may contain any character, including a bracket.
         guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         return bytes[(end + 1)...].split(separator: UInt8(ascii: " ")).map { field in
             Int64(String(decoding: field, as: UTF8.self)) ?? 0

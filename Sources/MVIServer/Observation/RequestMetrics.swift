@@ -1,14 +1,14 @@
 import CoreMetrics
 import MicroHTTP
 
-/// The metrics of answers.
+/// Counts answers.
 final class RequestMetrics: Sendable {
-    /// Answers without a problem, by the place of their status in `statuses`; the last is for all others.
+    /// Answers without a problem, by the index of their status in `statuses`; the last is for all others.
     private let plain: [any CounterHandler]
     /// Answers with a problem, by its number; see `AnswerMark`.
     private let problems: [any CounterHandler]
     private let limits: LimitMetrics
-    /// By the route's number; the first is for what no route has.
+    /// By the route's number; the first is for requests without a route.
     private let durations: [any TimerHandler]
 
     init(_ factory: any MetricsFactory, _ limits: LimitMetrics, _ router: Router) {
@@ -25,7 +25,7 @@ final class RequestMetrics: Sendable {
 
     private static let statuses = [202, 200, 204, 201, 304, 303]
 
-    /// In `statuses`, or behind them. Written out: to hash the status would take as long as all else here.
+    /// The index in `statuses`, or its count. Written out because hashing the status would dominate the cost.
     private static func place(of status: Int) -> Int {
         switch status {
         case 202: 0
@@ -52,9 +52,9 @@ final class RequestMetrics: Sendable {
     }
 }
 
-/// The numbers of reached limits, by problem.
+/// Counts reached limits by problem.
 struct LimitMetrics: Sendable {
-    /// By the problem's place in `ProblemType.all`; nil for those of no limit.
+    /// By the problem's index in `ProblemType.all`; nil for problems that report no limit.
     private let counters: [Counter?]
 
     init(_ factory: any MetricsFactory) {
@@ -64,20 +64,20 @@ struct LimitMetrics: Sendable {
         }
     }
 
-    /// An answer tells it.
+    /// Counts a limit by the index of an answer's problem.
     func reached(_ index: Int) { counters[index]?.increment() }
 
-    /// The answer does not tell: that of a stream that is put off.
+    /// Counts a limit without an answer: a postponed stream.
     func reached(_ type: ProblemType) {
         if let index = ProblemType.numbers[type.name] { reached(index) }
     }
 }
 
-/// The metrics' labels of an answer: its route and its problem, as numbers.
+/// An answer's route and problem as numbers, for the metrics.
 struct AnswerMark {
     /// The route's number in the router; 0 for none.
     var route: UInt8
-    /// The problem's place in `ProblemType.all` plus one; 0 for none.
+    /// The problem's index in `ProblemType.all` plus one; 0 for none.
     var problem: UInt8
 
     init(route: UInt8, problem: UInt8) { (self.route, self.problem) = (route, problem) }
@@ -90,7 +90,7 @@ struct AnswerMark {
 }
 
 extension Response {
-    /// Notes for the metrics which problem it tells.
+    /// Sets the answer's problem.
     mutating func mark(problem name: String?) {
         guard let index = name.flatMap({ ProblemType.numbers[$0] }) else { return }
         mark = AnswerMark(route: AnswerMark(mark).route, problem: UInt8(index + 1)).bits
@@ -98,6 +98,6 @@ extension Response {
 }
 
 extension Route {
-    /// Its name in metrics: that of an author's own endpoint is its method and path.
+    /// The route's name in metrics: the method and path for a custom endpoint.
     fileprivate var label: String { name == "custom" ? "\(method.rawValue) \(path)" : name }
 }

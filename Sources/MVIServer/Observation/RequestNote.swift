@@ -3,7 +3,7 @@ import MVI
 import MicroHTTP
 import Tracing
 
-/// The properties of one request beside its head, for the access log and its span. Absent if neither is enabled.
+/// The data of one request for the access log and its span. Nil without both.
 final class RequestNote: Sendable {
     struct Names {
         var session: String?
@@ -11,8 +11,8 @@ final class RequestNote: Sendable {
         var intent: String?
     }
 
-    /// The client's or the proxy's `X-Request-Id` if it is a short plain word, else a random one. Any client may choose it: it
-    /// finds a request's lines, and proves nothing.
+    /// The `X-Request-Id` of the client or proxy if it is a short plain word, else a random id. Any client may choose
+    /// it: it finds a request's log lines and proves nothing.
     let id: String
     private let span: (any Span)?
     private let names = Lock(Names())
@@ -24,7 +24,7 @@ final class RequestNote: Sendable {
         self.span = span
     }
 
-    /// A request without an answer: its client has left.
+    /// Ends a request without an answer, because its client disconnected.
     deinit { end(nil) }
 
     /// The span that the request's intent belongs to.
@@ -36,7 +36,7 @@ final class RequestNote: Sendable {
 
     /// Ends the span; once.
     ///
-    /// - Parameter status: the answer's; nil if there is none.
+    /// - Parameter status: the answer's status; nil if there is none.
     func end(_ status: Int?, problem: String? = nil) {
         guard let span else { return }
         let isFirst = isOver.withLock { isOver in

@@ -3,7 +3,7 @@ import Logging
 import MicroHTTP
 import Tracing
 
-/// The observer of requests: metrics of all, and a span and an access log line of each if enabled.
+/// Records metrics for all requests and, if enabled, a span and an access log line for each.
 final class RequestObserver: Sendable {
     private let metrics: RequestMetrics
     private let tracer: (any Tracer)?
@@ -14,7 +14,7 @@ final class RequestObserver: Sendable {
         (self.metrics, self.tracer, self.accessLog, self.addresses) = (metrics, tracer, accessLog, addresses)
     }
 
-    /// A request whose route is known; nil if nobody wants to know more of it.
+    /// Begins a request with a known route. Returns nil without tracing and access log.
     func begin(_ head: RequestHead, _ route: Route) -> RequestNote? {
         guard let tracer else { return accessLog == nil ? nil : RequestNote(head, span: nil) }
         var context = ServiceContext.topLevel
@@ -38,10 +38,10 @@ final class RequestObserver: Sendable {
     }
 }
 
-/// Reads `traceparent` and what else a tracer's format has. Any client may send these: a field that is there twice, not
-/// well formed or too long is as good as none.
+/// Reads `traceparent` and the tracer's other fields. Any client may send them: repeated, malformed and too long fields
+/// are ignored.
 private struct FieldExtractor: Extractor {
-    /// The maximum length of a tracing header (https://www.w3.org/TR/trace-context/#tracestate-limits).
+    /// The maximal length of a field (https://www.w3.org/TR/trace-context/#tracestate-limits).
     private static let longest = 512
 
     let isFromProxy: Bool
@@ -50,9 +50,9 @@ private struct FieldExtractor: Extractor {
         let key = key.lowercased()
         switch key {
         case "traceparent": return TraceParent(fields)?.text
-        // It belongs to the other one.
+        // `tracestate` is valid only with `traceparent`.
         case "tracestate" where TraceParent(fields) == nil: return nil
-        // Services behind this one may act on it (https://www.w3.org/TR/baggage/#security-considerations).
+        // Other services may act on baggage (https://www.w3.org/TR/baggage/#security-considerations).
         case "baggage" where !isFromProxy: return nil
         default:
             let values = fields.values(named: key)
@@ -61,11 +61,11 @@ private struct FieldExtractor: Extractor {
     }
 }
 
-/// A request's `traceparent` (https://www.w3.org/TR/trace-context/#traceparent-header); nil if there is none that is well
-/// formed.
+/// A request's `traceparent` (https://www.w3.org/TR/trace-context/#traceparent-header); nil if there is none or it is
+/// malformed.
 private struct TraceParent {
     let text: String
-    /// 32 small hexadecimal digits.
+    /// 32 lowercase hexadecimal digits.
     let trace: Substring
 
     init?(_ fields: HeaderFields) {
@@ -84,7 +84,7 @@ private struct TraceParent {
     }
 }
 
-/// One line for each answer, in the words of the other log lines. Not bounded as those are: who switches it on wants all.
+/// Logs one line for each answer, in the format of the other log lines. It is not limited.
 struct AccessLog: Sendable {
     private let logger: Logger
     private let addresses: ClientAddress
@@ -98,7 +98,7 @@ struct AccessLog: Sendable {
         ]
         if let head = answer.head {
             metadata["method"] = "\(head.method)"
-            // Without the query, which may have what a client keeps for itself.
+            // Without the query, which may be private to the client.
             metadata["path"] = "\(String(decoding: head.path, as: UTF8.self))"
             metadata["client"] = "\(addresses.of(head))"
             if let parent = TraceParent(head.fields) { metadata["trace"] = "\(parent.trace)" }
@@ -114,6 +114,6 @@ struct AccessLog: Sendable {
         logger.info("Answered", metadata: metadata)
     }
 
-    /// Three places behind the point are enough.
+    /// Milliseconds with three decimal places.
     private static func milliseconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds / 1_000) / 1_000 }
 }

@@ -2,17 +2,17 @@ import CoreMetrics
 import MicroHTTP
 import Sessions
 
-/// The gauges of a server, read on request.
+/// The current values of a server, read for each request of `/metrics`.
 final class ServerGauges: Sendable {
     private let sessions: SessionTable
     private let http: HTTPServer
     private let isReady: @Sendable () -> Bool
     private let meters: [(meter: Meter, value: @Sendable (Reading) -> Double)]
     private let work: [(meter: Meter, feature: FeatureMetrics)]
-    /// Nil where the journal is not shared.
+    /// Nil without a shared journal.
     private let nodes: NodeGauges?
 
-    /// The values that need a system call or a lock, read once for several meters.
+    /// Values that take a system call or a lock, read once for several meters.
     struct Reading {
         let http: HTTPServerStatistics
         let sessions: SessionTable

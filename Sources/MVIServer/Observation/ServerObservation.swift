@@ -11,7 +11,7 @@ package struct ServerObservation: Sendable {
     let factory: any MetricsFactory
     /// The registry that `/metrics` prints; nil with another factory.
     let registry: PrometheusRegistry?
-    /// Nil where nothing is traced.
+    /// Nil without tracing.
     let tracer: (any Tracer)?
 
     package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance, tracer: (any Tracer)? = nil) {
@@ -21,12 +21,12 @@ package struct ServerObservation: Sendable {
         if let registry { MetricsCatalogue.describe(in: registry) }
     }
 
-    /// The tracer that the process was set up with; nil if it was not.
+    /// The tracer that the process was bootstrapped with; nil without one.
     static var tracer: (any Tracer)? {
         InstrumentationSystem.instrument is NoOpInstrument ? nil : InstrumentationSystem.tracer
     }
 
-    /// Has what the server has at the moment written with each `/metrics`.
+    /// Updates the server's gauges for each request of `/metrics`.
     func watch(_ gauges: ServerGauges) {
         guard let registry else { return }
         let process = ProcessMetrics(factory)

@@ -2,7 +2,7 @@ import CoreMetrics
 import MVI
 import SessionJournal
 
-/// The metrics of stores' reports.
+/// Counts the reports of stores.
 struct StoreMetrics: Sendable {
     private let slowTurns: [String: Counter]
     private let failures: [String: Counter]
@@ -35,7 +35,7 @@ struct StoreMetrics: Sendable {
 }
 
 extension StorePlace {
-    /// The instance without its key.
+    /// The feature's name without the key.
     fileprivate var feature: String { String(instance.prefix { $0 != ":" }) }
 }
 
@@ -54,7 +54,7 @@ struct TransactionMetrics: JournalMeter {
     }
 
     func committed(appends: Int, in duration: Duration) {
-        // Those that only forget sessions are no groups.
+        // Transactions that only delete sessions are not groups.
         if appends > 0 { groupSize.record(appends) }
         let (seconds, attoseconds) = duration.components
         self.duration.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)

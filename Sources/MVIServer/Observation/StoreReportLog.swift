@@ -1,7 +1,7 @@
 import Logging
 import MVI
 
-/// The log lines of stores' reports.
+/// Logs the reports of stores.
 enum StoreReportLog {
     static func log(_ report: StoreReport, _ logger: Logger) {
         switch report {
@@ -15,7 +15,7 @@ enum StoreReportLog {
             logger.error("A feature's code threw", metadata: metadata)
         case .slowTurn(let time, let intentID, let place):
             logger.warning(
-                "A turn kept its thread too long; what waits belongs into launched work",
+                "A turn took too long; move waiting code into launched work",
                 metadata: [
                     "feature": "\(place.instance)", "session": "\(place.session)", "intent": "\(intentID.text)",
                     "time": "\(time)",
@@ -26,18 +26,18 @@ enum StoreReportLog {
                 metadata: ["feature": "\(place.instance)", "session": "\(place.session)", "count": "\(count)"])
         case .stateSetAside(let reason, let place):
             logger.error(
-                "A kept state could not be read; it was set aside and the store began anew",
+                "A stored state could not be decoded; it was set aside and the store was reset",
                 metadata: ["feature": "\(place.instance)", "session": "\(place.session)", "reason": "\(reason)"])
         case .membersUnread(let members, let instance):
             logger.error(
-                "A kept state has members that its feature does not read; the state is set aside when it changes",
+                "A stored state has unknown members; it is set aside at the next change",
                 metadata: ["feature": "\(instance)", "members": "\(members.joined(separator: ", "))"])
         case .unrecordable(let feature):
             logger.warning(
                 "Turns of a feature cannot be recorded: its messages or actions are not Codable",
                 metadata: ["feature": "\(feature)"])
         case .commitFailed(let error, _) where error.code == .gone:
-            // A client ended the session while its work ran: no fault, and nothing is tried again.
+            // A client ended the session while its work ran: this is no fault, and there is no retry.
             break
         case .commitFailed(let error, let place):
             logger.error(
@@ -47,20 +47,21 @@ enum StoreReportLog {
     }
 }
 
-/// The log lines of stores' counters: one whenever a counter has grown.
+/// Logs a line whenever a diagnostic count of stores has grown.
 struct DiagnosticsLog {
     private let logger: Logger
     private var last = StoreDiagnostics()
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Takes the sums over the stores in memory. A sum shrinks when a store leaves memory, which is no news.
+    /// Logs the growth of the sums over the stores in memory. A sum shrinks when a store leaves memory; this is not
+    /// logged.
     mutating func note(_ now: StoreDiagnostics) {
-        log("Observers were too slow and missed what happened", \.missedObservations, now)
+        log("Observers were too slow and missed events", \.missedObservations, now)
         log("Observers threw", \.observerFailures, now)
-        log("Throws were too many to be handed to features", \.droppedFailures, now)
-        log("Steps came of launched work that had ended; wait in the work for what it starts", \.droppedLateSteps, now)
-        log("Messages were for parts that had left their list or were nil", \.droppedForGoneParts, now)
+        log("Errors were dropped: too many to deliver to features", \.droppedFailures, now)
+        log("Results of launched work came after its end; await child tasks in the work", \.droppedLateSteps, now)
+        log("Messages were dropped: their parts had been removed", \.droppedForGoneParts, now)
         last = now
     }
 

@@ -4,13 +4,13 @@ import SessionJournal
 import Sessions
 
 extension Problem {
-    /// Creates the problem for an error.
+    /// The problem that a client gets for an error.
     ///
     /// - Parameters:
-    ///   - feature: the feature instance that the request was about; nil if it was about none, or several.
-    ///   - features: the features served, for a refusal of an unknown intent.
+    ///   - feature: the feature instance of the request; nil for none or several.
+    ///   - features: the served features, for a refusal of an unknown intent.
     init(_ error: StoreError, _ feature: FeatureID? = nil, in features: FeatureRegistry? = nil) {
-        // A test holds that each code of ours has a type.
+        // A test checks that each code of this package has a type.
         let (type, answer) =
             ProblemType.of(error.code)
             ?? (
@@ -23,12 +23,12 @@ extension Problem {
             detail += " It has: \(definition.intentTypes.joined(separator: ", "))."
         }
         if error.code == .outOfSequence, let expected = error.expectedNumber {
-            detail = "`Intent-Seq` \(expected) is to come first in this `Intent-Epoch`."
+            detail = "The next `Intent-Seq` of this `Intent-Epoch` is \(expected)."
         }
         if error.code == .failed, let failure = error.failure {
             detail =
-                "The feature failed at the intent \"\(failure.intentID.text)\"; nothing of it was kept. The "
-                + "server's log says why."
+                "The feature failed while it handled the intent \"\(failure.intentID.text)\". The turn was discarded; "
+                + "see the server's log."
         }
         if let retryAfter = error.retryAfter ?? answer.retryAfter {
             self.init(type, detail, retryAfter: retryAfter)
@@ -40,12 +40,12 @@ extension Problem {
         if let expected = error.expectedNumber { fields.append(ResponseField("Expected-Seq", "\(expected)")) }
     }
 
-    /// Stands for one of the features of a stream of several.
+    /// A placeholder for one of several features of a stream.
     private static let several = FeatureID(name: "one-of-them", key: nil)
 }
 
 extension Problem {
-    /// The HTTP layer's refusal in this server's words.
+    /// A problem for a refusal of the HTTP layer.
     init(_ fault: RequestFault) {
         switch fault.reason {
         case .malformedHead, .malformedTarget, .badHost, .ambiguousLength, .bodyCutShort:

@@ -1,23 +1,23 @@
 import MicroHTTP
 import Sessions
 
-/// A refusal, as one request gets it.
+/// A refusal of one request.
 package struct Problem: Error, Sendable {
-    /// A place in the body that is not as it must be.
+    /// An invalid place in the body.
     struct Issue: Sendable, Equatable {
         /// A JSON Pointer (RFC 6901), empty for the whole body.
         let pointer: String
-        /// The expected and the actual value.
+        /// The expected and the found value.
         let detail: String
     }
 
     let type: ProblemType
-    /// The description for the client's author, without names of Swift types, paths or stacks.
+    /// A sentence for the client's author, without names of Swift types, paths of files and stack traces.
     let detail: String
     var issues: [Issue] = []
-    /// A refusal's name for clients to switch over; nil if it has none.
+    /// The name of the refusal that clients switch over; nil if it has none.
     var code: String?
-    /// The additional headers of the answer, such as `Retry-After`.
+    /// Additional header fields of the answer, such as `Retry-After`.
     var fields: [ResponseField] = []
 
     init(_ type: ProblemType, _ detail: String) {
@@ -25,7 +25,7 @@ package struct Problem: Error, Sendable {
         self.detail = detail
     }
 
-    /// A problem that time mends: `Retry-After` in whole seconds, at least one (RFC 9110 section 10.2.3).
+    /// A temporary problem with `Retry-After` in whole seconds, at least one (RFC 9110 section 10.2.3).
     init(_ type: ProblemType, _ detail: String, retryAfter: Duration) {
         self.init(type, detail)
         let (seconds, rest) = retryAfter.components
@@ -35,8 +35,8 @@ package struct Problem: Error, Sendable {
     /// A request beyond a rate (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/).
     ///
     /// - Parameters:
-    ///   - policy: what is counted, in a word.
-    ///   - wait: when there will be one more.
+    ///   - policy: the name of the counter.
+    ///   - wait: the time until the next request is allowed.
     init(_ policy: String, _ rate: Rate, _ wait: Duration, _ detail: String) {
         self.init(.tooManyRequests, detail, retryAfter: wait)
         let seconds = fields.first?.value ?? "1"
@@ -47,8 +47,7 @@ package struct Problem: Error, Sendable {
 
     /// `application/problem+json`, RFC 9457.
     ///
-    /// - Parameter instance: the path that was asked for: it tells the reader of a log which request it was. Nil where
-    ///   none was read.
+    /// - Parameter instance: the requested path, for readers of logs; nil if none was read.
     func body(instance: [UInt8]?) -> [UInt8] {
         var object = JSONObject()
         object.add("type", type.reference)
@@ -70,7 +69,7 @@ package struct Problem: Error, Sendable {
         return object.close()
     }
 
-    /// The answer, without what `Answer` adds for the request's origin.
+    /// The answer, without the header fields that depend on the request's origin.
     func response(instance: [UInt8]?) -> Response {
         var fields = self.fields
         fields.append(ResponseField("Content-Type", "application/problem+json"))

@@ -1,8 +1,7 @@
 import Sessions
 
-/// The problems of requests to the admin port.
+/// Problem types of the admin port.
 extension ProblemType {
-    /// All of them.
     static let ofAdmin = [
         adminUnauthorized, adminClosed, adminSessionNotFound,
     ]
@@ -15,14 +14,15 @@ extension ProblemType {
 
     static let adminClosed = ProblemType(
         "admin-closed", 403, "The server has no admin token",
-        meaning: "Without an admin token the admin port answers health checks, and on a loopback address metrics for "
-            + "programs on the same machine that no proxy passed on. It shows and changes no session.",
+        meaning: "Without an admin token, the admin port answers health checks. On a loopback address it also answers "
+            + "metrics for programs on the same machine, but not through a proxy. It neither shows nor changes "
+            + "sessions.",
         remedy: "Make a token with `openssl rand -base64 32`, start the server with it as `MVI_ADMIN_TOKEN`, and send "
             + "`Authorization: Bearer <token>`.")
 
     static let adminSessionNotFound = ProblemType(
         "admin-session-not-found", 404, "There is no such session",
-        meaning: "No session that is kept has this id. One in which nothing has happened yet is known by its id only "
-            + "to the server that has it in memory.",
-        remedy: "Look for it in `GET /admin/sessions`.")
+        meaning: "No stored session has this id. A session in which nothing has happened yet is known only to the "
+            + "server that has it in memory.",
+        remedy: "Look for the session in `GET /admin/sessions`.")
 }

@@ -1,8 +1,7 @@
 import Sessions
 
-/// The problems of reached limits.
+/// Problem types of limits.
 extension ProblemType {
-    /// All of them.
     static let ofLimits = [
         tooManyRequests, tooManyConnections, tooManyStores, tooManyReceipts, tooManyWaits,
         tooManySessions, tooManyStreams, busy, draining, notReady, journalUnavailable, newerState,
@@ -10,73 +9,74 @@ extension ProblemType {
     ]
 
     static let tooManyRequests = ProblemType(
-        "too-many-requests", 429, "Too often",
+        "too-many-requests", 429, "Too many requests",
         meaning:
-            "The session has sent intents, or its address made sessions, signed in or sent tokens of no session, faster than "
-            + "the server allows, which `RateLimit-Policy` then says; or a rule of the feature says that the intent comes "
-            + "too soon after others.",
+            "The session sends intents faster than the server allows; or its address makes sessions, signs in or sends "
+            + "unknown tokens too fast. `RateLimit-Policy` gives the rate. Or a rule of the feature limits the rate of "
+            + "this intent.",
         remedy: "Wait as long as `Retry-After` says.",
         isLimit: true, errors: [ErrorText(.tooMany, retryAfter: .seconds(1))])
 
     static let tooManyConnections = ProblemType(
         "too-many-connections", 429, "Too many connections of one address",
         meaning:
-            "The client's address has too many connections, or streams; or its network has most while few are left.",
-        remedy: "Close those that are not used. If a proxy is in front, the server has to be told: `--trusted-proxy`.",
+            "The client's address has too many connections or streams; or its network has most of them while few are "
+            + "left.",
+        remedy: "Close those that are not used. If a proxy is in front of the server, set `--trusted-proxy`.",
         isLimit: true)
 
     static let tooManyStores = ProblemType(
         "too-many-stores", 429, "The session has too many stores",
-        meaning: "The session has as many feature instances as one session may have, and the request needs one more.",
+        meaning: "The session has reached its limit of feature instances, and the request needs one more.",
         remedy: "Dispose of one that is no longer shown with `DELETE /features/<id>/state`.",
         isLimit: true, errors: [ErrorText(.tooManyStores)])
 
     static let tooManyReceipts = ProblemType(
-        "too-many-receipts", 429, "Too many named intents in a short time",
-        meaning: "The session has as many receipts of `Idempotency-Key` and `Intent-Seq` as the server keeps, all of "
-            + "them too young to be forgotten.",
-        remedy: "Wait as long as `Retry-After` says, or send intents whose repetition does no harm without a key.",
+        "too-many-receipts", 429, "Too many intents with receipts",
+        meaning: "The session has reached its limit of receipts of `Idempotency-Key` and `Intent-Seq`, and none is old "
+            + "enough to be removed.",
+        remedy: "Wait as long as `Retry-After` says. Send intents that may run twice without a key.",
         isLimit: true,
         errors: [
             ErrorText(
-                .tooManyReceipts, text: "The session has as many recent idempotency keys as the server keeps.",
+                .tooManyReceipts, text: "The session has too many recent idempotency keys.",
                 retryAfter: .seconds(1))
         ])
 
     static let tooManyWaits = ProblemType(
         "too-many-waits", 429, "Too many requests are waiting",
         meaning: "Too many requests are already waiting for a change of state.",
-        remedy: "Let the earlier ones end first, or use a stream.",
+        remedy: "Wait until earlier requests are answered, or use a stream.",
         isLimit: true,
         errors: [ErrorText(.tooManyWaits, text: "Too many requests are already waiting.", retryAfter: .seconds(1))])
 
     static let tooManySessions = ProblemType(
-        "too-many-sessions", 503, "The server has no room for another session",
-        meaning: "As many sessions as the server may have in memory are in use, or it keeps as many as it may, and the "
+        "too-many-sessions", 503, "Too many sessions",
+        meaning: "All sessions that the server may have in memory are in use, or it stores as many as it may. The "
             + "request needs one more: a new one, or one in which nothing has happened yet.",
         remedy: "Wait as long as `Retry-After` says; or start the server with a larger `--max-sessions` or "
             + "`--max-kept-sessions`.",
         isLimit: true,
         errors: [
             ErrorText(
-                .tooManySessions, text: "The server has as many sessions as it may have.", retryAfter: .seconds(60))
+                .tooManySessions, text: "The server has too many sessions.", retryAfter: .seconds(60))
         ])
 
     static let tooManyStreams = ProblemType(
-        "too-many-streams", 503, "The server has no room for another stream",
-        meaning: "The server has as many streams open as it may.",
+        "too-many-streams", 503, "Too many streams",
+        meaning: "The server has reached its limit of open streams.",
         remedy: "Wait as long as `Retry-After` says; or start the server with a larger `--max-streams`.",
         isLimit: true,
         errors: [
             ErrorText(
-                .tooManyStreams, text: "The server has as many streams open as it may have.", retryAfter: .seconds(10))
+                .tooManyStreams, text: "Too many streams are open.", retryAfter: .seconds(10))
         ])
 
     static let busy = ProblemType(
-        "busy", 503, "The server has too much to do",
+        "busy", 503, "The server is overloaded",
         meaning: "Too many requests wait for the same store, too many connections are open, or the answer was not "
             + "ready in time.",
-        remedy: "Wait as long as `Retry-After` says and repeat the request, an intent with its `Idempotency-Key` or "
+        remedy: "Wait as long as `Retry-After` says, then repeat the request: an intent with its `Idempotency-Key` or "
             + "`Intent-Seq`.",
         isLimit: true,
         errors: [
@@ -85,30 +85,31 @@ extension ProblemType {
 
     static let draining = ProblemType(
         "draining", 503, "The server is stopping",
-        meaning: "The server ends the requests that it has and takes no new work.",
-        remedy: "Wait as long as `Retry-After` says and try again: another server, or this one again, will be there.")
+        meaning: "The server finishes its current requests and accepts no new work.",
+        remedy: "Wait as long as `Retry-After` says, then try again: another server, or this one after its restart, "
+            + "will answer.")
 
     static let notReady = ProblemType(
-        "not-ready", 503, "The server cannot do its work now",
-        meaning: "What sessions are kept in cannot be written, or a part of the server does not answer.",
-        remedy: "Send no requests to this server until it is ready again; look into its log.")
+        "not-ready", 503, "The server is not ready",
+        meaning: "The journal is not writable, or a part of the server does not answer.",
+        remedy: "Send no requests to this server until it is ready again. See its log.")
 
     static let journalUnavailable = ProblemType(
-        "journal-unavailable", 503, "What sessions are kept in cannot be used now",
-        meaning: "A session or a store could not be read, or a change not be written. Nothing is lost that was "
-            + "answered before; an intent that gets this did not run, or it is not known whether it did.",
+        "journal-unavailable", 503, "The journal is not available",
+        meaning: "A session or a store could not be read, or a change could not be written. Nothing that was answered "
+            + "before is lost. The outcome of an intent with this answer is unknown.",
         remedy:
-            "Wait as long as `Retry-After` says and repeat the request: an intent with the same `Idempotency-Key` or "
-            + "`Intent-Seq`, so that it runs once in either case.",
+            "Wait as long as `Retry-After` says, then repeat the request. An intent with the same `Idempotency-Key` or "
+            + "`Intent-Seq` runs once in either case.",
         errors: [
             ErrorText(
-                .unavailable, .closed, .exists, .inDoubt, text: "The journal cannot be used now; try again.",
+                .unavailable, .closed, .exists, .inDoubt, text: "The journal is not available; try again.",
                 retryAfter: .seconds(2)),
             ErrorText(
-                .contended, text: "Others changed the same session again and again; try again.", retryAfter: .seconds(1)
+                .contended, text: "Too many concurrent changes of the session; try again.", retryAfter: .seconds(1)
             ),
             ErrorText(
-                .evicted, text: "The session left memory while the request was under way; try again.",
+                .evicted, text: "The session left memory during the request; try again.",
                 retryAfter: .seconds(1)), ErrorText(.signingIn, retryAfter: .seconds(1)),
         ])
 
@@ -116,8 +117,8 @@ extension ProblemType {
         "newer-state", 503, "A newer version of the server wrote this state",
         meaning: "This server's version of the feature is older than the one that wrote the state of the store. It "
             + "leaves the state as it is; the request did not run.",
-        remedy: "Wait as long as `Retry-After` says and repeat the request: behind a load balancer a newer server may "
-            + "answer. Where none is there any more, start the newer version again.",
+        remedy: "Wait as long as `Retry-After` says, then repeat the request: behind a load balancer a newer server "
+            + "may answer. If none is left, start the newer version again.",
         errors: [
             ErrorText(.newerState, retryAfter: .seconds(10)) {
                 "The state of \"\($0)\" was written by a newer version of this server; try again later."
@@ -125,17 +126,17 @@ extension ProblemType {
         ])
 
     static let storageFull = ProblemType(
-        "storage-full", 507, "The server's disk is full",
+        "storage-full", 507, "The server's storage is full",
         meaning: "There was no room to keep the change. Nothing of it was kept; what was kept before can still be "
             + "read.",
         remedy: "Free room on the server, then repeat the request, an intent with the same `Idempotency-Key` or "
             + "`Intent-Seq`. The server goes on by itself.",
-        isLimit: true, errors: [ErrorText(.full, text: "The journal has no room left.")])
+        isLimit: true, errors: [ErrorText(.full, text: "The journal is full.")])
 
     static let stateTooLarge = ProblemType(
         "state-too-large", 507, "The state has grown too large",
-        meaning: "The state that the intent leads to, or its labels together, have more bytes than the server keeps; "
-            + "`detail` says which. Nothing of the turn was kept.",
+        meaning: "The state after the intent, or its labels together, have more bytes than the server stores; `detail` "
+            + "says which. The turn was discarded.",
         remedy: "Remove something from the state; or start the server with a larger `--max-state-bytes`, or for labels "
             + "`--outbox-bytes`.",
         isLimit: true, errors: [ErrorText(.tooLarge)])

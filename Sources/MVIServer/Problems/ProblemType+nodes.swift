@@ -1,27 +1,27 @@
 import Sessions
 
-/// The problems of several nodes.
+/// Problem types of several nodes.
 extension ProblemType {
-    /// Those that clients see.
+    /// The types that clients see.
     static let ofNodes = [
         ownerUnreachable
     ]
 
     static let ownerUnreachable = ProblemType(
-        "owner-unreachable", 503, "The session is on its way to another server",
+        "owner-unreachable", 503, "The session is moving to another server",
         meaning:
-            "Work of the session runs on one of several servers, which cannot be reached now: it is stopping, or gone, and "
-            + "another one takes the session over within some seconds. The request was not served.",
+            "The server that runs the session's work is not reachable. Another one takes the session over within some "
+            + "seconds. The request was not served.",
         remedy: "Wait as long as `Retry-After` says and repeat the request.",
         errors: [
             ErrorText(
-                .elsewhere, text: "The session's work runs on another server; the request was not served.",
+                .elsewhere, text: "Another server runs the session's work; the request was not served.",
                 retryAfter: .seconds(1))
         ])
 
-    /// Nodes alone see it, clients never: so it is none of `all`, and has no page.
+    /// Only nodes see this type. It is not in `all` and has no page.
     static let misdirected = ProblemType(
         "misdirected", 421, "Another node owns the session",
-        meaning: "A node sent on a request for a session that this node does not own, or no longer.",
-        remedy: "Ask the journal who owns it.")
+        meaning: "A node forwarded a request for a session that this node does not own.",
+        remedy: "Read the owner from the journal.")
 }

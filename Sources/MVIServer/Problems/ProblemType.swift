@@ -1,33 +1,32 @@
 import MVI
 import Sessions
 
-/// A kind of refusal, as its page `/problems/<name>` explains it.
+/// A kind of refusal, explained on its page `/problems/<name>`.
 ///
-/// The names are part of the contract: a client switches over them, so one that is served is never given another
-/// meaning. Another one is a declaration in the file of its area and a name in the list above it; `openapi.yaml` says which
-/// routes answer it.
+/// The names are part of the contract: a name never changes its meaning. To add a type, declare it in the file of its
+/// area and add it to the list there; `openapi.yaml` lists the routes that answer it.
 struct ProblemType: Sendable {
     /// The last part of the problem's `type`: `[a-z][a-z0-9-]*`.
     let name: String
     /// The status of every answer of this type.
     let status: Int
-    /// The same for every problem of the type (RFC 9457 section 3.1.3).
+    /// The title, equal for all problems of the type (RFC 9457 section 3.1.3).
     let title: String
-    /// The meaning, for a reader of a client's log.
+    /// The meaning, for readers of a client's log.
     let meaning: String
-    /// The remedy for the client's author or user.
+    /// A remedy for the client's author or its user.
     let remedy: String
-    /// True if it says that there is no room for more.
+    /// True if the problem reports a reached limit.
     var isLimit = false
-    /// The errors of a store, a session or a journal that it is the answer to.
+    /// The errors of stores, sessions and journals that become this problem.
     var errors: [ErrorText] = []
 
-    /// The text for clients of some errors.
+    /// The text that clients get for some errors.
     struct ErrorText: Sendable {
         let codes: [StoreError.Code]
-        /// A sentence about the feature instance; nil for the error's own, which was written for clients.
+        /// A sentence about the feature instance; nil to use the error's own text, which was written for clients.
         let text: (@Sendable (FeatureID) -> String)?
-        /// After how long to try again, unless the error knows better.
+        /// The time after which to try again, unless the error has one of its own.
         let retryAfter: Duration?
 
         init(_ codes: StoreError.Code..., text: String, retryAfter: Duration? = nil) {
@@ -49,7 +48,7 @@ struct ProblemType: Sendable {
         (self.meaning, self.remedy, self.isLimit, self.errors) = (meaning, remedy, isLimit, errors)
     }
 
-    /// The problem's `type`, a relative reference: it holds on whatever address the server is reached.
+    /// The problem's `type`, a relative reference that is valid at every address of the server.
     var reference: String { "/problems/\(name)" }
 }
 
@@ -60,10 +59,10 @@ extension ProblemType: Hashable {
 }
 
 extension ProblemType {
-    /// Every type that clients see, by status.
+    /// All types that clients see, by status.
     static let all = (ofRequests + ofIntents + ofLimits + ofNodes + ofAdmin).sorted { $0.status < $1.status }
 
-    /// The place of each in `all`.
+    /// The index of each type in `all`.
     static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1.name, $0) })
 
     private static let errors = Dictionary(
@@ -71,6 +70,6 @@ extension ProblemType {
             type.errors.flatMap { text in text.codes.map { ($0, (type: type, text: text)) } }
         })
 
-    /// The problem that a client is told of an error; nil for a code of an adopter's own journal.
+    /// The type and text for an error; nil for a code of an adopter's own journal.
     static func of(_ code: StoreError.Code) -> (type: ProblemType, text: ErrorText)? { errors[code] }
 }
