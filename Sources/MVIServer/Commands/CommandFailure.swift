@@ -1,20 +1,20 @@
 import ArgumentParser
 
-/// The reason for which a command was not carried out, and its remedy.
+/// An error that ends a command: the cause and a remedy.
 package struct CommandFailure: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// A command beside serving.
+/// A subcommand other than serving.
 package protocol ServerSubcommand: AsyncParsableCommand {
-    /// The program that it is a command of.
+    /// The program of the command.
     associatedtype Command: FeatureServerCommand
 }
 
 extension ServerSubcommand {
-    /// Carries a command out; says on standard error why it was not, and ends with the exit code 1 then.
+    /// Runs a command. Writes an error to the standard error and exits with 1.
     package func reporting(_ body: () async throws -> Void) async throws {
         do {
             try await body()

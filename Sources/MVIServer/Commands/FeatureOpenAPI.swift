@@ -1,18 +1,18 @@
 import Schema
 import Sessions
 
-/// The OpenAPI document of a server with certain features: where the file of the repository speaks of any feature, there are
-/// the paths, states, intents and labels of each.
+/// The OpenAPI document of a server's features: the repository's file with each feature's own paths, states, intents
+/// and labels instead of the generic ones.
 ///
-/// Works on the file's lines, whose form tests hold it to; JSON is YAML (YAML 1.2 section 1.3).
+/// Works on the file's lines, whose form tests check. JSON is valid YAML (YAML 1.2 section 1.3).
 struct FeatureOpenAPI {
     private let features: [(definition: FeatureDefinition, shape: FeatureShape)]
 
     init(_ features: [(FeatureDefinition, FeatureShape)]) { self.features = features }
 
-    /// The paths that each feature has.
+    /// The paths of each feature.
     private static let paths = ["/features/{id}/state", "/features/{id}/intents", "/features/{id}/events"]
-    /// The components that each feature has, by kind; the schemas come from its types.
+    /// The components of each feature, by kind. The schemas are generated from its types.
     fileprivate static let components = [
         ("links", ["ReadState", "ReadChangedState", "StreamFeature", "DisposeStore"]),
         ("responses", ["StoreGone", "IntentAccepted", "IntentState", "IntentDone", "Stream"]),
@@ -20,7 +20,7 @@ struct FeatureOpenAPI {
     ]
     fileprivate static let valueSchemas = ["State", "Intent", "Label"]
 
-    /// The file with the features in it; as it is without features.
+    /// Returns the file with the features in it; unchanged without features.
     func document(_ file: String) -> String {
         guard !features.isEmpty else { return file }
         var lines = YAMLLines(file)
@@ -29,7 +29,7 @@ struct FeatureOpenAPI {
             lines.replace(block, by: features.flatMap { FeatureLines($0.definition).specialized(lines[block]) })
         }
         for (kind, names) in Self.components {
-            // Those that another path still speaks of stay.
+            // Components that another path still refers to stay.
             let stay = ["Stream", "StateEvent", "LabelEvent"]
             var added: [String] = []
             for feature in features {
@@ -59,7 +59,7 @@ struct FeatureOpenAPI {
         lines.change(
             "    FeatureQuery:", under: "  parameters:", "example: [counter, \"order-detail:42\"]",
             to: "example: [\(instance)]")
-        // Of any feature an answer can neither be shown nor led on from.
+        // The generic links and examples do not apply to one feature.
         for member in ["          links:", "              example:"] {
             lines.replace(lines.block(member, under: "  /features/{name}:"), by: [])
         }
@@ -74,7 +74,7 @@ struct FeatureOpenAPI {
     }
 }
 
-/// Lines about any feature, as they are about one.
+/// The generic lines, adapted to one feature.
 private struct FeatureLines {
     private let feature: FeatureDefinition
 
@@ -85,7 +85,7 @@ private struct FeatureLines {
         var isExample = false
         for line in lines {
             if isExample, line.isEmpty || line.hasPrefix("            ") { continue }
-            // The example of a stream is the counter's.
+            // The stream's example is of the counter.
             isExample = line == "          example: |"
             if isExample { continue }
             if line.hasSuffix("#/components/parameters/FeatureId\" }") {
@@ -113,7 +113,7 @@ private struct FeatureLines {
             + (keys.isEmpty ? " }" : ", examples: { \(keys) } }")
     }
 
-    /// An instance of it.
+    /// The path of an instance.
     var instance: String {
         feature.isKeyed ? quoted("\(feature.name):\(feature.exampleKeys.first ?? "1")") : feature.name
     }
@@ -143,7 +143,7 @@ private struct FeatureLines {
         return line.replacing("feature: counter, ", with: "feature: \(instance), ")
     }
 
-    /// One for each intent, by its type.
+    /// An example of each intent, by its type.
     private func examples(indent: Int) -> [String] {
         var seen: Set<String> = []
         let examples = zip(feature.intentTypes, feature.intentExamples).filter { seen.insert($0.0).inserted }

@@ -2,8 +2,8 @@ import ArgumentParser
 import Logging
 import MVI
 
-/// A program that serves features, with all that goes with a server: flags, environment variables and a configuration
-/// file, `--help`, health checks, and commands that list, export, back up and restore what is kept.
+/// A program that serves features, with flags, environment variables, a configuration file, `--help`, health checks,
+/// and commands that list, export, back up and restore sessions.
 ///
 /// ```swift
 /// @main
@@ -15,12 +15,12 @@ import MVI
 /// }
 /// ```
 ///
-/// One that needs more (middleware, services, settings of its own) makes its `FeatureServer` itself:
+/// A program that needs more (middleware, services, its own settings) creates its `FeatureServer` itself:
 ///
 /// ```swift
 /// @main
 /// struct Shop: FeatureServerCommand {
-///     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
+///     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "Time for which an order waits.")
 ///     var reservation: Duration = .seconds(600)
 ///
 ///     func server(_ start: ServerStart) async throws -> FeatureServer {
@@ -30,32 +30,32 @@ import MVI
 /// }
 /// ```
 ///
-/// What cannot be started says so in one line on standard error, and the program ends with the code 1; 64
-/// (`EX_USAGE` of sysexits.h) where a flag or a setting is not right.
+/// If the program cannot start, it writes one line to the standard error and exits with 1, or with 64 (`EX_USAGE` of
+/// sysexits.h) for an invalid flag or setting.
 public protocol FeatureServerCommand: Sendable {
-    /// The program's name, in help, errors and logs. By default the type's name, `LittleShop` becoming `little-shop`.
+    /// The program's name, in help, errors and logs. By default the type's name in kebab case: `little-shop` for
+    /// `LittleShop`.
     static var name: String { get }
     /// One sentence for `--help`.
     static var summary: String { get }
-    /// The output of `--version`; empty for no such flag.
+    /// The text of `--version`; empty for no such flag.
     static var version: String { get }
-    /// The prefix of variables for the command's own settings. By default the name in capitals: `SHOP`.
+    /// The prefix of the variables of the command's own settings. By default the name in capitals: `SHOP`.
     static var environmentPrefix: String { get }
-    /// Commands of its own, beside those that every server has.
+    /// Additional subcommands.
     static var subcommands: [any ParsableCommand.Type] { get }
 
-    /// A command with its settings: each stored property that is a ``Setting``, and those of stored properties that have
-    /// such.
+    /// Creates the command with its settings: each stored property that is a ``Setting``, also in nested values.
     init()
 
-    /// The served content. Not used by a command that has `server(_:)`.
+    /// The features and endpoints to serve. Not used by a command with its own `server(_:)`.
     @FeatureBuilder var content: ServerContent { get throws }
-    /// The page for browsers. None by default.
+    /// The files to show in a browser. None by default.
     var page: [PageResource] { get }
-    /// The server. What it was not given (settings, logger, metrics, journal) it gets from the command.
+    /// Returns the server. The command completes it with settings, logger, metrics and journal if they are nil.
     func server(_ start: ServerStart) async throws -> FeatureServer
-    /// The storage that several servers share: `SharedStorage.postgres` of the product `PostgresServer`. Nil, the
-    /// default, for a server that keeps its sessions alone.
+    /// The shared storage of several servers, for settings that name it: `SharedStorage.postgres` of the product
+    /// `PostgresServer`. Nil by default: the server stores its sessions alone.
     var sharedStorage: SharedStorage? { get }
 }
 
@@ -78,28 +78,28 @@ extension FeatureServerCommand {
     /// None.
     public var sharedStorage: SharedStorage? { nil }
 
-    /// A server of the content and the page.
+    /// Returns a server with the content and the page.
     public func server(_ start: ServerStart) async throws -> FeatureServer {
         try FeatureServer(page: page) { try content }
     }
 
-    /// Runs the program with its arguments; called by `@main`. Ends the process where something is not right.
+    /// Runs the program with its arguments; called by `@main`. Exits on an error.
     public static func main() async { await main(Array(CommandLine.arguments.dropFirst())) }
 
-    /// The same with arguments that are given, without the program's name.
+    /// Runs the program with given arguments, without the program's name.
     public static func main(_ arguments: [String]) async {
         StandardStreams.prepare()
         await ServerProgram<Self>.main(arguments)
     }
 }
 
-/// The parameters from which a server is made.
+/// The values that a server is created with.
 public struct ServerStart: Sendable {
-    /// The settings of flags, environment and configuration file, checked.
+    /// The checked settings of flags, environment and configuration file.
     public let settings: ServerSettings
     /// The program's log.
     public let logger: Logger
-    /// False where the server will not run, because the features' types are to be printed (`schema`, `types`): settings
-    /// then say that nothing is kept, and secrets may be missing.
+    /// False if the server will not run, because the features' types are printed (`schema`, `types`). The settings then
+    /// name no data folder, and secrets may be missing.
     public let isServing: Bool
 }

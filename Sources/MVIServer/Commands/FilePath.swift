@@ -6,32 +6,32 @@
     import Darwin
 #endif
 
-/// The system's information about paths.
+/// Queries of the file system.
 ///
-/// A border to C: buffers are passed as pointers that are valid for the call.
+/// A C border: buffers are passed as pointers that are valid for the call.
 enum FilePath {
-    /// The path from the root: the server's own folder is another one.
+    /// Returns the absolute path: the server's own working folder is another one.
     static func absolute(_ path: String) throws -> String {
         guard !path.hasPrefix("/") else { return path }
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         guard getcwd(&buffer, buffer.count) != nil else {
-            throw CommandFailure("The folder that this runs in is gone (errno \(errno)). Give an absolute path.")
+            throw CommandFailure("The working folder does not exist (errno \(errno)). Give an absolute path.")
         }
         let folder = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }
 
-    /// Returns true if something is there, be it a link that leads nowhere. Throws where this user may not know.
+    /// Returns true if a path exists, also if it is a broken link. Throws without permission to check.
     static func isThere(_ path: String) throws(CommandFailure) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return true }
         let code = errno
         guard code != ENOENT, code != ENOTDIR else { return false }
         throw CommandFailure(
-            "'\(path)' cannot be looked at: \(reason(code)). Run this as the user that the server runs as.")
+            "'\(path)' cannot be read: \(reason(code)). Run this as the server's user.")
     }
 
-    /// The system's words for an errno.
+    /// Returns the system's text for an errno.
     static func reason(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "errno \(code)" }
 
     static func isFolder(_ path: String) -> Bool {
@@ -39,13 +39,13 @@ enum FilePath {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The folder that a path's last name is in.
+    /// Returns the parent folder of a path.
     static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Returns the size of a file in bytes; nil if it does not exist.
+    /// Returns the size of a file; nil if it does not exist.
     static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil

@@ -1,15 +1,15 @@
 import ArgumentParser
 
-/// `health`: for a container's health check, where there may be no curl.
+/// `health`: for the health check of a container without curl.
 struct HealthCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "health",
             abstract: "Ask a server on this machine whether it is ready.",
             discussion: """
-                Takes --port (or MVI_PORT) and --host as the server does, and asks on --admin-port if there is one, where no \
-                client keeps it from an answer. Exit code 0 if it is ready, 1 if not, with the \
-                reason on standard error.
+              Takes --port (or MVI_PORT) and --host like the server, and asks on --admin-port if there is one, because \
+              that port is not blocked by clients. Exit code 0 if the server is ready, else 1 with the reason on \
+              standard error.
                 """)
     }
 
@@ -18,7 +18,7 @@ struct HealthCommand<Command: FeatureServerCommand>: ServerSubcommand {
     func run() async throws {
         let settings = try program.settings().server
         let address = settings.adminPort == nil ? settings.host : settings.adminHost
-        // A server that listens everywhere is asked at home.
+        // A server on every interface is asked on the loopback address.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][address] ?? address
         do {
             let status = try HealthProbe.status(
@@ -39,9 +39,9 @@ struct HealthCommand<Command: FeatureServerCommand>: ServerSubcommand {
     import Darwin
 #endif
 
-/// One HTTP request over a socket of its own: all that a health check needs of a client.
+/// A single HTTP request over a socket of its own.
 ///
-/// A border to C: addresses and buffers are passed as pointers that are valid for the call, the descriptor is closed
+/// A C border: addresses and buffers are passed as pointers that are valid for the call, and the descriptor is closed
 /// where it was opened.
 enum HealthProbe {
     struct Failure: Error, CustomStringConvertible {
@@ -50,13 +50,13 @@ enum HealthProbe {
         init(_ description: String) { self.description = description }
     }
 
-    /// The status of a `GET`; each step may take two seconds.
+    /// Returns the status of a `GET`. Each step times out after two seconds.
     static func status(host: String, port: UInt16, path: String) throws(Failure) -> Int {
         let descriptor = try connect(host, port)
         defer { close(descriptor) }
         let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
-            throw Failure("the server took no request (errno \(errno))")
+            throw Failure("the server accepted no request (errno \(errno))")
         }
         // `HTTP/1.1 200 ` is enough.
         var answer: [UInt8] = []
@@ -67,7 +67,7 @@ enum HealthProbe {
             answer += part.prefix(count)
         }
         guard let status = Int(String(decoding: answer[9..<12], as: UTF8.self)) else {
-            throw Failure("what listens on port \(port) is no HTTP server")
+            throw Failure("the process on port \(port) is not an HTTP server")
         }
         return status
     }
@@ -80,10 +80,10 @@ enum HealthProbe {
         #else
             hints.ai_socktype = SOCK_STREAM
         #endif
-        // The list that getaddrinfo makes; freed below.
+        // The list that getaddrinfo allocates; freed below.
         var found = hints.ai_next
         guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let address = found?.pointee else {
-            throw Failure("'\(host)' is no address")
+            throw Failure("'\(host)' is not an address")
         }
         defer { freeaddrinfo(found) }
         let descriptor = socket(address.ai_family, address.ai_socktype, 0)

@@ -1,24 +1,24 @@
 import ArgumentParser
 
-/// `schema`: what the features look like on the wire.
+/// `schema`: prints the schemas of the features' wire types.
 struct SchemaCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema",
             abstract: "Print the JSON Schema of the features' states, intents and labels.",
             discussion: """
-                One object with a schema (2020-12) of each feature, or the schema of one feature. With --openapi the OpenAPI \
-                document of a server with these features.
+              Prints one object with a schema (2020-12) of each feature, or the schema of one feature. With --openapi, \
+              prints the OpenAPI document of a server with these features.
                 """)
     }
 
     @ParentCommand var program: ServerProgram<Command>
 
     @Argument(help: "The feature's name, without a key.") var feature: String?
-    @Flag(help: "The OpenAPI document, with the features' paths, states, intents and labels.") var openapi = false
+    @Flag(help: "Print the OpenAPI document, with the features' paths, states, intents and labels.") var openapi = false
 
     func validate() throws {
-        if openapi, feature != nil { throw ValidationError("--openapi is of all features; leave the name out.") }
+        if openapi, feature != nil { throw ValidationError("--openapi prints all features; omit the name.") }
     }
 
     func run() async throws {

@@ -4,15 +4,15 @@ import Logging
 import MVI
 import PrometheusMetrics
 
-/// A command as it is parsed and run: serves, unless one of its subcommands is meant.
+/// The parsed command: serves, or runs a subcommand.
 package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: Command.name, abstract: Command.summary,
             discussion: """
-                Every flag can also be given as the environment variable in brackets, or in a JSON file (--config). A flag \
-                beats a variable, a variable the file. Times are written 500ms, 20s, 5m or 24h, bytes 65536, 64KiB or \
-                1MiB.
+              Every flag can also be set by the environment variable in brackets or in a JSON file (--config). Flags \
+              override variables, and variables override the file. Times are written as 500ms, 20s, 5m or 24h, bytes \
+              as 65536, 64KiB or 1MiB.
                 """,
             version: Command.version,
             subcommands: [
@@ -45,7 +45,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         let source = try source()
         for name in source.secretsInFlags(ServerSettings.catalogue + OwnSettings<Command>.all) {
             logger.warning(
-                "A secret was given in a flag, which other users of this machine see: give it in a file, with the flag that is named here, or by its variable",
+                "A secret was given in a flag, which other users of this machine see. Give it in a file, with the named flag, or by its variable",
                 metadata: ["flag": "--\(name)", "instead": "--\(name)-file"])
         }
         do {
@@ -64,9 +64,9 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         }
     }
 
-    /// The server's settings, and the command with its own.
+    /// Returns the server's settings, and the command with its own settings.
     ///
-    /// - Throws: `ValidationError` with the sentence of a setting that is not right.
+    /// - Throws: `ValidationError` with the text of an invalid setting.
     package func settings() throws -> (server: ServerSettings, command: Command) {
         do {
             let source = try source()
@@ -79,19 +79,19 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         }
     }
 
-    /// Returns the source of all settings.
+    /// The source of all settings.
     package func source() throws -> SettingsSource {
         let names = ServerSettings.names
         let own = OwnSettings<Command>.all.withFileForms.map(\.name)
         for (index, name) in own.enumerated() where (names + ["config"] + own[..<index]).contains(name) {
             throw ValidationError(
-                "\(Command.self) has a setting called '\(name)', which the server or another setting is called already: "
-                    + "give it another name.")
+                "\(Command.self) has a setting named '\(name)', but the server or another setting has this name: "
+                    + "rename it.")
         }
         return try SettingsSource(flags: flags.given.merging(ownFlags.given) { $1 }, known: names + own)
     }
 
-    /// Returns the types of the content, without running a server.
+    /// Returns the types of the features without running a server.
     func types() async throws -> FeatureTypes {
         let (given, command) = try settings()
         var settings = given

@@ -2,16 +2,16 @@ import Logging
 import PrometheusMetrics
 import SessionJournal
 
-/// The storage that several servers share, as a `FeatureServerCommand` gets it: `SharedStorage.postgres` of the
-/// product `PostgresServer`.
+/// The storage of servers that share sessions, for a `FeatureServerCommand`: `SharedStorage.postgres` of the product
+/// `PostgresServer`.
 public struct SharedStorage: Sendable {
-    /// Opens the journal that the settings name. The server closes it.
+    /// Opens the journal of the settings. The server closes it.
     let journal: @Sendable (_ settings: ServerSettings, _ logger: Logger) async throws -> any SharedJournal
-    /// Makes the journal's schema, or brings it up to date, and lets a role use it if one is given. Blocks until it is done.
+    /// Creates or updates the journal's schema, and grants its use to a role if one is given. Blocks until it is done.
     let migrate: @Sendable (_ settings: ServerSettings, _ role: String?) throws -> Void
-    /// Returns the transport between servers. The server closes it.
+    /// Creates the transport between the servers. The server closes it.
     let peers: @Sendable () -> any PeerTransport
-    /// The same journal for the commands that look into it and change it.
+    /// Opens the same journal for maintenance commands.
     let maintenance: @Sendable (_ settings: ServerSettings) throws(SettingError) -> any SharedJournalMaintenance
 
     package init(
@@ -25,7 +25,7 @@ public struct SharedStorage: Sendable {
 }
 
 extension FeatureServer {
-    /// Takes what it was not given.
+    /// Completes a server with the journal and the transport of the settings.
     mutating func complete(
         _ settings: ServerSettings, _ logger: Logger, _ metrics: PrometheusRegistry, _ storage: SharedStorage?
     ) async throws {

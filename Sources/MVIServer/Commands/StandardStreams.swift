@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// The output of a command's result.
+/// The standard output, which receives a command's result.
 package enum StandardOutput {
-    /// Writes all of it; false if its reader is gone.
+    /// Writes all bytes; false if the reader has closed the stream.
     package static func put(_ bytes: [UInt8]) throws -> Bool {
         var written = 0
         while written < bytes.count {
@@ -19,38 +19,38 @@ package enum StandardOutput {
             } else if errno == EPIPE {
                 return false
             } else if errno != EINTR {
-                throw CommandFailure("Not all could be written to the standard output (errno \(errno)).")
+                throw CommandFailure("The standard output could not be written completely (errno \(errno)).")
             }
         }
         return true
     }
 }
 
-/// The three streams that each program is given.
+/// The three standard streams.
 enum StandardStreams {
-    /// Makes them safe to use; called once, before anything else is opened.
+    /// Makes the streams safe to use. Called once, before anything else is opened.
     ///
-    /// A reader that goes away (`head`, a log's) is an end and not a signal that kills. One that was closed by the caller
-    /// leads nowhere: the next file that is opened would have its number, and get what was meant for the stream.
+    /// A reader that closes its end (such as `head`) causes an error and no signal. Streams that the caller closed are
+    /// opened on `/dev/null`: otherwise the next opened file would get their number and their output.
     static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) == -1 {
-            // The lowest number that is free.
+            // The lowest free number.
             _ = open("/dev/null", O_RDWR)
         }
     }
 }
 
-/// The output of errors.
+/// The standard error, which receives errors for people.
 package enum StandardError {
-    /// - Parameter program: who says it.
+    /// - Parameter program: the name of the program.
     package static func say(_ line: String, by program: String) {
-        // One line, and nothing that a terminal would obey: a name in it may have any character.
+        // One line without control characters: a name in it may contain any character.
         let safe = line.unicodeScalars.map {
             $0.value < 0x20 || $0.value == 0x7F ? "\\u{\(String($0.value, radix: 16))}" : String($0)
         }
         let bytes = Array("\(program): \(safe.joined())\n".utf8)
-        // A reader that is gone is no reason to fail.
+        // Errors are ignored: the reader may have closed the stream.
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

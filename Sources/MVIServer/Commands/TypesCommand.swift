@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `types`: the features' types in another language.
+/// `types`: prints the features' types in another language.
 struct TypesCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -25,7 +25,7 @@ extension FeatureTypes.Language: EnumerableFlag {
     /// The flag, such as `--typescript`.
     public static func name(for value: FeatureTypes.Language) -> NameSpecification { .customLong(value.rawValue) }
 
-    /// The versions that it is for.
+    /// The language's versions.
     public static func help(for value: FeatureTypes.Language) -> ArgumentHelp? {
         switch value {
         case .typeScript: "TypeScript 4.4 or newer."

@@ -1,4 +1,4 @@
-/// The lines of a YAML file of block style with two spaces a level.
+/// The lines of a YAML file in block style with two spaces per level.
 struct YAMLLines {
     private var lines: [String]
 
@@ -10,8 +10,8 @@ struct YAMLLines {
 
     subscript(range: Range<Int>) -> ArraySlice<String> { lines[range] }
 
-    /// The member that begins with a line, to the next one that is not deeper: with the lines of its value, without empty
-    /// ones at its end. A line that is not there is an error of the file, which a test would have found.
+    /// Returns the lines of the member that begins with a line, with its value, without empty lines at the end. A
+    /// missing line is a fault of the file that tests find.
     func block(_ header: String, under parent: String? = nil) -> Range<Int> {
         let range = parent.map { block($0) } ?? lines.indices
         guard let start = lines[range].firstIndex(of: header) else {
@@ -30,7 +30,7 @@ struct YAMLLines {
         lines.insert(contentsOf: new, at: block(header).upperBound)
     }
 
-    /// Changes a text in a member.
+    /// Replaces a text in a member.
     mutating func change(_ header: String, under parent: String, _ old: String, to new: String) {
         for index in block(header, under: parent) { lines[index] = lines[index].replacing(old, with: new) }
     }

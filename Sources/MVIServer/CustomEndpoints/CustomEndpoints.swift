@@ -4,7 +4,7 @@ import MicroHTTP
 import Sessions
 import WireJSON
 
-/// Custom endpoints, as routes.
+/// The routes of custom endpoints.
 struct CustomEndpoints: Sendable {
     private let endpoints: [Endpoint]
     private let directory: SessionDirectory
@@ -46,7 +46,7 @@ struct CustomEndpoints: Sendable {
                 logger?.error(
                     "A custom endpoint failed",
                     metadata: ["endpoint": "\(endpoint.method.rawValue) \(endpoint.path)", "error": "\(error)"])
-                reply.refuse(Problem(.endpointFailed, "The endpoint failed; the server's log says why."))
+                reply.refuse(Problem(.endpointFailed, "The endpoint failed; see the server's log."))
             }
         }
     }
@@ -79,13 +79,13 @@ extension Response {
 }
 
 extension Problem {
-    /// A body that is not what a custom endpoint takes.
+    /// A problem for a body that cannot be decoded.
     fileprivate init(_ error: WireDecodingError) {
         switch error {
         case .malformed(let offset, let reason):
             self.init(.invalidJSON, "The body is not JSON at byte \(offset): \(reason).")
         case .mismatch(let issues):
-            self.init(.invalidBody, "The body is not what this endpoint takes. `errors` says what is wrong where.")
+            self.init(.invalidBody, "The body is invalid; see `errors`.")
             self.issues = issues.map { Issue(pointer: $0.pointer, detail: $0.detail) }
         }
     }

@@ -3,7 +3,7 @@ import MicroHTTP
 import Sessions
 import WireJSON
 
-/// A custom endpoint: a plain HTTP handler of the server's author, such as a payment provider's webhook.
+/// A custom endpoint: a plain HTTP handler, such as a payment provider's webhook.
 ///
 /// ```swift
 /// Endpoint(.post, "/webhooks/payment") { request, sessions in
@@ -13,11 +13,11 @@ import WireJSON
 /// }
 /// ```
 ///
-/// It reads no cookies and knows no session of the caller's: the caller has to prove who it is by what the handler
-/// checks, such as a signature over the body's bytes. Pages of other sites are refused as by the server's own endpoints,
-/// for every method but `GET`; a webhook is sent by no browser and passes.
+/// It reads no cookies and has no caller's session: the handler has to verify the caller, for example by a signature
+/// over the body's bytes. Requests of pages of other sites are refused for every method but `GET`, as by the server's
+/// own endpoints. Webhooks do not come from browsers and are not affected.
 public struct Endpoint: Sendable {
-    /// The methods that an endpoint may have.
+    /// The methods of endpoints.
     public enum Method: String, Sendable, CaseIterable {
         case get = "GET"
         case post = "POST"
@@ -26,8 +26,8 @@ public struct Endpoint: Sendable {
         case delete = "DELETE"
     }
 
-    /// Answers a request. Any number run at once; a client waits 60 s at most. A `Refusal` becomes a problem document of its
-    /// kind, and so does a body that `decode` cannot read; whatever else is thrown is logged, and the client gets a 500.
+    /// Answers a request. Any number run concurrently; a client waits at most 60 s. A `Refusal`, and an error of
+    /// `decode`, becomes a problem document. Other errors are logged, and the client gets a 500.
     public typealias Handler = @Sendable (EndpointRequest, SessionDirectory) async throws -> EndpointResponse
 
     let method: Method
@@ -37,15 +37,15 @@ public struct Endpoint: Sendable {
     let allowsCrossSite: Bool
     let handler: Handler
 
-    /// An endpoint.
+    /// Creates an endpoint.
     ///
     /// - Parameters:
-    ///   - method: the method of its requests.
-    ///   - path: begins with `/`; at most one segment is a parameter, as in `/orders/{id}/label`. A path of the server's own is
-    ///     refused when the server starts.
+    ///   - method: the method of the requests.
+    ///   - path: begins with `/` and has at most one parameter segment, as in `/orders/{id}/label`. A path of the
+    ///     server itself is an error at the start.
     ///   - summary: one sentence for `/openapi.yaml`.
-    ///   - bodyLimit: bytes of a body; none is taken with `GET` and `DELETE`.
-    ///   - allowsCrossSite: whether pages of other sites may use it, such as a bank's or a login's that sends a browser back
+    ///   - bodyLimit: the maximal size of a body. `GET` and `DELETE` have none.
+    ///   - allowsCrossSite: true if pages of other sites may use it, such as a bank or login that sends a browser back
     ///     with a form.
     ///   - handler: answers a request.
     public init(
@@ -62,7 +62,7 @@ public struct Endpoint: Sendable {
 public struct EndpointRequest: Sendable {
     private let incoming: Incoming
     private let identity: IdentityRule
-    /// The body's bytes, as they came: what a signature is made over.
+    /// The body's bytes as received, for verifying a signature.
     public let body: [UInt8]
 
     init(_ incoming: Incoming, body: [UInt8], _ identity: IdentityRule) {
@@ -71,26 +71,27 @@ public struct EndpointRequest: Sendable {
         self.identity = identity
     }
 
-    /// The value of a header field; nil if there is none. Cookies are not handed over, and the field by which a proxy names
-    /// the subject (`Authenticator.subjectField`) only if a trusted proxy set it, once and in UTF-8.
+    /// Returns the value of a header field; nil if there is none. Cookies are not available. The field in which a proxy
+    /// names the subject (`Authenticator.subjectField`) is available only if a trusted proxy set it, once and in UTF-8.
     public func field(_ name: String) -> String? {
         let name = name.lowercased()
         guard name != "cookie", identity.mayRead(name, incoming.head) else { return nil }
         return incoming.fields.values(named: name).first
     }
 
-    /// The path's parameter; nil if the path has none, or if it is not well encoded.
+    /// The path's parameter; nil if there is none, or if it is malformed.
     public var parameter: String? { incoming.parameter.isEmpty ? nil : incoming.parameterText }
 
-    /// The values of a query parameter, in order.
+    /// Returns the values of a query parameter, in order.
     public func query(_ name: String) -> [String] {
         QueryItems(incoming.head.query).values(name).compactMap { $0 }
     }
 
-    /// The client's address: the last one that the server's trusted proxies saw; without them the connection's.
+    /// The client's address: the last one that the server's trusted proxies reported; without proxies, the
+    /// connection's.
     public var remoteAddress: String { identity.addresses.of(incoming.head).description }
 
-    /// The body as a value. What it throws becomes a 400 or a 422 with what is wrong where.
+    /// Returns the decoded body. Its errors become a 400 or a 422 that lists the invalid places.
     public func decode<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: body) }
 }
 
@@ -98,13 +99,13 @@ public struct EndpointRequest: Sendable {
 public struct EndpointResponse: Sendable {
     /// The status, 200 to 599.
     public var status: Int
-    /// Header fields. Added where none says otherwise: `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, and for
-    /// HTML and SVG the `Content-Security-Policy` of the server's own page, which allows no script that stands in the page.
+    /// The header fields. Unless set here, the server adds `Cache-Control: no-store`, `X-Content-Type-Options:
+    /// nosniff`, and for HTML and SVG the `Content-Security-Policy` of its own page, which blocks inline scripts.
     public var fields: [(name: String, value: String)]
     /// The body's bytes.
     public var body: [UInt8]
 
-    /// An answer of its parts.
+    /// Creates an answer.
     public init(status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
         (self.status, self.fields, self.body) = (status, fields, body)
     }
@@ -117,16 +118,16 @@ public struct EndpointResponse: Sendable {
         EndpointResponse(status: 200, fields: [("Content-Type", "text/plain; charset=utf-8")], body: Array(text.utf8))
     }
 
-    /// A value as JSON, with status 200 unless another is given. Throws where JSON cannot hold it.
+    /// Returns a JSON answer, with status 200 by default. Throws if JSON cannot hold the value.
     public static func json(_ value: some Encodable, status: Int = 200) throws -> EndpointResponse {
         EndpointResponse(
             status: status, fields: [("Content-Type", "application/json")], body: try WireJSON.encode(value))
     }
 }
 
-/// The reason for which a custom endpoint cannot be served.
+/// An error about a custom endpoint that cannot be served.
 public struct EndpointError: Error, CustomStringConvertible, Sendable {
-    /// The fault and its remedy.
+    /// The cause and a remedy.
     public let description: String
 
     /// - Parameter own: the server's own paths.
@@ -139,10 +140,10 @@ public struct EndpointError: Error, CustomStringConvertible, Sendable {
                 throw EndpointError("\(name) needs a path that begins with '/' and has one parameter at most")
             }
             guard seen.insert("\(endpoint.method.rawValue) \(endpoint.path)").inserted else {
-                throw EndpointError("\(name) is there twice; give one of them another path")
+                throw EndpointError("\(name) is declared twice; change one of the paths")
             }
             guard case .unknownPath = own.route(method: endpoint.method.rawValue, path: Array(probe.utf8)) else {
-                throw EndpointError("\(name) has a path of the server's own; give it another, such as /hooks/…")
+                throw EndpointError("\(name) has a path of the server itself; use another one, such as /hooks/…")
             }
         }
     }

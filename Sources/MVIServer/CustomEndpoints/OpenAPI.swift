@@ -1,14 +1,14 @@
 import WireJSON
 
-/// The description of the API with custom endpoints: their paths, methods and summaries. What they
-/// take and give only their author knows.
+/// The description of the API with custom endpoints: their paths, methods and summaries. Their bodies are not
+/// described.
 enum OpenAPI {
-    /// The file as it is where there are no such endpoints.
+    /// Returns the file with the endpoints; unchanged without endpoints.
     static func document(_ file: [UInt8], with endpoints: [Endpoint]) -> [UInt8] {
         guard !endpoints.isEmpty else { return file }
         var lines = String(decoding: file, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
-        // They come at the end of `paths`, before the next member of the document.
+        // Inserted at the end of `paths`, before the next member of the document.
         guard let start = lines.firstIndex(of: "paths:") else { return file }
         let end =
             lines[(start + 1)...].firstIndex { $0.first.map { $0 != " " && $0 != "#" } ?? false } ?? lines.endIndex
@@ -22,7 +22,7 @@ enum OpenAPI {
     }
 
     private static func operation(_ endpoint: Endpoint) -> [String] {
-        let summary = endpoint.summary.isEmpty ? "An endpoint of this server's own." : endpoint.summary
+        let summary = endpoint.summary.isEmpty ? "A custom endpoint." : endpoint.summary
         var lines = [
             "    \(endpoint.method.rawValue.lowercased()):",
             "      tags: [custom]",
@@ -39,7 +39,7 @@ enum OpenAPI {
             lines += ["      requestBody:", "        content: { \"*/*\": {} }"]
         }
         return lines + [
-            "      responses:", "        default: { description: \"What the endpoint's author says.\" }",
+            "      responses:", "        default: { description: \"Defined by the endpoint's author.\" }",
         ]
     }
 
@@ -48,7 +48,7 @@ enum OpenAPI {
         return String(path[path.index(after: open)..<close])
     }
 
-    /// JSON's strings are YAML's (YAML 1.2 section 1.3).
+    /// JSON strings are valid YAML (YAML 1.2 section 1.3).
     private static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []
         WireJSON.appendString(text, to: &bytes)

@@ -3,15 +3,14 @@ import MVI
 import SessionJournal
 import Sessions
 
-/// A server's sessions, for code that is outside of them: a payment's webhook, a job, the work of an administrator's
-/// feature.
+/// Access to a server's sessions from code outside of them: webhooks, jobs and administrators' features.
 ///
-/// What it sends to a session is a turn as every other: the session's streams show it. There is no transaction over
-/// several sessions. As long as the server does not run, and after its end, calls throw `unavailable`.
+/// Everything sent to a session is a normal turn that its streams show. There are no transactions over several
+/// sessions. Calls throw `unavailable` while the server does not run.
 public struct SessionDirectory: Sendable {
     private let link: TableLink
 
-    /// The sessions of a server that is yet to be made.
+    /// Creates a directory for a server that does not exist yet.
     package init() { link = TableLink() }
 
     package init(_ table: SessionTable) {
@@ -19,43 +18,43 @@ public struct SessionDirectory: Sendable {
         connect(table)
     }
 
-    /// The server was made. Called once.
+    /// Connects the directory to its server. Called once.
     package func connect(_ table: SessionTable) { link.connect(table) }
 
-    /// The outcome of a delivery.
+    /// The outcome of an intent or action.
     public struct Outcome: Sendable {
         /// The session's id.
         public let session: String
-        /// The store's version after the turn, or why there was none: `noStore` where the session has no such store.
+        /// The store's version after the turn, or the error: `noStore` if the session has no such store.
         public let result: Result<UInt64, StoreError>
         /// True if it ran at an earlier call with the same `once`.
         public let isRepeated: Bool
     }
 
-    /// A session that is there.
+    /// An existing session.
     public struct Entry: Codable, Hashable, Sendable {
         /// The id that clients see.
         public let id: String
-        /// The subject; nil if anonymous.
+        /// The owner; nil for an anonymous session.
         public let subject: Subject?
         /// True if the subject's devices share it.
         public let isShared: Bool
-        /// The time at which it was created.
+        /// The time of creation.
         public let created: Timestamp
-        /// The time of its last recorded use, at most some minutes behind.
+        /// The last recorded use, which may be some minutes older than the last use.
         public let lastSeen: Timestamp
     }
 
-    /// Sends an intent to a feature of a session; returns the store's version after its turn.
+    /// Sends an intent to a feature of a session. Returns the store's version after its turn.
     ///
     /// - Parameters:
     ///   - intent: the intent.
     ///   - feature: the feature's type.
     ///   - key: the instance of a keyed feature.
     ///   - session: the id that clients see.
-    ///   - once: a name for this sending, kept for a day as receipts are: the same name again does not run again.
-    ///   - makesStore: whether a store that is not there is made. Without it the call fails with `noStore`.
-    /// - Throws: `gone` if there is no such session; what a turn may throw.
+    ///   - once: an idempotency key, kept for a day: the same key does not run again.
+    ///   - makesStore: true to make a missing store. Otherwise the call fails with `noStore`.
+    /// - Throws: `gone` if there is no such session; the errors of a turn.
     @discardableResult
     public func send<F: Feature>(
         _ intent: F.Intent, to feature: F.Type, key: String? = nil, session: String, once: String? = nil,
@@ -64,7 +63,7 @@ public struct SessionDirectory: Sendable {
         try await deliver(.intent(intent, of: F.self), F.self, key, session, once, makesStore)
     }
 
-    /// Has a feature of a session perform an action, which no client can send. See `send`.
+    /// Performs an action, which clients cannot send, in a feature of a session. See `send`.
     @discardableResult
     public func perform<F: Feature>(
         _ action: F.Action, on feature: F.Type, key: String? = nil, session: String, once: String? = nil,
@@ -73,7 +72,7 @@ public struct SessionDirectory: Sendable {
         try await deliver(.action(action, of: F.self), F.self, key, session, once, makesStore)
     }
 
-    /// Sends an intent to a feature of all sessions that a subject has now, in memory or not; says what became of each.
+    /// Sends an intent to a feature of all current sessions of a subject, in memory or not. Returns each outcome.
     @discardableResult
     public func send<F: Feature>(
         _ intent: F.Intent, to feature: F.Type, key: String? = nil, subject: Subject, once: String? = nil,
@@ -82,7 +81,7 @@ public struct SessionDirectory: Sendable {
         try await deliver(.intent(intent, of: F.self), F.self, key, subject, once, makesStore)
     }
 
-    /// Has a feature of all sessions that a subject has now perform an action; says what became of each.
+    /// Performs an action in a feature of all current sessions of a subject. Returns each outcome.
     @discardableResult
     public func perform<F: Feature>(
         _ action: F.Action, on feature: F.Type, key: String? = nil, subject: Subject, once: String? = nil,
@@ -117,12 +116,12 @@ public struct SessionDirectory: Sendable {
 
     private static func feature(_ name: String, _ key: String?) throws(StoreError) -> FeatureID {
         guard let id = FeatureID(key.map { "\(name):\($0)" } ?? name) else {
-            throw StoreError(.featureNotFound, "\"\(key ?? "")\" is no key.")
+            throw StoreError(.featureNotFound, "\"\(key ?? "")\" is not a key.")
         }
         return id
     }
 
-    /// The sessions that a subject has now.
+    /// Returns the current sessions of a subject.
     public func sessions(of subject: Subject) async throws(StoreError) -> [Entry] {
         try await link.table.records(.subject(subject)).map { record in
             Entry(
@@ -131,27 +130,27 @@ public struct SessionDirectory: Sendable {
         }
     }
 
-    /// Ends a session: its work is cancelled, its streams end, and it is forgotten. Nothing happens if there is none.
+    /// Ends a session: cancels its work, ends its streams and deletes it. Does nothing if it does not exist.
     public func end(session id: String) async throws(StoreError) {
         let table = try link.table
         guard let record = try await table.records(.id(id)).first else { return }
         try await table.end(record)
     }
 
-    /// Calls `action` whenever a session in memory has ended, with what was known of it; also one that expired there. Called
-    /// from any thread; must not block. Those that expire out of memory are not told of.
+    /// Calls `action` after the end of each session in memory, including those that expire there. Called from any
+    /// thread; must not block. Not called for sessions that expire outside of memory.
     public func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) { link.onEnd(action) }
 
-    /// Tests the streams of a subject anew, where an access rule depends on more than the principal's claims.
+    /// Checks the streams of a subject again, for access rules that depend on more than the principal's claims.
     public func recheck(subject: Subject) { try? link.table.recheck(subject) }
 }
 
-/// The way from a directory to the sessions, which are made after the features that hold it.
+/// The connection from a directory to the sessions, which are created after the features that hold the directory.
 private final class TableLink: Sendable {
     private struct State {
-        /// The server's own: it holds the features, and so this.
+        /// Owned by the server, which holds the features and so this object.
         weak var table: SessionTable?
-        /// The actions that were registered before sessions existed.
+        /// Actions that were added before the sessions existed.
         var endActions: [@Sendable (SessionInfo) -> Void] = []
     }
 
@@ -183,7 +182,7 @@ private final class TableLink: Sendable {
 }
 
 extension StoreError.Code {
-    /// The session has no such store, and none was to be made.
+    /// The session has no such store, and the call does not make one.
     public static let noStore = StoreError.Code("noStore")
 }
 

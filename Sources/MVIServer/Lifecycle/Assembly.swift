@@ -5,7 +5,7 @@ import SessionJournal
 import Sessions
 import Tracing
 
-/// The environment of sessions, without time, clock and journal.
+/// The environment of sessions, except time, clock and journal.
 struct EnvironmentParts: Sendable {
     let features: FeatureRegistry
     let limits: SessionLimits
@@ -15,34 +15,34 @@ struct EnvironmentParts: Sendable {
     let report: @Sendable (StoreReport) -> Void
 }
 
-/// The parts of one server, put together: nothing listens yet.
+/// The connected parts of one server, which does not listen yet.
 struct Assembly: Sendable {
     let settings: ServerSettings
     let logger: Logger
     let sessions: SessionTable
     let application: Application
     let http: HTTPServer
-    /// Health checks, metrics and administrators, on an address of their own.
+    /// The server of the admin port.
     let admin: HTTPServer?
     /// The application of the admin port.
     let adminApplication: Application?
-    /// True if the parts answer.
+    /// Monitors the parts.
     let monitor: PartsMonitor
     let hasPage: Bool
-    /// The way to other nodes; nil where there are none.
+    /// The connection to other nodes; nil without them.
     let link: NodeLink?
-    /// The connection to systemd; nil without systemd.
+    /// Notifies systemd; nil without it.
     let systemd: SystemdNotifier?
 
     /// - Parameters:
-    ///   - peers: how other nodes are reached; nil where there are none.
-    ///   - systemd: where systemd is told how the server is; nil where no systemd wants to know.
-    ///   - node: this one's name among them.
-    ///   - owner: which other node runs a session's turns.
-    ///   - directory: what the features reach the sessions by.
-    ///   - observation: where metrics and traces go.
-    ///   - accessLog: gets a line of each answer; nil for none.
-    ///   - adapt: lets a test give the sessions its own time, clock and journal.
+    ///   - peers: the transport to other nodes; nil without them.
+    ///   - systemd: notifies systemd; nil without it.
+    ///   - node: this node's id.
+    ///   - owner: returns the other node that owns a session.
+    ///   - directory: the features' access to the sessions.
+    ///   - observation: the destination of metrics and traces.
+    ///   - accessLog: logs each answer; nil for none.
+    ///   - adapt: lets a test replace time, clock and journal.
     init(
         _ content: ServerContent, settings: ServerSettings, logger: Logger,
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
@@ -98,13 +98,14 @@ struct Assembly: Sendable {
         observation.watch(ServerGauges(observation.factory, sessions, http) { readiness.problem == nil })
     }
 
-    /// The address at which other nodes reach this one. Known when it listens, if the system chooses the port.
+    /// The address at which other nodes reach this one. Known after the start of listening if the system chooses the
+    /// port.
     var nodeAddress: String { settings.ownAddress(port: http.port) }
 
-    /// True if requests are taken.
+    /// True if requests are accepted.
     var isListening: Bool { http.port != 0 }
 
-    /// The open requests and streams, for a log.
+    /// A description of the open work, for a log.
     var openWork: String {
         let statistics = http.statistics
         return "\(statistics.openRequests) requests, \(statistics.openStreams) streams"
@@ -117,7 +118,7 @@ struct Assembly: Sendable {
         configuration.threads = 1
         configuration.bodyLimit = settings.bodyLimit
         configuration.bodyBudget = settings.bodyMemory
-        // Silent connections of one address leave room for others, and are gone soon.
+        // Idle connections of one address leave room for others, and end soon.
         configuration.connectionLimit = 256
         configuration.connectionsPerAddress = 32
         configuration.headTimeout = .seconds(2)
@@ -127,7 +128,7 @@ struct Assembly: Sendable {
 }
 
 extension ServerSettings {
-    /// The program's own authenticator, else the one that the settings ask for.
+    /// Returns the program's own authenticator, or else the one of the settings.
     func authenticator(_ own: (any Authenticator)?) -> (any Authenticator)? {
         own ?? identityHeader.map { HeaderAuthenticator(field: $0) }
     }

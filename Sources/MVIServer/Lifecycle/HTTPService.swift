@@ -2,7 +2,7 @@ import Logging
 import MicroHTTP
 import ServiceLifecycle
 
-/// Listens while the process runs, and stops in the order that leaves no client without an answer.
+/// Listens while the process runs. Its shutdown leaves no client without an answer.
 struct HTTPService: Service {
     private let assembly: Assembly
 
@@ -22,21 +22,21 @@ struct HTTPService: Service {
         do {
             try await gracefulShutdown()
         } catch {
-            // Cancelled: another service failed, and there is no time to be had.
+            // Canceled because another service failed: there is no time left.
             await stop(drainTime: .zero)
             return
         }
         await stop(drainTime: assembly.settings.drainTime)
     }
 
-    /// From the first line on the server is not ready and opens no streams. Streams are told to go and end by
-    /// themselves, requests that wait are answered; then the HTTP layer stops, and the admin port last, so that a probe
-    /// still hears why.
+    /// Shuts down. The server is not ready and opens no more streams. Streams get a `go-away` and end by themselves,
+    /// and waiting requests are answered. Then the HTTP layer stops, and at last the admin port, which answers probes
+    /// until then.
     private func stop(drainTime: Duration) async {
         let streams = assembly.sessions.environment.openStreams
         assembly.logger.info("Stopping", metadata: ["streams": "\(streams)"])
-        assembly.systemd?.stops("Stopping: \(streams) streams are told to go")
-        // Other nodes take its sessions over while it ends what it has begun.
+        assembly.systemd?.stops("Stopping: \(streams) streams are asked to end")
+        // Other nodes take over its sessions while it finishes its work.
         assembly.sessions.leaveNodes {}
         assembly.sessions.drain()
         await assembly.http.shutdown(grace: drainTime)
@@ -52,9 +52,9 @@ struct HTTPService: Service {
     import Darwin
 #endif
 
-/// The number of files, including sockets, that the process may open.
+/// The number of files and sockets that the process may open.
 enum OpenFiles {
-    /// The limit now; 0 if the system does not say.
+    /// The current limit; 0 if it is unknown.
     static var limit: Int {
         var limit = rlimit()
         return getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
@@ -66,7 +66,7 @@ enum OpenFiles {
         private static let resource = RLIMIT_NOFILE
     #endif
 
-    /// Raises the limit as far as the system lets it, and says what it is now.
+    /// Raises the limit to the system's maximum. Returns the new limit.
     static func raiseLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return 0 }

@@ -5,8 +5,8 @@ import ServiceLifecycle
 import SessionJournal
 import Sessions
 
-/// A server that a test runs inside its process, on the loopback interface: with the test's journal and time, without
-/// signals, and without the services that act as time passes. The test does what these do.
+/// A server inside a test's process, on the loopback interface: with the test's journal and time, without signals, and
+/// without services that act as time passes. The test does their work.
 package final class HostedServer: Sendable {
     private let assembly: Assembly
     private let group: ServiceGroup?
@@ -14,20 +14,20 @@ package final class HostedServer: Sendable {
 
     fileprivate static let silent = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
-    /// The port that it listens on; the system's choice if it was made with 0.
+    /// The port; chosen by the system if it was created with 0.
     package var port: UInt16 { assembly.http.port }
     package var sessions: SessionTable { assembly.sessions }
 
-    /// A server that does not run yet. Its settings are those that it was made with, never those of the environment.
+    /// Creates a server that does not run yet. It uses its given settings only, never the environment's.
     ///
-    /// - Parameter authenticator: makes the one that is asked, of the server's own.
-    /// - Throws: as `FeatureServer.run()` before anything is served.
+    /// - Parameter authenticator: wraps the server's authenticator.
+    /// - Throws: the errors of `FeatureServer.run()` before anything is served.
     package init(
         _ server: FeatureServer, port: UInt16, journal: any Journal, time: TimeSource, clock: any Clock<Duration>,
         executor: any TaskExecutor, authenticator: ((any Authenticator)?) -> any Authenticator
     ) throws {
         var settings = server.settings ?? ServerSettings()
-        // All clients of a test have one address.
+        // All clients of a test have the same address.
         if server.settings == nil { settings.sessionRate = 0 }
         (settings.host, settings.port, settings.adminPort) = ("127.0.0.1", port, nil)
         let logger = server.logger ?? Self.silent
@@ -49,7 +49,7 @@ package final class HostedServer: Sendable {
         services = Lock(nil)
     }
 
-    /// Starts the server's services, and listens.
+    /// Starts the server's services and listens.
     ///
     /// - Throws: `HTTPServerError`.
     package func start() throws {
@@ -57,7 +57,7 @@ package final class HostedServer: Sendable {
         try assembly.http.start()
     }
 
-    /// Stops as a process does at SIGTERM. The journal stays open.
+    /// Stops like a process at SIGTERM. The journal stays open.
     ///
     /// - Throws: the error of a service that failed.
     package func stop() async throws {
@@ -70,9 +70,9 @@ package final class HostedServer: Sendable {
 }
 
 extension FeatureServerCommand {
-    /// The command's server as a test hosts it.
+    /// Returns the command's server for a test.
     ///
-    /// - Parameter data: the folder of what is kept; `:memory:` for none.
+    /// - Parameter data: the data folder; `:memory:` for none.
     package func hosted(data: String) async throws -> FeatureServer {
         var settings = ServerSettings()
         settings.data = data

@@ -2,22 +2,22 @@ import Dispatch
 import Locking
 import ServiceLifecycle
 
-/// Asks each part of the server once a second to do something small. One that does not answer is wedged: the server is
-/// not ready then, so that its clients are sent elsewhere, until the part answers again.
+/// Asks each part of the server once a second to do some small work. While a part does not answer, the server is not
+/// ready, so that load balancers use other servers.
 package final class PartsMonitor: Service {
     struct Part: Sendable {
-        /// The name in an answer and in the log.
+        /// The name in answers and in the log.
         let name: String
-        /// Calls what it is handed when the part has done something, on any thread.
+        /// Calls `answer` on any thread after the part has done some work.
         let ask: @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void
     }
 
-    /// The time limit of a component's answer.
+    /// The time after which a part without an answer counts as hung.
     private static let patience: Duration = .seconds(3)
 
     private let parts: [Part]
     private let time: @Sendable () -> Duration
-    /// The times at which components that have not answered were asked.
+    /// The time at which each part was asked; nil after its answer.
     private let asked: Lock<[Duration?]>
 
     init(_ parts: [Part], time: @escaping @Sendable () -> Duration) {
@@ -29,7 +29,7 @@ package final class PartsMonitor: Service {
     /// The parts that have not answered for too long.
     var silent: [String] { unanswered(for: Self.patience) }
 
-    /// The parts that have not answered for so long.
+    /// Returns the parts that have not answered for a time.
     func unanswered(for patience: Duration) -> [String] {
         let now = time()
         let asked = asked.withLock { $0 }
@@ -51,7 +51,7 @@ package final class PartsMonitor: Service {
         }
     }
 
-    /// On a thread of its own: the tasks' executor is one of the parts.
+    /// Runs on a thread of its own: the executor of tasks is one of the parts.
     package func run() async throws {
         let end = DispatchSemaphore(value: 0)
         let thread = SystemThread { [self] in

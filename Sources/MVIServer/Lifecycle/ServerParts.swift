@@ -3,7 +3,7 @@ import MicroHTTP
 import SessionJournal
 import Sessions
 
-/// The parts of a server that its monitor asks.
+/// The parts of a server that its monitor checks.
 final class ServerParts: Sendable {
     let monitor: PartsMonitor
     private let server: Lock<HTTPServer?>
@@ -30,6 +30,6 @@ final class ServerParts: Sendable {
             ], time: environment.time.monotonic)
     }
 
-    /// The server that there is from now on.
+    /// Sets the server to check.
     func setServer(_ http: HTTPServer) { server.withLock { $0 = http } }
 }

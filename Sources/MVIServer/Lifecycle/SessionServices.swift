@@ -3,12 +3,12 @@ import ServiceLifecycle
 import SessionJournal
 import Sessions
 
-/// Closes what sessions are kept in when no request can change them any more.
+/// Closes the journal when no request can change sessions any more.
 struct JournalService: Service {
     let sessions: SessionTable
 
     func run() async throws {
-        // However the end comes, what is known now is kept.
+        // Everything known is written, whatever ends the service.
         try? await gracefulShutdown()
         await sessions.flush()
         await sessions.environment.journal.close()
@@ -24,7 +24,7 @@ struct ReminderService: Service {
     }
 }
 
-/// Ends sessions whose time is over, a bounded number at a time, and logs what stores missed meanwhile.
+/// Ends expired sessions, a bounded number at a time, and logs the stores' diagnostics.
 struct SessionSweeper: Service {
     private static let interval: Duration = .seconds(5)
 

@@ -1,8 +1,8 @@
 import Logging
 
-/// The log lines of a starting server.
+/// The log lines at the start of serving.
 enum StartLog {
-    /// Files that are open without a client: the program's own, logs, a database, the listening sockets, epoll.
+    /// The files that are open without clients: the program's own, logs, a database, the listening sockets, epoll.
     private static let ownFiles = 64
 
     static func log(_ assembly: Assembly, openFiles: Int) {
@@ -32,7 +32,7 @@ enum StartLog {
         }
     }
 
-    /// Returns the description of access to the admin port beside health checks.
+    /// A description of the requests that the admin port answers besides health checks.
     static func adminAccess(_ rule: AdminGuard.Rule) -> String {
         switch rule {
         case .token: "with the admin token"
@@ -41,7 +41,7 @@ enum StartLog {
         }
     }
 
-    /// An address that a browser on this machine can open.
+    /// Returns an address that a browser on this machine can open.
     static func url(_ host: String, _ port: UInt16) -> String {
         switch host {
         case "0.0.0.0", "::": "http://localhost:\(port)"

@@ -11,15 +11,15 @@ import ServiceLifecycle
     import Darwin
 #endif
 
-/// Ends the process when the grace is over and something is still not: a handler that blocks, a disk that hangs. What was
-/// acknowledged is kept already, so that nothing is lost by it.
+/// Ends the process if a part has not stopped when the grace period is over, for example a blocking handler or a hung
+/// disk. Acknowledged changes are already stored, so nothing is lost.
 ///
-/// A second signal ends it at once.
+/// A second signal ends the process at once.
 final class StopWatchdog: Sendable {
     private struct State {
-        /// The running parts in the order of their start.
+        /// The running parts, in the order of their start.
         var parts: [String] = []
-        /// As long as they are here they are heeded.
+        /// The signal sources, which have to be kept alive.
         var signals: [any DispatchSourceSignal] = []
         var wasSignalled = false
         var hasStarted = false
@@ -29,11 +29,11 @@ final class StopWatchdog: Sendable {
     private let logger: Logger
     private let state = Lock(State())
     private let isOver = DispatchSemaphore(value: 0)
-    /// Returns a short description of open work.
+    /// Describes the open work at the end.
     private let details: @Sendable () -> String
     private let end: @Sendable (Int32) -> Void
 
-    /// - Parameter end: ends the process with a code; a test has it note that.
+    /// - Parameter end: ends the process with a code; replaced by tests.
     init(
         grace: Duration, logger: Logger, details: @escaping @Sendable () -> String,
         end: @escaping @Sendable (Int32) -> Void = { _exit($0) }
@@ -41,13 +41,13 @@ final class StopWatchdog: Sendable {
         (self.grace, self.logger, self.details, self.end) = (grace, logger, details, end)
     }
 
-    /// A service whose end is waited for under a name.
+    /// Wraps a service to wait for its end under a name.
     func watched(_ service: any Service, _ name: String) -> any Service { WatchedService(service, name, self) }
 
-    /// The service that begins the count: to be stopped first.
+    /// The service that starts the countdown; it has to be stopped first.
     var service: any Service { Beginning(self) }
 
-    /// Nothing is left to wait for.
+    /// Ends the countdown: everything has stopped.
     func finish() {
         isOver.signal()
         let signals = state.withLock { state in
@@ -57,7 +57,7 @@ final class StopWatchdog: Sendable {
         for signal in signals { signal.cancel() }
     }
 
-    /// Returns true if a part of that name runs.
+    /// Returns true if a part with a name runs.
     func waitsFor(_ name: String) -> Bool { state.withLock { $0.parts.contains(name) } }
 
     fileprivate func began(_ name: String) { state.withLock { $0.parts.append(name) } }
@@ -68,11 +68,11 @@ final class StopWatchdog: Sendable {
         }
     }
 
-    /// Has the first SIGTERM or SIGINT begin the count, and the second one end the process. By signal sources of its own:
-    /// what hangs may be every thread that tasks run on, and then no task hears of the signal.
+    /// Starts the countdown at the first SIGTERM or SIGINT and ends the process at the second. Uses its own signal
+    /// sources: a hang may block every thread that runs tasks.
     func install() {
         let sources = [SIGTERM, SIGINT].map { number in
-            // The source hears of it all the same (signal(7) ends the process otherwise).
+            // The source still receives the signal; otherwise it would end the process (signal(7)).
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "stop signals"))
             source.setEventHandler { [self] in heed() }
@@ -88,13 +88,13 @@ final class StopWatchdog: Sendable {
             return !state.wasSignalled
         }
         if isFirst { return start() }
-        logger.error("A second signal: the process ends at once. What was acknowledged is kept.")
+        logger.error("A second signal: the process ends at once. Acknowledged changes are stored.")
         end(1)
     }
 
-    /// Counts the grace down on a thread of its own, once.
+    /// Starts the countdown of the grace period on its own thread, once.
     ///
-    /// - Parameter over: called when the count is over, if the process goes on.
+    /// - Parameter over: called at its end, if the process continues.
     func start(over: @escaping @Sendable () -> Void = {}) {
         let isFirst = state.withLock { state in
             defer { state.hasStarted = true }
@@ -108,14 +108,14 @@ final class StopWatchdog: Sendable {
             guard isOver.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .timedOut else { return over() }
             let parts = state.withLock { $0.parts }
             logger.error(
-                "The grace is over: the process ends without waiting any longer. What was acknowledged is kept.",
+                "The grace period is over: the process ends now. Acknowledged changes are stored.",
                 metadata: ["waited-for": "\(parts.joined(separator: ", "))", "open": "\(details())"])
             end(0)
         }
         thread?.detach()
     }
 
-    /// Begins the count also where no signal did: the group was told to stop, or a service failed.
+    /// Starts the countdown without a signal: the group was stopped, or a service failed.
     private struct Beginning: Service {
         let watchdog: StopWatchdog
 

@@ -10,40 +10,40 @@ import Locking
 import Logging
 import MicroHTTP
 
-/// Tells systemd that the server serves, that it stops, and that its parts answer, for a unit with `Type=notify`.
+/// Notifies systemd that the server serves, that it stops, and that its parts answer, for a unit with `Type=notify`.
 ///
-/// The protocol is one datagram for each message, with lines of the form `NAME=value`:
-/// [sd_notify(3)](https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html). A message that cannot be sent
-/// is logged, and the server goes on.
+/// Each message is one datagram with lines of the form `NAME=value`:
+/// [sd_notify(3)](https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html). A failure to send is logged,
+/// and the server continues.
 final class SystemdNotifier: Sendable {
     private struct State {
-        /// The line that `systemctl status` shows while all parts answer.
+        /// The status line of `systemctl status` while all parts answer.
         var status = ""
-        /// The parts that did not answer when the watchdog looked last.
+        /// The parts that did not answer at the last check.
         var silent: [String] = []
-        /// True if the last message could not be sent: the next one that cannot is not logged.
+        /// True if the last message failed: the next failure is not logged.
         var hasFailed = false
     }
 
-    /// The interval of systemd's watchdog; nil without one.
+    /// The watchdog's timeout; nil if systemd wants no watchdog messages.
     let watchdogTime: Duration?
     private let address: LocalDatagramAddress
     private let logger: Logger
     private let state = Lock(State())
 
-    /// Nil where there is nothing to tell: without `NOTIFY_SOCKET`, and with one that is no address, which is logged.
+    /// Creates a notifier. Nil without `NOTIFY_SOCKET`, and with a malformed one, which is logged.
     ///
     /// - Parameters:
-    ///   - process: this process's number. `WATCHDOG_PID` says whom the watchdog is meant for
+    ///   - process: the id of this process. `WATCHDOG_PID` names the process of the watchdog
     ///     ([sd_watchdog_enabled(3)](https://www.freedesktop.org/software/systemd/man/latest/sd_watchdog_enabled.html)).
-    ///   - variable: an environment variable's value.
+    ///   - variable: returns an environment variable's value.
     init?(process: Int32 = getpid(), logger: Logger, variable: (_ name: String) -> String? = SystemdNotifier.variable) {
         guard let path = variable("NOTIFY_SOCKET"), !path.isEmpty else { return nil }
         do throws(LocalDatagramError) {
             address = try LocalDatagramAddress(path)
         } catch {
             logger.warning(
-                "systemd cannot be told how the server is: NOTIFY_SOCKET is no address of a socket",
+                "systemd cannot be notified: NOTIFY_SOCKET is not the address of a socket",
                 metadata: ["socket": "\(path)", "reason": "\(error)"])
             return nil
         }
@@ -52,14 +52,14 @@ final class SystemdNotifier: Sendable {
         watchdogTime = isForThis ? variable("WATCHDOG_USEC").flatMap { Self.time(microseconds: $0) } : nil
     }
 
-    /// Says that the server serves. Blocks for a second at most, as all that follow.
+    /// Notifies that the server serves. Blocks for at most a second, like the other methods.
     func serves(_ status: String) { begin("READY=1", status) }
 
-    /// Says that the server has begun to stop.
+    /// Notifies that the server has begun to stop.
     func stops(_ status: String) { begin("STOPPING=1", status) }
 
-    /// Says that the server is alive, if each part answers and systemd wants to know; and shows in the status which parts
-    /// do not answer.
+    /// Notifies that the server is alive, if every part answers and systemd wants watchdog messages. The status shows
+    /// the parts that do not answer.
     func watch(silent: [String]) {
         let (isNew, status) = state.withLock { state in
             defer { state.silent = silent }
@@ -85,7 +85,7 @@ final class SystemdNotifier: Sendable {
         }
         guard let failure, !hadFailed else { return }
         logger.warning(
-            "systemd could not be told how the server is: it may end the service",
+            "systemd could not be notified: it may end the service",
             metadata: ["message": "\(lines[0])", "reason": "\(failure)"])
     }
 

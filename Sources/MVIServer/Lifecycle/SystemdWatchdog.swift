@@ -2,20 +2,20 @@ import Dispatch
 import Locking
 import ServiceLifecycle
 
-/// Tells systemd that the server is alive while its parts answer. systemd ends and restarts a server that has not said so
-/// for the unit's `WatchdogSec`.
+/// Notifies systemd that the server is alive while its parts answer. systemd restarts a server without a message within
+/// the unit's `WatchdogSec`.
 struct SystemdWatchdog: Service {
-    /// Nil where there is no systemd: the service does nothing.
+    /// Nil without systemd: the service then does nothing.
     let notifier: SystemdNotifier?
     let monitor: PartsMonitor
 
-    /// The time between two looks at the parts: as long as the monitor's, and half of what systemd waits, as
-    /// sd_watchdog_enabled(3) recommends, where that is shorter.
+    /// The time between two checks: the monitor's, or half of systemd's timeout if that is shorter, as
+    /// sd_watchdog_enabled(3) recommends.
     static func interval(_ watchdogTime: Duration?) -> Duration {
         min(watchdogTime.map { $0 / 2 } ?? .seconds(1), .seconds(1))
     }
 
-    /// On a thread of its own, as the monitor: the tasks' executor is one of the parts.
+    /// Runs on a thread of its own like the monitor: the executor of tasks is one of the parts.
     func run() async throws {
         guard let notifier else {
             try? await gracefulShutdown()

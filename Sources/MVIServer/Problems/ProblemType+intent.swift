@@ -39,7 +39,7 @@ extension ProblemType {
         meaning: "The `Intent-Seq` was used before, and its receipt has expired. The intent did not run again.",
         remedy:
             "Read the state to see whether the intent took effect. Continue with the next unused number, or with a new "
-            + "`Intent-Epoch` at 1.",
+            + "`Intent-Epoch`.",
         errors: [
             ErrorText(
                 .receiptExpired, text: "This `Intent-Seq` was used, and its receipt has expired.")

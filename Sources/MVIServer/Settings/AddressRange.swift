@@ -1,12 +1,12 @@
 import MicroHTTP
 import Networks
 
-/// IP addresses that begin with the same bits, as `10.0.0.0/8` or `2001:db8::/32`; one address without `/`.
+/// A range of IP addresses with the same first bits, as `10.0.0.0/8` or `2001:db8::/32`, or one address without `/`.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private let first: PeerAddress
     private let bits: Int
 
-    /// A range from its text; nil if it is none, or if bits beyond the length are set.
+    /// Creates a range from its text; nil if the text is malformed or has bits beyond the prefix length.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first.flatMap({ PeerAddress($0) }) else { return nil }
@@ -18,7 +18,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         (self.first, self.bits) = (first, bits)
     }
 
-    /// Returns true if an address is one of them.
+    /// Returns true if the range contains an address.
     func contains(_ address: PeerAddress) -> Bool {
         guard address.isV4 == first.isV4, address != .unknown else { return false }
         var address = address

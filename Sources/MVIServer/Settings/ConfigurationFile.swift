@@ -2,15 +2,15 @@ import WireJSON
 
 /// The configuration file: a JSON object whose members are named like the flags.
 ///
-/// Read by `WireJSON`: other parsers of JSON need full Foundation, and with it ICU, 44 MB in a program.
+/// Decoded with `WireJSON`: other parsers of JSON need full Foundation, and with it ICU, 44 MB in a program.
 enum ConfigurationFile {
     /// One member's value.
     private enum Value: Decodable {
-        /// A value that could be given as a flag.
+        /// A value that a flag can have.
         case text(String)
         /// `null`, which sets nothing.
         case none
-        /// An object, or a list of something else than texts.
+        /// An object, or a list of other values than strings.
         case other
 
         init(from decoder: any Decoder) throws {
@@ -33,12 +33,12 @@ enum ConfigurationFile {
         }
     }
 
-    /// The settings that a file holds, each as the text that a flag would have: a number in digits, `true` or `false`, and
-    /// a list of texts with commas between them. A member that is `null` is left out.
+    /// Returns the settings of a file, each as the text of its flag: a number in digits, `true` or `false`, and a list
+    /// as text with commas. `null` members are left out.
     ///
-    /// - Parameter known: the names that there are. A misspelt one is an error, where it would else be a setting that
-    ///   silently does nothing.
-    /// - Throws: `SettingError` if the file cannot be read, is not such an object, or sets what there is not.
+    /// - Parameter known: the valid names. Unknown names are errors, so that a misspelled setting is not silently
+    ///   ignored.
+    /// - Throws: `SettingError` if the file cannot be read, is not such an object, or has an unknown name.
     static func texts(_ path: String, known: Set<String>) throws(SettingError) -> [String: String] {
         let bytes: [UInt8]
         do throws(SettingFile.Unreadable) { bytes = try SettingFile.bytes(path) } catch {
@@ -52,7 +52,7 @@ enum ConfigurationFile {
         }
         let unknown = members.keys.filter { !known.contains($0) }.sorted()
         guard unknown.isEmpty else {
-            throw refusal(path, "it sets what there is not: \(unknown.joined(separator: ", "))")
+            throw refusal(path, "it has unknown settings: \(unknown.joined(separator: ", "))")
         }
         var texts: [String: String] = [:]
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
@@ -60,7 +60,7 @@ enum ConfigurationFile {
             case .text(let text): texts[name] = text
             case .none: continue
             case .other:
-                throw refusal(path, "\"\(name)\" is not a text, a number, true, false or a list of texts")
+                throw refusal(path, "\"\(name)\" is not a string, a number, true, false or a list of strings")
             }
         }
         return texts

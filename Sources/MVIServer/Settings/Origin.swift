@@ -3,8 +3,8 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// `https://app.example.com`, in lower case and without a default port.
     public let text: String
 
-    /// From an address; nil if it has a path, a query, user information, or is no address at all. A slash at the end
-    /// is taken off.
+    /// Creates an origin from an address. A slash at the end is removed. Nil if the address is malformed or has a path,
+    /// a query or user information.
     public init?(setting address: some StringProtocol) {
         var text = address.lowercased()
         if text.hasSuffix("/") { text.removeLast() }
@@ -18,16 +18,16 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         self.text = port.isEmpty || isDefault ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
     }
 
-    /// The name or address, with its port if it has one.
+    /// The host, with its port if it has one.
     var host: String { text.split(separator: "://", maxSplits: 1).last.map(String.init) ?? "" }
 
-    /// True if pages of it came over TLS.
+    /// True if pages of the origin use TLS.
     public var isSecure: Bool { text.hasPrefix("https://") }
 
     /// The text.
     public var description: String { text }
 
-    /// `host`, `host:port`, `[address]`, `[address]:port`; the port is empty if there is none.
+    /// Splits `host`, `host:port`, `[address]` or `[address]:port`; the port is empty if there is none.
     private static func hostAndPort(_ authority: Substring) -> (host: Substring, port: Substring)? {
         let host: Substring
         if authority.first == "[" {

@@ -1,17 +1,17 @@
 extension ServerSettings {
-    /// Every setting of a server, in the order of `--help`.
+    /// All settings of a server, in the order of `--help`.
     package static let catalogue = [SettingDeclaration](of: ServerSettings.init)
 
-    /// The names of all, those included that name a file with another one's value.
+    /// The names of all settings, including those that name a file with another one's value.
     package static var names: [String] { catalogue.withFileForms.map(\.name) }
 
-    /// The settings that flags, environment and configuration file give, checked one by one and together.
+    /// Returns the settings of flags, environment and configuration file, each checked, also against the others.
     ///
     /// - Parameters:
     ///   - flags: by name without dashes, as `["port": "9000"]`.
-    ///   - environment: the variables to look at; nil for the process's own.
-    ///   - others: names of settings of other parts, which the configuration file may hold too.
-    /// - Throws: `SettingError`, whose description says what was given, what is expected, and where to set it.
+    ///   - environment: the environment variables; nil for the process's own.
+    ///   - others: further names that the configuration file may have.
+    /// - Throws: `SettingError`, whose description has the given value, the expected one, and the places to set it.
     public static func load(
         flags: [String: String] = [:], environment: [String: String]? = nil, others: [String] = []
     ) throws(SettingError) -> ServerSettings {

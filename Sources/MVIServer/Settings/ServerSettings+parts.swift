@@ -5,7 +5,7 @@ extension ServerSettings {
     /// The configuration of the HTTP layer.
     var http: HTTPServerConfiguration { http(hasNodes: false) }
 
-    /// - Parameter hasNodes: whether other nodes send requests, which have more bytes than their clients sent.
+    /// - Parameter hasNodes: true if other nodes forward requests, which are larger than those of clients.
     func http(hasNodes: Bool) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration(host: host, port: port)
         configuration.threads = threads
@@ -28,7 +28,7 @@ extension ServerSettings {
         return configuration
     }
 
-    /// Returns the address at which other nodes reach a server with these settings.
+    /// The address at which other nodes reach a server with these settings.
     ///
     /// - Parameter port: the port on which it listens.
     func ownAddress(port: UInt16) -> String { nodeAddress ?? NodeAddress.of(host: host, port: port) }
@@ -54,18 +54,18 @@ extension ServerSettings {
         limits.receiptLife = min(limits.receiptLife, max(sessionLife, limits.receiptGrace))
         limits.recordedTurns = recordedTurns
         limits.passivateAfter = passivateAfter
-        // A request holds its session from its head on; it must be over before the session can leave memory.
+        // A request holds its session from its head on; it must end before the session can leave memory.
         limits.evictAfter = max(passivateAfter, bodyTimeout + longestRequest)
         return limits
     }
 
-    /// The rate of new sessions of an address, with bursts of half a minute, since many people may share one.
+    /// The rate of new sessions of an address. The burst is half a minute, since many people may share an address.
     var addressSessionRate: Rate? { Rate(perSecond: sessionRate, burstSeconds: 30) }
 
-    /// From a request's body on until its answer, at most.
+    /// The maximal time from a request's body to its answer.
     private var longestRequest: Duration { .seconds(60) + maxWait }
 
-    /// The time in which requests and streams end by themselves: the HTTP layer needs a moment more to send its last
+    /// The time for requests and streams to end by themselves. The HTTP layer needs some more time to send its last
     /// answers and to join its threads.
     var drainTime: Duration { max(.milliseconds(500), grace - .milliseconds(2_500)) }
 }
@@ -79,10 +79,10 @@ extension ServerSettings {
 #endif
 
 extension ServerSettings {
-    /// The folder in which data is kept; nil if nothing is.
+    /// The data folder; nil if sessions are in memory only.
     public var dataFolder: String? { data == ":memory:" ? nil : data }
 
-    /// The path of a file in the folder, which is made if it is not there; nil if nothing is kept.
+    /// Returns the path of a file in the data folder; nil without one. Creates the folder if it does not exist.
     public func dataFile(_ name: String) throws(SettingError) -> String? {
         guard let folder = dataFolder else { return nil }
         if let code = Self.fault(ofMaking: folder) {
@@ -95,9 +95,9 @@ extension ServerSettings {
         return folder.hasSuffix("/") ? "\(folder)\(name)" : "\(folder)/\(name)"
     }
 
-    /// Makes a folder if it is not there. The errno if it cannot be made, or not be written to.
+    /// Creates a folder if it does not exist. Returns the errno if it cannot be created or is not writable.
     private static func fault(ofMaking folder: String) -> Int32? {
-        // The owner alone may look in.
+        // Only the owner has access.
         if mkdir(folder, 0o700) == 0 { return nil }
         guard errno == EEXIST else { return errno }
         guard FilePath.isFolder(folder) else { return ENOTDIR }
@@ -105,14 +105,14 @@ extension ServerSettings {
     }
 }
 
-/// The journal of sessions.
+/// The kind of the journal.
 public enum JournalKind: Sendable, Hashable {
     /// A file in the data folder: sessions outlive the process.
     case sqlite
     /// Memory: sessions end with the process.
     case memory
-    /// A PostgreSQL database, which servers share: a URL, which may hold a password, or an empty text for the database that
-    /// the environment names (`PGHOST` and the like). The server has to be given the journal, see `FeatureServer`.
+    /// A PostgreSQL database that servers share: a URL, which may contain a password, or an empty text for the database
+    /// of the environment (`PGHOST` etc.). The server needs the journal's module, see `FeatureServer`.
     case postgres(url: String)
 }
 
@@ -134,7 +134,7 @@ extension SettingFormat where Value == JournalKind {
                 switch kind {
                 case .sqlite: "sqlite"
                 case .memory: "memory"
-                // The URL may hold a password.
+                // The URL may contain a password.
                 case .postgres: "postgres"
                 }
             })

@@ -17,252 +17,252 @@ public struct ServerSettings: Sendable {
     @Setting("port", .number(0...65_535), "Port to listen on; 0 for any free one.", valueName: "port")
     public var port: UInt16 = 8080
 
-    /// Address for health checks, metrics and administrators, which clients do not see.
+    /// The address of the admin port: health checks, metrics and administrators. Clients need no access to it.
     @Setting("admin-host", .host, "Address of the admin port.", valueName: "address")
     public var adminHost: String = "127.0.0.1"
 
-    /// Port for them; nil for none. Health is answered on the main port as well, metrics are not.
+    /// The admin port; nil for none. Health checks are answered on the main port as well, metrics are not.
     @Setting(
         "admin-port", .number(0...65_535),
-        "Port for health checks, metrics and administrators, for a network of its own; without it the main port "
-            + "answers health checks, and the rest is not there.", valueName: "port")
+        "Port for health checks, metrics and administrators, for a separate network. Without it the main port answers "
+            + "only health checks.")
     public var adminPort: UInt16?
 
-    /// The token that administrators send to the admin port. Without one the port has health checks, and on a loopback
-    /// address metrics.
+    /// The token that administrators send to the admin port. Without one the port answers health checks and, on a
+    /// loopback address, metrics.
     @Setting(
         "admin-token", .adminToken,
-        "What administrators send as Authorization: Bearer. Without it the admin port has health checks, and metrics for "
-            + "this machine. Other users of the machine see flags: use --admin-token-file, or the variable.",
+        "Token that administrators send as Authorization: Bearer. Without it the admin port answers health checks, and "
+            + "metrics for this machine. Other users of the machine see flags: use --admin-token-file or the variable.",
         valueName: "text")
     public var adminToken: AdminToken?
 
-    /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`; nil for those that it listens on, with
-    /// the machine's name if it listens on every interface.
+    /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`. Nil for the address that the
+    /// server listens on, or the machine's name if it listens on every interface.
     @Setting(
         "node-address", .nodeAddress,
-        "Host and port at which other servers with the same PostgreSQL journal reach this one; by default those that it "
-            + "listens on, or the machine's name.", valueName: "address")
+        "Host and port at which other servers with the same PostgreSQL journal reach this one; by default the address "
+            + "that it listens on, or the machine's name.")
     public var nodeAddress: String?
 
-    /// Threads that take requests; one for each core.
-    @Setting("threads", .number(1...256), "Threads that take requests; as many as there are cores is right.")
+    /// The number of threads that handle requests; one for each core.
+    @Setting("threads", .number(1...256), "Threads that handle requests; one per core is right.")
     public var threads: Int = HTTPServerConfiguration().threads
 
-    /// The address under which browsers reach the server; nil to go by `Host`. With `https` the cookie is for secure
-    /// connections only.
+    /// The address that browsers use for the server; nil to use `Host`. With `https` the cookie is `Secure`.
     @Setting(
         "public-url", .origin,
-        "Address under which browsers reach the server, if a proxy is in front; with https cookies are Secure.",
+        "Address that browsers use, if a proxy is in front; with https, cookies are Secure.",
         valueName: "url", heading: .callers)
     public var publicURL: Origin?
 
-    /// Origins of other sites' pages that may use the server.
+    /// The origins of other sites whose pages may use the server.
     @Setting(
         "allowed-origins", .origins,
-        "Origins whose pages may use the server from another site, with commas between them.", valueName: "origins")
+        "Origins of other sites whose pages may use the server, separated by commas.", valueName: "origins")
     public var allowedOrigins: [Origin] = []
 
-    /// Proxies in front, whose word is taken on where a request came from.
+    /// The proxies in front of the server that are trusted to report the client's address.
     @Setting(
         "trusted-proxy", .addresses,
-        "Proxies in front, with commas between them, such as 127.0.0.1 or 10.0.0.0/8: what they say in Forwarded or "
-            + "X-Forwarded-For of where a request came from counts.", valueName: "addresses")
+        "Proxies in front, separated by commas, such as 127.0.0.1 or 10.0.0.0/8. They are trusted to report the "
+            + "client's address in Forwarded or X-Forwarded-For.")
     public var trustedProxies: [AddressRange] = []
 
     /// True if every session has to be somebody's: anonymous ones are refused.
     @Setting("require-identity", .flag, "Refuse anonymous sessions: somebody has to be signed in.")
     public var requireIdentity: Bool = false
 
-    /// The header field by which trusted proxies name who is signed in; nil for none.
+    /// The header field in which trusted proxies name the signed-in subject; nil for none.
     @Setting(
         "identity-header", .text,
-        "Header field by which a trusted proxy names who is signed in, such as X-Remote-User.", valueName: "field")
+        "Header field in which a trusted proxy names the signed-in subject, such as X-Remote-User.", valueName: "field")
     public var identityHeader: String?
 
-    /// The folder in which sessions are kept, made if it is not there; `:memory:` for none.
+    /// The folder of the journal, created if it does not exist; `:memory:` for none.
     @Setting(
-        "data", .text, "Folder in which sessions are kept, made if it is not there; ':memory:' keeps nothing.",
+        "data", .text, "Folder of the journal, created if it does not exist; ':memory:' stores nothing.",
         valueName: "folder", heading: .keeping)
     public var data: String = "mvi-data"
 
-    /// The journal of sessions.
+    /// The journal.
     @Setting(
         "journal", .journal,
-        "What sessions are kept in: sqlite, so that they outlive the process; memory; or PostgreSQL, which servers "
-            + "share: a URL such as postgres://user@host/name, or postgres for the database of PGHOST and the like. One "
-            + "with a password belongs into --journal-file, or the variable.", valueName: "kind")
+        "Journal that stores sessions: sqlite, so that they survive the process; memory; or a PostgreSQL database that "
+            + "servers share, as a URL such as postgres://user@host/name, or postgres for the database of PGHOST etc. "
+            + "Give a URL with a password in --journal-file or the variable.")
     public var journal: JournalKind = .sqlite
 
-    /// The number of writing connections to PostgreSQL; as many read.
+    /// The number of connections to PostgreSQL for writes; as many others read.
     @Setting(
-        "journal-connections", .number(1...64), "Connections to PostgreSQL that write; as many others read.")
+        "journal-connections", .number(1...64), "Connections to PostgreSQL for writes; as many others read.")
     public var journalConnections: Int = 2
 
-    /// The name of the schema in PostgreSQL that the journal's tables are in.
+    /// The PostgreSQL schema of the journal's tables.
     @Setting(
-        "journal-schema", .schemaName, "Schema in PostgreSQL that the journal's tables are in.", valueName: "name")
+        "journal-schema", .schemaName, "PostgreSQL schema of the journal's tables.", valueName: "name")
     public var journalSchema: String = "mvi"
 
-    /// The database's URL for the connection that hears news of other servers, which must not go through a pooler that gives
-    /// each transaction to another of the database's processes; nil for the journal's own. May hold a password.
+    /// The database's URL for the connection that receives notifications of other servers. It must not go through a
+    /// pooler in transaction mode. Nil for the journal's own URL. May contain a password.
     @Setting(
         "journal-listen", .postgresURL,
-        "PostgreSQL's URL without a pooler in between, where --journal names one: news of other servers are heard there.",
+        "PostgreSQL's URL without a pooler, if --journal names one; for notifications of other servers.",
         valueName: "url")
     public var journalListen: String?
 
-    /// True if a standby that takes over always has all that was committed: then a failover costs sessions no epoch.
+    /// True if a standby that takes over has every committed transaction. Sessions then keep their epochs after a
+    /// failover.
     @Setting(
         "lossless-failover", .flag,
-        "Says that a standby of PostgreSQL that takes over has all that was committed: clients go on then as if nothing had "
-            + "happened, and miss nothing only if it is true. Not for the first start after a restore.")
+        "A standby of PostgreSQL that takes over has every committed transaction, so clients continue after a "
+            + "failover. If this is not true, clients miss events. Do not set it for the first start after a restore.")
     public var losslessFailover: Bool = false
 
-    /// The time in which the SQLite journal gathers concurrent writes for one sync of the disk.
+    /// The time for which the SQLite journal collects the writes of several clients for one sync of the disk.
     @Setting(
         "commit-window", .time(.zero ... .seconds(1)),
-        "How long the SQLite journal gathers what several clients write, for one sync of the disk; 0 not at all.")
+        "Time for which the SQLite journal collects writes for one sync of the disk; 0 to sync each.")
     public var commitWindow: Duration = .milliseconds(1)
 
-    /// The number of recorded turns per session for `mvi-server export`; 0 records none.
+    /// The number of turns of a session that are recorded for `mvi-server export`; 0 records none.
     @Setting(
         "record-turns", .number(0...1_000_000),
-        "Turns that are recorded of each session, to be exported as a test's fixture; 0 records none.")
+        "Recorded turns of each session, for export as a test fixture; 0 records none.")
     public var recordedTurns: Int = 0
 
-    /// A store that was not used for so long leaves memory.
+    /// The time after which an unused store leaves memory.
     @Setting(
         "passivate-after", .time(.seconds(1) ... .seconds(24 * 3600)),
-        "A store that was not used for so long leaves memory until it is needed.")
+        "Time after which an unused store leaves memory.")
     public var passivateAfter: Duration = Self.limits.passivateAfter
 
-    /// Sessions in all.
+    /// The maximal number of sessions in memory.
     @Setting(
-        "max-sessions", .limit, "Sessions in memory; those that are not in use leave it.", heading: .limits)
+        "max-sessions", .limit, "Sessions in memory; unused ones are evicted.", heading: .limits)
     public var maxSessions: Int = Self.limits.sessions
 
-    /// Sessions that are kept, in memory or not.
-    @Setting("max-kept-sessions", .limit, "Sessions that are kept, in memory or not.")
+    /// The maximal number of stored sessions.
+    @Setting("max-kept-sessions", .limit, "Stored sessions, in memory or not.")
     public var maxKeptSessions: Int = 1_000_000
 
-    /// Stores a session.
-    @Setting("max-stores-per-session", .limit, "Feature instances a session.")
+    /// The maximal number of stores of a session.
+    @Setting("max-stores-per-session", .limit, "Feature instances per session.")
     public var maxStoresPerSession: Int = Self.limits.storesPerSession
 
-    /// Streams in all.
-    @Setting("max-streams", .limit, "Streams in all.")
+    /// The maximal number of streams.
+    @Setting("max-streams", .limit, "Streams of the server.")
     public var maxStreams: Int = Self.limits.streams
 
-    /// Streams a session; one more and the oldest goes.
-    @Setting("max-streams-per-session", .limit, "Streams a session; one more and the oldest goes.")
+    /// The maximal number of streams of a session; one more ends the oldest.
+    @Setting("max-streams-per-session", .limit, "Streams per session; one more ends the oldest.")
     public var maxStreamsPerSession: Int = Self.limits.streamsPerSession
 
-    /// Connections at once, streams not counted.
-    @Setting("max-connections", .limit, "Connections at once, streams not counted.")
+    /// The maximal number of connections, without streams.
+    @Setting("max-connections", .limit, "Concurrent connections, without streams.")
     public var maxConnections: Int = 3_000
 
-    /// Connections of one address, streams not counted; those of trusted proxies have no bound.
-    @Setting("max-connections-per-address", .limit, "Connections of one address that is no trusted proxy's.")
+    /// The maximal number of connections of one address, without streams. Trusted proxies have no limit.
+    @Setting("max-connections-per-address", .limit, "Connections per address, except of trusted proxies.")
     public var maxConnectionsPerAddress: Int = 1_000
 
-    /// Streams of one address.
-    @Setting("max-streams-per-address", .limit, "Streams of one address.")
+    /// The maximal number of streams of one address.
+    @Setting("max-streams-per-address", .limit, "Streams per address.")
     public var maxStreamsPerAddress: Int = 4_000
 
-    /// Idempotency keys that a session remembers.
-    @Setting("max-receipts", .limit, "Idempotency keys that a session remembers.")
+    /// The maximal number of receipts of a session.
+    @Setting("max-receipts", .limit, "Receipts that a session stores.")
     public var maxReceipts: Int = Self.limits.receiptsPerSession
 
-    /// Bytes of these.
-    @Setting("receipt-bytes", .bytes(1_024...1 << 30), "Bytes of these, about as they take in memory.")
+    /// The maximal size of a session's receipts.
+    @Setting("receipt-bytes", .bytes(1_024...1 << 30), "Bytes of these receipts, approximately.")
     public var receiptBytes: Int = Self.limits.receiptBytes
 
-    /// Bytes of labels that a session keeps for clients that are away.
+    /// The maximal size of a session's outbox.
     @Setting(
-        "outbox-bytes", .bytes(1_024...1 << 30), "Bytes of labels that a session keeps for clients that are away.")
+        "outbox-bytes", .bytes(1_024...1 << 30), "Bytes of labels that a session stores for disconnected clients.")
     public var outboxBytes: Int = Self.limits.outboxBytes
 
-    /// Labels that a session keeps for clients that are away.
-    @Setting("outbox-labels", .limit, "Labels that a session keeps for clients that are away.")
+    /// The maximal number of labels in a session's outbox.
+    @Setting("outbox-labels", .limit, "Labels that a session stores for disconnected clients.")
     public var outboxLabels: Int = Self.limits.outboxLabels
 
-    /// Bytes of one view state.
+    /// The maximal size of a state and of a view state.
     @Setting(
-        "max-state-bytes", .bytes(1_024...1 << 30), "Bytes of one feature's state, and of what clients see of it.")
+        "max-state-bytes", .bytes(1_024...1 << 30), "Bytes of one store's state, and of its view state.")
     public var maxStateBytes: Int = Self.limits.stateBytes
 
-    /// Requests with `Prefer: wait` in all.
-    @Setting("max-waits", .limit, "Requests with 'Prefer: wait' in all.")
+    /// The maximal number of waiting requests with `Prefer: wait`.
+    @Setting("max-waits", .limit, "Requests with 'Prefer: wait' of the server.")
     public var maxWaits: Int = Self.limits.waits
 
-    /// Requests with `Prefer: wait` a session.
-    @Setting("max-waits-per-session", .limit, "Requests with 'Prefer: wait' a session.")
+    /// The maximal number of waiting requests with `Prefer: wait` of a session.
+    @Setting("max-waits-per-session", .limit, "Requests with 'Prefer: wait' per session.")
     public var maxWaitsPerSession: Int = Self.limits.waitsPerSession
 
-    /// Intents of one session that wait for their turn.
-    @Setting("max-queued-intents", .limit, "Intents of one session that wait for their turn.")
+    /// The maximal number of a session's intents that wait for their turn.
+    @Setting("max-queued-intents", .limit, "Waiting intents per session.")
     public var maxQueuedIntents: Int = Self.limits.queuedIntents
 
-    /// Bytes of a request's body.
+    /// The maximal size of a request's body.
     @Setting("body-limit", .bytes(1_024...1 << 30), "Bytes of a request's body.")
     public var bodyLimit: Int = 1024 * 1024
 
-    /// Bytes that the bodies of all requests hold together.
-    @Setting("body-memory", .bytes(1_024...1 << 34), "Bytes that the bodies of all requests hold together.")
+    /// The maximal size of the bodies of all requests together.
+    @Setting("body-memory", .bytes(1_024...1 << 34), "Bytes of all requests' bodies together.")
     public var bodyMemory: Int = 64 * 1024 * 1024
 
-    /// Intents a second of one session; 0 for no bound.
+    /// The rate of intents of a session, per second; 0 for no limit.
     @Setting(
         "intent-rate", .number(0...1_000_000),
-        "Intents a second of one session, those of five seconds at once. 0 for no bound.")
+        "Intents per second and session, with a burst of five seconds. 0 for no limit.")
     public var intentRate: Int = Self.limits.intentRate?.perSecond ?? 0
 
-    /// New sessions a second of one address; 0 for no bound.
+    /// The rate of new sessions of an address, per second; 0 for no limit.
     @Setting(
         "session-rate", .number(0...1_000_000),
-        "New sessions a second of one address, those of half a minute at once. 0 for no bound.")
+        "New sessions per second and address, with a burst of half a minute. 0 for no limit.")
     public var sessionRate: Int = 10
 
-    /// Bytes of a request's head.
+    /// The maximal size of a request's head.
     @Setting("head-limit", .bytes(1_024...1 << 20), "Bytes of a request's head.")
     public var headLimit: Int = 16 * 1024
 
-    /// The maximum wait of a request with `Prefer: wait`.
+    /// The maximal time for which a request with `Prefer: wait` waits.
     @Setting(
-        "max-wait-seconds", .time(.zero ... .seconds(50)), "How long 'Prefer: wait' waits at most.", heading: .times)
+        "max-wait-seconds", .time(.zero ... .seconds(50)), "Maximal time for 'Prefer: wait'.", heading: .times)
     public var maxWait: Duration = Self.limits.longestWait
 
     /// The lifetime of a session after its last request or stream.
     @Setting(
         "session-ttl", .time(.seconds(60) ... .seconds(366 * 24 * 3600)),
-        "How long a session lives after its last request or stream.")
+        "Lifetime of a session after its last request or stream.")
     public var sessionLife: Duration = Self.limits.sessionLife
 
-    /// A stream on which nothing was written for so long gets a `ping`.
+    /// The time after which a silent stream gets a `ping`.
     @Setting(
         "heartbeat", .time(.seconds(1) ... .seconds(600)),
-        "A stream on which nothing was written for so long gets a ping.")
+        "Time after which a silent stream gets a ping.")
     public var heartbeat: Duration = .seconds(20)
 
-    /// A stream as old as this, or up to a fifth less, ends, and its client connects again; zero for no such age.
+    /// The maximal age of a stream. It ends up to a fifth earlier, and its client reconnects. Zero for no limit.
     @Setting(
         "max-stream-age", .time(.zero ... .seconds(366 * 24 * 3600)),
-        "A stream ends at this age, or up to a fifth earlier, and its client connects again; 0 for never.")
+        "Maximal age of a stream. It ends up to a fifth earlier, and its client reconnects. 0 for no limit.")
     public var maxStreamAge: Duration = .seconds(3600)
 
-    /// From a request's first byte to its head's end.
+    /// The time from a request's first byte to the end of its head.
     @Setting(
-        "head-timeout", .time(.seconds(1) ... .seconds(15)), "From a request's first byte to its head's end.")
+        "head-timeout", .time(.seconds(1) ... .seconds(15)), "Time from a request's first byte to the end of its head.")
     public var headTimeout: Duration = .seconds(15)
 
-    /// From the head's end to the body's end.
-    @Setting("body-timeout", .time(.seconds(1) ... .seconds(600)), "From a head's end to its body's end.")
+    /// The time from the end of a request's head to the end of its body.
+    @Setting("body-timeout", .time(.seconds(1) ... .seconds(600)), "Time from the end of a head to its body's end.")
     public var bodyTimeout: Duration = .seconds(30)
 
-    /// The maximum time between requests of a connection.
+    /// The time for which a connection waits for its next request.
     @Setting(
-        "idle-timeout", .time(.seconds(1) ... .seconds(600)), "How long a connection may wait for its next request.")
+        "idle-timeout", .time(.seconds(1) ... .seconds(600)), "Time for which a connection waits for a request.")
     public var idleTimeout: Duration = .seconds(60)
 
     /// The maximum duration of a shutdown.
@@ -272,24 +272,24 @@ public struct ServerSettings: Sendable {
     /// The log level.
     @Setting(
         "log-level", .oneOf,
-        "What is logged: trace, debug (every event of every feature), info, notice, warning, error, critical.",
+        "Level of the log: trace, debug (every event of every feature), info, notice, warning, error, critical.",
         valueName: "level", heading: .running)
     public var logLevel: Logger.Level = .info
 
     /// The format of log lines.
     @Setting(
-        "log-format", .oneOf, "How log lines look: text, or json with one object a line.", valueName: "format")
+        "log-format", .oneOf, "Format of log lines: text, or json with one object per line.", valueName: "format")
     public var logFormat: LogFormat = .text
 
-    /// True if each answer is a line of the log.
+    /// True if each answer is logged.
     @Setting(
-        "access-log", .flag, "Log each answer: who asked for what, what came of it, how long it took.")
+        "access-log", .flag, "Log each answer: the request, its client, the status and the duration.")
     public var accessLog: Bool = false
 
-    /// Bytes of a value that a log line shows; 0 hides values.
-    @Setting("log-value-bytes", .bytes(0...1 << 20), "Bytes of a value that a log line shows; 0 hides values.")
+    /// The maximal number of bytes of a value in a log line; 0 hides values.
+    @Setting("log-value-bytes", .bytes(0...1 << 20), "Bytes of a value in a log line; 0 hides values.")
     public var logValueBytes: Int = 200
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
 }

@@ -1,43 +1,42 @@
-/// A value with a default that a flag, an environment variable or the configuration file can replace, always as the same
-/// text.
+/// A value with a default that a flag, an environment variable or the configuration file can replace. All three use the
+/// same text.
 ///
 /// ```swift
 /// struct Shop: FeatureServerCommand {
-///     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
+///     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "Time for which an order waits.")
 ///     var reservation: Duration = .seconds(600)
 /// }
 /// ```
 ///
-/// The declaration is all that a setting needs: the flag `--reservation`, the variable `SHOP_RESERVATION`, the member
-/// `reservation` of the configuration file and the lines of `--help` follow from it. Outside of a command that starts, the
-/// value is the default.
+/// The declaration defines the flag `--reservation`, the variable `SHOP_RESERVATION`, the member `reservation` of the
+/// configuration file and the lines of `--help`. Outside of a command that starts, the value is the default.
 @propertyWrapper
 public struct Setting<Value: Sendable>: Sendable {
     /// The value.
     public var wrappedValue: Value
 
-    /// A setting.
+    /// Creates a setting.
     ///
     /// - Parameters:
     ///   - wrappedValue: the default.
-    ///   - name: small letters, digits and hyphens; none of the server's own.
-    ///   - format: what is taken.
+    ///   - name: lowercase letters, digits and hyphens. The server's own names are not allowed.
+    ///   - format: the format of valid values.
     ///   - summary: a sentence for `--help`.
-    ///   - valueName: what the value is called in `--help`; by default the format's own name.
+    ///   - valueName: the name of the value in `--help`; by default that of the format.
     public init(
         wrappedValue: Value, _ name: String, _ format: SettingFormat<Value>, _ summary: String, valueName: String? = nil
     ) {
         self.init(wrappedValue: wrappedValue, name, format, summary, valueName: valueName, prefix: nil)
     }
 
-    /// A setting that may be missing.
+    /// Creates an optional setting.
     ///
     /// - Parameters:
     ///   - wrappedValue: the default.
-    ///   - name: small letters, digits and hyphens; none of the server's own.
-    ///   - format: what is taken.
+    ///   - name: lowercase letters, digits and hyphens. The server's own names are not allowed.
+    ///   - format: the format of valid values.
     ///   - summary: a sentence for `--help`.
-    ///   - valueName: what the value is called in `--help`; by default the format's own name.
+    ///   - valueName: the name of the value in `--help`; by default that of the format.
     public init<Wrapped>(
         wrappedValue: Wrapped? = nil, _ name: String, _ format: SettingFormat<Wrapped>, _ summary: String,
         valueName: String? = nil
@@ -46,8 +45,8 @@ public struct Setting<Value: Sendable>: Sendable {
     }
 
     /// - Parameters:
-    ///   - prefix: what the variable's name begins with; nil for that of what is read.
-    ///   - heading: that in `--help` under which this setting and the ones behind it are.
+    ///   - prefix: the prefix of the variable's name; nil for the command's prefix.
+    ///   - heading: the heading in `--help` of this setting and the following ones.
     package init(
         wrappedValue: Value, _ name: String, _ format: SettingFormat<Value>, _ summary: String,
         valueName: String? = nil, prefix: String? = nil, heading: SettingHeading? = nil
@@ -76,8 +75,8 @@ extension Setting: Equatable where Value: Equatable {}
 /// A heading of the server's settings in `--help`.
 package enum SettingHeading: String, Sendable {
     case listening = "Listening"
-    case callers = "Who may call"
-    case keeping = "What is kept"
+    case callers = "Access"
+    case keeping = "Storage"
     case limits = "Limits"
     case times = "Times"
     case running = "Running"

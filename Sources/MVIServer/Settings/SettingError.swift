@@ -1,22 +1,22 @@
-/// A value that cannot be used.
+/// An error about an invalid value of a setting.
 public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable {
     /// The setting's name: its flag without dashes.
     public let name: String
     /// The given value.
     public let given: String
-    /// The expected value.
+    /// The expected values.
     public let expected: String
     /// The prefix of the variable's name.
     public let prefix: String
 
-    /// An error about a setting.
+    /// Creates an error about a setting.
     ///
     /// - Parameters:
     ///   - name: the setting's name: its flag without dashes.
-    ///   - given: what was given; empty where it is missing.
-    ///   - expected: what would have been taken, as the end of "expected …".
-    ///   - prefix: what the variable's name begins with: `FeatureServerCommand.environmentPrefix` for a setting of a
-    ///     command's own.
+    ///   - given: the given value; empty if it is missing.
+    ///   - expected: the expected values, as the end of "expected …".
+    ///   - prefix: the prefix of the variable's name: `FeatureServerCommand.environmentPrefix` for a command's own
+    ///     setting.
     public init(name: String, given: String, expected: String, prefix: String = "MVI") {
         self.name = name
         self.given = given
@@ -24,7 +24,7 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
         self.prefix = prefix
     }
 
-    /// The given and the expected value, and the places in which it can be set.
+    /// The given value, the expected values, and the places to set it.
     public var description: String {
         let fault = given.isEmpty ? "--\(name) is missing" : "--\(name) cannot be '\(given)'"
         let variable = Self.variable(name, prefix: prefix)
@@ -39,7 +39,7 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
         "\(prefix)_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 })
     }
 
-    /// A text for a message: of a URL with a user or a query only what comes before them.
+    /// Returns a text for messages: the part of a URL before its user or query.
     static func withoutPassword(_ text: String) -> String {
         guard let colon = text.firstIndex(of: ":"), text[colon...].contains(where: { $0 == "@" || $0 == "?" }) else {
             return text

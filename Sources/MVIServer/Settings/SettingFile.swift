@@ -8,19 +8,19 @@
 
 /// Reads the files that settings name.
 ///
-/// A border to C: the buffer is passed as a pointer that is valid for the call, the descriptor is closed where it was
+/// A C border: the buffer is passed as a pointer that is valid for the call, and the descriptor is closed where it was
 /// opened.
 enum SettingFile {
-    /// The reason for which a file cannot be read.
+    /// An error of reading a file.
     struct Unreadable: Error {
-        /// As the end of "but …".
+        /// The reason, as the end of "but …".
         let reason: String
     }
 
-    /// Bytes of a file at most.
+    /// The maximal size of a file.
     private static let longest = 1 << 20
 
-    /// A file's bytes.
+    /// Returns a file's bytes.
     static func bytes(_ path: String) throws(Unreadable) -> [UInt8] {
         let descriptor = open(path, O_RDONLY)
         guard descriptor >= 0 else { throw Unreadable(reason: "it cannot be opened (errno \(errno))") }
@@ -42,7 +42,7 @@ enum SettingFile {
         }
     }
 
-    /// A file's text, without the line's end that editors and `echo` write after it.
+    /// Returns a file's text, without the line end that editors and `echo` add.
     static func text(_ path: String) throws(Unreadable) -> String {
         var bytes = try bytes(path)
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }

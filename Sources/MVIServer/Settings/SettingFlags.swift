@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// The flags of a section of settings. They are taken as texts, so that a flag, a variable and a member of a file are
-/// judged alike.
+/// The flags of a section of settings. They are parsed as texts, so that flags, variables and members of a file are
+/// checked alike.
 package struct SettingFlags<Section: FlagSection>: ParsableArguments, CustomReflectable {
     private struct Key: CodingKey {
         let stringValue: String
@@ -10,7 +10,7 @@ package struct SettingFlags<Section: FlagSection>: ParsableArguments, CustomRefl
         init?(intValue: Int) { nil }
     }
 
-    /// The given values by name.
+    /// The given texts, by name.
     package var given: [String: String] = [:]
 
     package init() {}
@@ -26,7 +26,7 @@ package struct SettingFlags<Section: FlagSection>: ParsableArguments, CustomRefl
         }
     }
 
-    /// A flag for each setting: the parser finds those of a type by reflection, as it finds stored properties.
+    /// A flag for each setting: the parser finds flags by reflection, like stored properties.
     package var customMirror: Mirror {
         Mirror(
             self,
@@ -45,7 +45,7 @@ package protocol FlagSection: Sendable {
     static var settings: [SettingDeclaration] { get }
 }
 
-/// Those of a server under one heading.
+/// A section of the server's settings under one heading.
 protocol ServerFlagSection: FlagSection {
     static var heading: SettingHeading { get }
 }
@@ -76,14 +76,14 @@ package struct ServerFlags: ParsableArguments {
 
     package init() {}
 
-    /// The given values by name.
+    /// The given texts, by name.
     package var given: [String: String] {
         [listening.given, callers.given, keeping.given, limits.given, times.given, running.given]
             .reduce(into: [:]) { $0.merge($1) { $1 } }
     }
 }
 
-/// A command's own settings, without those whose name is taken: `ServerProgram.source` refuses them.
+/// A command's own settings, without those whose names are not allowed: `ServerProgram.source` refuses them.
 package enum OwnSettings<Command: FeatureServerCommand>: FlagSection {
     static var all: [SettingDeclaration] { [SettingDeclaration](prefix: Command.environmentPrefix, of: Command.init) }
 

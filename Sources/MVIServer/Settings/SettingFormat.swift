@@ -1,27 +1,27 @@
 import Logging
 import MicroHTTP
 
-/// The text form of a setting's value.
+/// The format of a setting's values.
 public struct SettingFormat<Value>: Sendable {
-    /// The accepted values, as the end of "expected …".
+    /// The valid values, as the end of "expected …".
     package let expected: String
-    /// Nil for a text that is no such value.
+    /// Returns the value of a text; nil for an invalid text.
     package let parse: @Sendable (String) -> Value?
     package let print: @Sendable (Value) -> String
-    /// True if no message repeats a value that was given.
+    /// True if messages must not repeat a given value.
     package let isSecret: Bool
-    /// True if a text has a secret in it; nil if none has.
+    /// Returns true if a text contains a secret; nil if no text does.
     package let holdsSecret: (@Sendable (String) -> Bool)?
-    /// The placeholder of a value in `--help`.
+    /// The name of a value in `--help`.
     let valueName: String
 
-    /// A format of your own.
+    /// Creates a custom format.
     ///
     /// - Parameters:
-    ///   - expected: what is taken, as the end of "expected …".
-    ///   - isSecret: whether no message repeats a value that was given.
-    ///   - parse: the value of a text; nil for a text that is no such value.
-    ///   - print: the text that a value would be given as.
+    ///   - expected: the valid values, as the end of "expected …".
+    ///   - isSecret: true if messages must not repeat a given value.
+    ///   - parse: returns the value of a text; nil for an invalid text.
+    ///   - print: returns the text of a value.
     public init(
         _ expected: String, isSecret: Bool = false, parse: @escaping @Sendable (String) -> Value?,
         print: @escaping @Sendable (Value) -> String
@@ -39,14 +39,14 @@ public struct SettingFormat<Value>: Sendable {
         (self.valueName, self.parse, self.print) = (valueName, parse, print)
     }
 
-    /// The same, or nothing, which is written as an empty text.
+    /// The same format for an optional value; nil is an empty text.
     var orNone: SettingFormat<Value?> {
         SettingFormat<Value?>(
             expected, isSecret: isSecret, holdsSecret: holdsSecret, valueName: valueName,
             parse: { text in parse(text).map { .some($0) } }, print: { $0.map(print) ?? "" })
     }
 
-    /// The value of a text that was given.
+    /// Returns the value of a given text.
     func value(_ text: String, of setting: SettingDeclaration) throws(SettingError) -> Value {
         if let value = parse(text) { return value }
         throw SettingError(
@@ -62,13 +62,13 @@ extension SettingFormat where Value == String {
         SettingFormat("a text", parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
     }
 
-    /// A text that no message and no help shows. The setting has a second form, `--name-file`, which names a file with it.
-    /// Other users of the machine see flags: a secret that one has is warned of at the start.
+    /// A text that messages and help do not show. The setting has a second form, `--name-file`, which names a file with
+    /// the text. Other users of the machine see flags, so a secret in a flag is logged as a warning at the start.
     public static var secret: SettingFormat {
         SettingFormat("a text", isSecret: true, parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
     }
 
-    /// A database's address. It is not printed: it may hold a password.
+    /// The URL of a database. It is not printed, because it may contain a password.
     package static var postgresURL: SettingFormat {
         SettingFormat(
             "a URL such as postgres://user@host:5432/name", holdsSecret: { $0.hasPassword },
@@ -76,10 +76,10 @@ extension SettingFormat where Value == String {
             print: { _ in "postgres" })
     }
 
-    /// A name in a database, written there as it is: PostgreSQL keeps 63 bytes of one.
+    /// A name in a database, used unquoted: PostgreSQL truncates names to 63 bytes.
     package static var schemaName: SettingFormat {
         SettingFormat(
-            "a small letter, then small letters, digits and _, at most 63, and not pg_ at the beginning",
+            "a lowercase letter, then lowercase letters, digits and _, at most 63, without the prefix pg_",
             parse: { text in
                 let isName = text.utf8.allSatisfy { byte in
                     switch byte {
@@ -95,7 +95,7 @@ extension SettingFormat where Value == String {
             }, print: { $0 })
     }
 
-    /// The address at which other nodes reach this one.
+    /// An address at which other nodes reach this one.
     package static var nodeAddress: SettingFormat {
         SettingFormat(
             "a host and a port, such as 10.0.0.3:8080, [fd00::3]:8080 or node-3.example:8080",
@@ -130,7 +130,7 @@ extension SettingFormat where Value: FixedWidthInteger & Sendable {
 }
 
 extension SettingFormat where Value == Int {
-    /// The number of things that there may be.
+    /// A maximal number of things.
     static var limit: SettingFormat { .number(1...100_000_000) }
 
     /// A number of bytes.
@@ -153,7 +153,7 @@ extension SettingFormat where Value == Int {
 }
 
 extension SettingFormat where Value == Duration {
-    /// A time.
+    /// A duration.
     public static func time(_ range: ClosedRange<Duration>) -> SettingFormat {
         let units: [(String, Int64)] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
         let show: @Sendable (Duration) -> String = { time in
@@ -176,7 +176,7 @@ extension SettingFormat where Value == Duration {
 }
 
 extension SettingFormat where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
-    /// One of an enum's raw values.
+    /// A raw value of an enum.
     public static var oneOf: SettingFormat {
         SettingFormat(
             "one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))",
@@ -187,7 +187,7 @@ extension SettingFormat where Value: CaseIterable & RawRepresentable & Sendable,
 extension SettingFormat where Value == Origin {
     package static var origin: SettingFormat {
         SettingFormat(
-            "the address in a browser's bar without a path, such as https://app.example.com or http://localhost:3000",
+            "the address of a page without a path, such as https://app.example.com or http://localhost:3000",
             parse: { Origin(setting: $0) }, print: { $0.text })
     }
 }
@@ -195,7 +195,7 @@ extension SettingFormat where Value == Origin {
 extension SettingFormat where Value == [AddressRange] {
     package static var addresses: SettingFormat {
         SettingFormat(
-            "addresses with commas between them, such as 127.0.0.1 or 10.0.0.0/8,fd00::/8",
+            "addresses separated by commas, such as 127.0.0.1 or 10.0.0.0/8,fd00::/8",
             parse: { text in
                 let parts = text.split(separator: ",").map { AddressRange($0.trimmingSpaces) }
                 let ranges = parts.compactMap { $0 }
@@ -207,8 +207,8 @@ extension SettingFormat where Value == [AddressRange] {
 extension SettingFormat where Value == [Origin] {
     package static var origins: SettingFormat {
         SettingFormat(
-            "origins with commas between them, such as https://app.example.com,http://localhost:3000; '*' is not taken, "
-                + "since the list also says who may act in a user's name",
+            "origins separated by commas, such as https://app.example.com,http://localhost:3000; '*' is not allowed, "
+                + "because listed origins may act with a user's session",
             parse: { text in
                 let parts = text.split(separator: ",").map { Origin(setting: $0.trimmingSpaces) }
                 let origins = parts.compactMap { $0 }
@@ -225,14 +225,14 @@ extension Substring {
 }
 
 extension SettingFormat where Value == Bool {
-    /// `true` or `false`. Such a flag stands alone and means `true`.
+    /// `true` or `false`. A flag of this format has no value and means `true`.
     public static var flag: SettingFormat {
         SettingFormat("true or false", parse: { Bool($0) }, print: { "\($0)" })
     }
 }
 
 extension String {
-    /// True if a URL holds a password.
+    /// True if a URL contains a password.
     var hasPassword: Bool {
         guard let start = firstRange(of: "://")?.upperBound else { return false }
         let authority = self[start...].prefix { !"/?#".contains($0) }

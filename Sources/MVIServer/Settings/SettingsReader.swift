@@ -1,6 +1,6 @@
 import Locking
 
-/// Collects the declarations of each ``Setting`` that is made meanwhile, and gives it the value of a source.
+/// Collects the declaration of each ``Setting`` that is created meanwhile, and sets its value from a source.
 final class SettingsReader: Sendable {
     @TaskLocal static var current: SettingsReader?
 
@@ -8,11 +8,11 @@ final class SettingsReader: Sendable {
     private let source: SettingsSource?
     private let state = Lock<(declared: [SettingDeclaration], error: SettingError?)>(([], nil))
 
-    /// - Parameter source: nil for declarations alone.
+    /// - Parameter source: nil to collect declarations only.
     init(prefix: String, source: SettingsSource?) { (self.prefix, self.source) = (prefix, source) }
 
     var declared: [SettingDeclaration] { state.withLock { $0.declared } }
-    /// The first value that was refused.
+    /// The first error of a value.
     var error: SettingError? { state.withLock { $0.error } }
 
     func value<Value>(of setting: SettingDeclaration, _ format: SettingFormat<Value>) -> Value? {
@@ -28,9 +28,9 @@ final class SettingsReader: Sendable {
 }
 
 extension [SettingDeclaration] {
-    /// The settings that a value declares while it is made.
+    /// The settings that a value declares while it is created.
     ///
-    /// - Parameter prefix: what the variables' names begin with.
+    /// - Parameter prefix: the prefix of the variables' names.
     package init<Root>(prefix: String = "MVI", of make: () -> Root) {
         let reader = SettingsReader(prefix: prefix, source: nil)
         _ = SettingsReader.$current.withValue(reader, operation: make)

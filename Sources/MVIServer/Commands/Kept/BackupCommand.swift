@@ -2,22 +2,21 @@ import ArgumentParser
 import MVI
 import SQLiteJournal
 
-/// `backup FILE`: a copy of the journal, with or without a running program.
+/// `backup FILE`: copies the journal, also of a running server.
 struct BackupCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "backup",
-            abstract: "Copy what is kept into a new file.",
+            abstract: "Copy the journal into a new file.",
             discussion: """
-                Takes --data as the server does, which may run and goes on meanwhile. The copy is one moment's, complete \
-                and synced when the command ends; 'restore' makes a journal of it. Nothing is \
-                overwritten.
+              Takes --data like the server, which may run. The copy is a consistent snapshot, complete and synced when \
+              the command ends; 'restore' makes it a journal. An existing file is not overwritten.
                 """)
     }
 
     @ParentCommand var program: ServerProgram<Command>
 
-    @Argument(help: "The file to make; it must not be there yet.") var file: String
+    @Argument(help: "The file to create; it must not exist.") var file: String
 
     func run() async throws {
         try await reporting {
@@ -29,32 +28,32 @@ struct BackupCommand<Command: FeatureServerCommand>: ServerSubcommand {
             let folder = try program.existingDataFolder()
             let path = try FilePath.absolute(file)
             try Backup.make(at: path, ofFolder: folder)
-            // It is made, whether a reader is told of it or not.
+            // The backup exists, even if its line cannot be printed.
             _ = try? StandardOutput.put(Array("\(path): \(FilePath.size(of: path) ?? 0) bytes\n".utf8))
         }
     }
 }
 
-/// Makes copies of journals.
+/// Makes backups of journals.
 enum Backup {
     static func make(at path: String, ofFolder folder: String) throws {
         guard try !FilePath.isThere(path) else {
             throw CommandFailure(
-                "'\(path)' is there already, and a backup overwrites nothing. Give another name, or remove it first.")
+                "'\(path)' exists, and a backup overwrites no file. Give another name, or remove the file.")
         }
         guard FilePath.isFolder(FilePath.parent(of: path)) else {
-            throw CommandFailure("There is no folder '\(FilePath.parent(of: path))' to make the backup in.")
+            throw CommandFailure("The backup's folder '\(FilePath.parent(of: path))' does not exist.")
         }
-        // Opening would make one.
+        // Opening would create a journal.
         guard try FilePath.isThere("\(folder)/journal.sqlite") else {
-            throw CommandFailure("There is no journal in '\(folder)'. Give the folder that the server was given.")
+            throw CommandFailure("There is no journal in '\(folder)'. Give the server's data folder.")
         }
         var removal: RemovalAtSignal?
         defer { removal?.cancel() }
         do throws(StoreError) {
             try SQLiteJournalFile(directory: folder).backup(to: path) { removal = RemovalAtSignal(of: $0) }
         } catch {
-            throw CommandFailure("There is no backup. \(error)")
+            throw CommandFailure("The backup failed. \(error)")
         }
     }
 }

@@ -2,16 +2,16 @@ import ArgumentParser
 import MVI
 import SessionJournal
 
-/// `export SESSION`: everything that is kept of a session.
+/// `export SESSION`: prints everything that is stored of a session.
 struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "export",
-            abstract: "Print everything that is kept of a session as JSON.",
+            abstract: "Print everything that is stored of a session as JSON.",
             discussion: """
-                Takes --data and --journal as the server does. Reads what is kept, whether a server runs or not, and changes nothing. \
-                The format is mvi-session/1 of docs/fixtures.md; with turns that were recorded (--record-turns) tests can \
-                replay it. It holds what the session's user entered: treat it like that.
+              Takes --data and --journal like the server, which may run. Changes nothing. The format is mvi-session/1 \
+              of docs/fixtures.md; tests can replay recorded turns (--record-turns). The document contains data of the \
+              session's user: protect it.
                 """)
     }
 
@@ -26,7 +26,7 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 }
 
-/// Sessions as documents.
+/// Exports sessions as documents.
 enum Export {
     static func document(of session: String, in journal: any JournalInspection) throws -> [UInt8] {
         let export: SessionExport?
@@ -37,7 +37,7 @@ enum Export {
         }
         guard let export else {
             throw CommandFailure(
-                "There is no session '\(session)' in '\(journal.place)'. The command `sessions` lists those that there are."
+                "There is no session '\(session)' in '\(journal.place)'. The command `sessions` lists all sessions."
             )
         }
         return SessionDocument.write(export)

@@ -8,18 +8,18 @@ import Dispatch
     import Darwin
 #endif
 
-/// Has a file that is not complete removed when the process is told to end (SIGINT, SIGTERM), and ends it.
+/// Removes an incomplete file and ends the process at SIGINT or SIGTERM.
 final class RemovalAtSignal {
     private let sources: [(number: Int32, source: any DispatchSourceSignal)]
 
     init(of path: String) {
-        // Not SIGHUP, which `nohup` has ignored.
+        // Not SIGHUP, which `nohup` ignores.
         sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 unlink(path)
-                // As a shell says of a process that a signal ended.
+                // The exit code of a process that was ended by a signal, as in a shell.
                 _exit(128 + number)
             }
             source.resume()
@@ -27,7 +27,7 @@ final class RemovalAtSignal {
         }
     }
 
-    /// From now on signals end the process as before.
+    /// Restores the default behavior of the signals.
     func cancel() {
         for (number, source) in sources {
             source.cancel()

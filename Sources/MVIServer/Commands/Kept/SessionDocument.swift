@@ -2,16 +2,15 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// A session with all that is kept of it as one JSON document, in the format `mvi-session/1` of `docs/fixtures.md`, which
+/// A session with all its stored data as one JSON document, in the format `mvi-session/1` of `docs/fixtures.md`, which
 /// `Fixture` of `MVITesting` reads.
 ///
-/// Nothing in it lets its reader use the session: hashes of tokens stay out, and what is known of users but for their
-/// subject.
+/// It gives no access to the session: it has no hashes of tokens, and of users only their subject.
 package enum SessionDocument {
     /// The format's name, the document's member `format`.
     package static let format = "mvi-session/1"
 
-    /// The document, in UTF-8, with one element of an array a line, and a line's end at its own.
+    /// Returns the document in UTF-8, with each element of an array on its own line and a line end.
     package static func write(_ export: SessionExport) -> [UInt8] {
         var document = JSONObject()
         document.add("format", format)
@@ -153,8 +152,8 @@ package enum SessionDocument {
 }
 
 extension JSONObject {
-    /// Adds stored JSON unchanged. Invalid or too deeply nested JSON is written in hexadecimal digits under another
-    /// name, so that the document stays readable.
+    /// Adds stored bytes as JSON, unchanged. Bytes that are not JSON or are nested too deeply are added in hexadecimal
+    /// digits under another name, so that the document stays readable.
     mutating func add(kept bytes: [UInt8], as name: StaticString, orHex other: StaticString) {
         if (try? WireJSON.decode(JSONText.self, from: bytes, limits: WireLimits(maximumDepth: 512))) != nil {
             add(name, json: bytes)
@@ -163,7 +162,7 @@ extension JSONObject {
         }
     }
 
-    /// An array with each element on a line of its own.
+    /// Adds an array with each element on its own line.
     fileprivate mutating func add(_ name: StaticString, lines elements: [[UInt8]]) {
         add(name, array: elements.map { [UInt8(ascii: "\n")] + $0 })
     }

@@ -2,16 +2,16 @@ import MVI
 import ArgumentParser
 import SessionJournal
 
-/// `sessions`: which sessions are kept.
+/// `sessions`: lists the stored sessions.
 struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "sessions",
-            abstract: "List the sessions that are kept.",
+            abstract: "List the stored sessions.",
             discussion: """
-                Takes --data and --journal as the server does. Reads what is kept, whether a server runs or not, and changes nothing. \
-                A heading, then one line a session, oldest first, with tabs between: its id, when it was created, when it was last used as \
-                far as that was noted, how many stores it has, and how many bytes their states have.
+              Takes --data and --journal like the server, which may run. Changes nothing. Prints a heading, then one \
+              line per session, oldest first, with tabs between the fields: id, time of creation, last recorded use, \
+              number of stores, and bytes of their states.
                 """)
     }
 
@@ -24,12 +24,12 @@ struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 }
 
-/// The list of sessions as text.
+/// Prints the list of sessions as text.
 enum SessionList {
-    /// The number of sessions read at a time: a running server keeps its log while a command reads.
+    /// The number of sessions per read. A running server cannot truncate its log while a command reads.
     static let step = 1_000
 
-    /// - Parameter write: takes a piece of the list; false if no more is wanted.
+    /// - Parameter write: writes a piece of the list. Returns false to stop.
     static func write(
         of journal: any JournalInspection, step: Int = step, to write: ([UInt8]) throws -> Bool
     ) throws {
@@ -42,7 +42,7 @@ enum SessionList {
             } catch {
                 throw CommandFailure("\(error)")
             }
-            // After the first look, so that none stands over an error.
+            // After the first read, so that no heading precedes an error.
             guard try write(Array(heading.utf8) + sessions.flatMap { Array(line($0).utf8) }) else { return }
             heading = ""
             guard let newest = sessions.last else { return }
