@@ -7,9 +7,9 @@ struct HealthCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "health",
             abstract: "Ask a server on this machine whether it is ready.",
             discussion: """
-              Takes --port (or MVI_PORT) and --host like the server, and asks on --admin-port if there is one, because \
-              that port is not blocked by clients. Exit code 0 if the server is ready, else 1 with the reason on \
-              standard error.
+                Takes --port (or MVI_PORT) and --host like the server, and asks on --admin-port if there is one, \
+                because that port is not blocked by clients. Exit code 0 if the server is ready, else 1 with the \
+                reason on standard error.
                 """)
     }
 

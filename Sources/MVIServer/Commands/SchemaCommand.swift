@@ -7,8 +7,8 @@ struct SchemaCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "schema",
             abstract: "Print the JSON Schema of the features' states, intents and labels.",
             discussion: """
-              Prints one object with a schema (2020-12) of each feature, or the schema of one feature. With --openapi, \
-              prints the OpenAPI document of a server with these features.
+                Prints one object with a schema (2020-12) of each feature, or the schema of one feature. With \
+                --openapi, prints the OpenAPI document of a server with these features.
                 """)
     }
 

@@ -10,9 +10,9 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         CommandConfiguration(
             commandName: Command.name, abstract: Command.summary,
             discussion: """
-              Every flag can also be set by the environment variable in brackets or in a JSON file (--config). Flags \
-              override variables, and variables override the file. Times are written as 500ms, 20s, 5m or 24h, bytes \
-              as 65536, 64KiB or 1MiB.
+                Every flag can also be set by the environment variable in brackets or in a JSON file (--config). Flags \
+                override variables, and variables override the file. Times are written as 500ms, 20s, 5m or 24h, bytes \
+                as 65536, 64KiB or 1MiB.
                 """,
             version: Command.version,
             subcommands: [

@@ -29,7 +29,7 @@ struct HTTPService: Service {
         await stop(drainTime: assembly.settings.drainTime)
     }
 
-    /// Shuts down. The server is not ready and opens no more streams. Streams get a `go-away` and end by themselves,
+    /// Shuts down. The server is not ready and opens no more streams. Streams get a `goaway` and end by themselves,
     /// and waiting requests are answered. Then the HTTP layer stops, and at last the admin port, which answers probes
     /// until then.
     private func stop(drainTime: Duration) async {

@@ -25,7 +25,7 @@ public struct ServerSettings: Sendable {
     @Setting(
         "admin-port", .number(0...65_535),
         "Port for health checks, metrics and administrators, for a separate network. Without it the main port answers "
-            + "only health checks.")
+            + "only health checks.", valueName: "port")
     public var adminPort: UInt16?
 
     /// The token that administrators send to the admin port. Without one the port answers health checks and, on a
@@ -42,7 +42,7 @@ public struct ServerSettings: Sendable {
     @Setting(
         "node-address", .nodeAddress,
         "Host and port at which other servers with the same PostgreSQL journal reach this one; by default the address "
-            + "that it listens on, or the machine's name.")
+            + "that it listens on, or the machine's name.", valueName: "address")
     public var nodeAddress: String?
 
     /// The number of threads that handle requests; one for each core.
@@ -66,7 +66,7 @@ public struct ServerSettings: Sendable {
     @Setting(
         "trusted-proxy", .addresses,
         "Proxies in front, separated by commas, such as 127.0.0.1 or 10.0.0.0/8. They are trusted to report the "
-            + "client's address in Forwarded or X-Forwarded-For.")
+            + "client's address in Forwarded or X-Forwarded-For.", valueName: "addresses")
     public var trustedProxies: [AddressRange] = []
 
     /// True if every session has to be somebody's: anonymous ones are refused.
@@ -90,7 +90,7 @@ public struct ServerSettings: Sendable {
         "journal", .journal,
         "Journal that stores sessions: sqlite, so that they survive the process; memory; or a PostgreSQL database that "
             + "servers share, as a URL such as postgres://user@host/name, or postgres for the database of PGHOST etc. "
-            + "Give a URL with a password in --journal-file or the variable.")
+            + "Give a URL with a password in --journal-file or the variable.", valueName: "kind")
     public var journal: JournalKind = .sqlite
 
     /// The number of connections to PostgreSQL for writes; as many others read.

@@ -9,8 +9,8 @@ struct BackupCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "backup",
             abstract: "Copy the journal into a new file.",
             discussion: """
-              Takes --data like the server, which may run. The copy is a consistent snapshot, complete and synced when \
-              the command ends; 'restore' makes it a journal. An existing file is not overwritten.
+                Takes --data like the server, which may run. The copy is a consistent snapshot, complete and synced \
+                when the command ends; 'restore' makes it a journal. An existing file is not overwritten.
                 """)
     }
 

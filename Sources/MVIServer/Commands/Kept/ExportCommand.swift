@@ -9,9 +9,9 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "export",
             abstract: "Print everything that is stored of a session as JSON.",
             discussion: """
-              Takes --data and --journal like the server, which may run. Changes nothing. The format is mvi-session/1 \
-              of docs/fixtures.md; tests can replay recorded turns (--record-turns). The document contains data of the \
-              session's user: protect it.
+                Takes --data and --journal like the server, which may run. Changes nothing. The format is \
+                mvi-session/1 of docs/fixtures.md; tests can replay recorded turns (--record-turns). The document \
+                contains data of the session's user: protect it.
                 """)
     }
 

@@ -10,11 +10,11 @@ struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "import",
             abstract: "Copy the sessions of a data folder into PostgreSQL.",
             discussion: """
-              Takes --data (the folder to read) and --journal (the database) like servers. No server may use either of \
-              them meanwhile, and the database must have no session yet; its tables are created. One transaction \
-              copies all sessions with their tokens, credentials, labels, receipts, reminders and recorded turns, and \
-              the journal's key. Clients continue with their token or cookie and their stream's cursor. The folder is \
-              not changed; features' own files in it are not copied.
+                Takes --data (the folder to read) and --journal (the database) like servers. No server may use either \
+                of them meanwhile, and the database must have no session yet; its tables are created. One transaction \
+                copies all sessions with their tokens, credentials, labels, receipts, reminders and recorded turns, \
+                and the journal's key. Clients continue with their token or cookie and their stream's cursor. The \
+                folder is not changed; features' own files in it are not copied.
                 """)
     }
 

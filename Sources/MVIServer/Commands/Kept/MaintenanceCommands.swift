@@ -10,10 +10,10 @@ struct SignOutCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "sign-out",
             abstract: "Sign all clients out.",
             discussion: """
-              Takes --data and --journal like the server; no server may use the journal meanwhile. Invalidates all \
-              tokens and cookies, including those of anonymous sessions, and replaces the journal's key. Sessions \
-              stay: users who sign in find the session that their devices share, reminders fire, and other sessions \
-              expire. Use it after a database was restored to an earlier time, or if tokens may have been stolen.
+                Takes --data and --journal like the server; no server may use the journal meanwhile. Invalidates all \
+                tokens and cookies, including those of anonymous sessions, and replaces the journal's key. Sessions \
+                stay: users who sign in find the session that their devices share, reminders fire, and other sessions \
+                expire. Use it after a database was restored to an earlier time, or if tokens may have been stolen.
                 """)
     }
 
@@ -40,10 +40,10 @@ struct RotateKeyCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "rotate-key",
             abstract: "Replace the journal's key, which proves tokens of empty sessions.",
             discussion: """
-              Takes --data, --journal and --session-life like the server. A server with a data folder must not run \
-              meanwhile. Servers that share a database derive the key of their requests to each other from it; they \
-              keep running and use the new key two minutes later. Tokens of the old key are valid until the end of \
-              their lifetime; 'sign-out' invalidates them at once.
+                Takes --data, --journal and --session-life like the server. A server with a data folder must not run \
+                meanwhile. Servers that share a database derive the key of their requests to each other from it; they \
+                keep running and use the new key two minutes later. Tokens of the old key are valid until the end of \
+                their lifetime; 'sign-out' invalidates them at once.
                 """)
     }
 

@@ -8,10 +8,10 @@ struct MigrateCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "migrate",
             abstract: "Create or update the schema in PostgreSQL.",
             discussion: """
-              Takes --journal and --journal-schema like the server, with a user that owns the schema or may create it. \
-              Servers with such a user migrate at their start; servers whose user owns nothing need this command \
-              before. Servers of the previous version keep running. It waits for transactions that lock the tables, \
-              and blocks others for at most a fifth of a second at a time.
+                Takes --journal and --journal-schema like the server, with a user that owns the schema or may create \
+                it. Servers with such a user migrate at their start; servers whose user owns nothing need this command \
+                before. Servers of the previous version keep running. It waits for transactions that lock the tables, \
+                and blocks others for at most a fifth of a second at a time.
                 """)
     }
 

@@ -7,11 +7,12 @@ struct RestoreCommand<Command: FeatureServerCommand>: ServerSubcommand {
         CommandConfiguration(
             commandName: "restore",
             abstract: "Make a backup the journal of a data folder.",
-              Takes --data like the server, which must not run, and creates the folder if it does not exist. Every session \
-                gets a new epoch, so that cursors and entity tags from after the backup are not valid, and streams get a \
-                reset. Clients that signed out or ended a session after the backup are signed in again, and revoked tokens \
-                are valid again: --sign-out prevents this. An existing journal is not overwritten: move it away first. The \
-                backup is not changed.
+            discussion: """
+                Takes --data like the server, which must not run, and creates the folder if it does not exist. Every \
+                session gets a new epoch, so that cursors and entity tags from after the backup are not valid, and \
+                streams get a reset. Clients that signed out or ended a session after the backup are signed in again, \
+                and revoked tokens are valid again: --sign-out prevents this. An existing journal is not overwritten: \
+                move it away first. The backup is not changed.
                 """)
     }
 

@@ -9,9 +9,9 @@ struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
             commandName: "sessions",
             abstract: "List the stored sessions.",
             discussion: """
-              Takes --data and --journal like the server, which may run. Changes nothing. Prints a heading, then one \
-              line per session, oldest first, with tabs between the fields: id, time of creation, last recorded use, \
-              number of stores, and bytes of their states.
+                Takes --data and --journal like the server, which may run. Changes nothing. Prints a heading, then one \
+                line per session, oldest first, with tabs between the fields: id, time of creation, last recorded use, \
+                number of stores, and bytes of their states.
                 """)
     }
 
