@@ -5,14 +5,14 @@ import Networks
 import Sessions
 import Synchronization
 
-/// The quotas of each address. Memory is bounded whatever the number of addresses.
+/// The quotas of client addresses. Their memory is bounded for any number of addresses.
 final class AddressQuotas: Sendable {
     /// The rate of new sessions of an address; nil for no limit.
     let sessionRate: Rate?
     let addresses: ClientAddress
 
-    /// Addresses share buckets, mostly each with none; which ones, no client can know. The sessions that they make, and the
-    /// tokens that they send of no session.
+    /// The buckets for sessions that addresses make and for unknown tokens that they send. Addresses may share a
+    /// bucket; clients cannot predict which.
     private let sessions: Lock<[TokenBucket]>
     private let unknownTokens: Lock<[TokenBucket]>
     private let streams: NetworkPlaces
@@ -31,7 +31,7 @@ final class AddressQuotas: Sendable {
         (sessions, unknownTokens) = (Lock(buckets), Lock(buckets))
     }
 
-    /// Counts a new session of the request's address; nil if it may have one, else in how much time.
+    /// Counts a new session of the request's address. Returns nil if it is allowed, or else the time to wait.
     func takeSession(_ head: RequestHead, now: Duration) -> Duration? {
         noteProxy(head)
         guard let sessionRate else { return nil }
@@ -39,8 +39,8 @@ final class AddressQuotas: Sendable {
         return sessions.withLock { $0[place].take(sessionRate, now: now) }
     }
 
-    /// Returns true if the journal may be asked for a token that the request's address sends: nil if it may, else in how much time.
-    /// Only tokens of no session count: see `noteUnknownToken`.
+    /// Returns nil if the journal may be asked for a token from the request's address, or else the time to wait. Only
+    /// unknown tokens count: see `noteUnknownToken`.
     func mayAskForToken(_ head: RequestHead, now: Duration) -> Duration? {
         guard let sessionRate else { return nil }
         let place = bucket(of: head)
@@ -50,27 +50,27 @@ final class AddressQuotas: Sendable {
         }
     }
 
-    /// Counts a token of no session.
+    /// Counts an unknown token.
     func noteUnknownToken(_ head: RequestHead, now: Duration) {
         guard let sessionRate else { return }
         let place = bucket(of: head)
         _ = unknownTokens.withLock { $0[place].take(sessionRate, now: now) }
     }
 
-    /// Seeded anew in each process.
+    /// The hash seed is random in each process.
     private func bucket(of head: RequestHead) -> Int {
         Int(UInt(bitPattern: addresses.of(head).network.hashValue) % UInt(Self.bucketCount))
     }
 
-    /// Says once that a proxy is in front whose word is not taken: all its clients have one address's quotas.
+    /// Warns once about a proxy that is not trusted: all its clients share the quotas of one address.
     private func noteProxy(_ head: RequestHead) {
         guard addresses.isPassedOn(head), !hasWarned.exchange(true, ordering: .relaxed) else { return }
         logger?.warning(
-            "Requests come through a proxy that is not trusted, so all its clients count as one. Start with --trusted-proxy.",
+            "Requests come through an untrusted proxy, so its clients share one address. Start with --trusted-proxy.",
             metadata: ["proxy": "\(head.peer)"])
     }
 
-    /// Counts a stream of the request's client, until the place is released.
+    /// Counts a stream of the request's client until the place is released.
     func takeStream(_ head: RequestHead) throws(NetworkPlaces.Refusal) -> NetworkPlaces.Place {
         try streams.take(for: addresses.of(head))
     }

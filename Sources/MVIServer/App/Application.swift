@@ -5,9 +5,9 @@ import Networks
 import SessionJournal
 import Sessions
 
-/// Everything between a request and its answer: finds the endpoint and the caller's session, and hands both over.
+/// Routes requests: finds the endpoint and the caller's session and calls the endpoint.
 ///
-/// Knows no socket; tests call it in memory.
+/// Has no socket; tests call it in memory.
 package final class Application: RequestHandler {
     let router: Router
     private let crossSite: CrossSiteRule
@@ -19,11 +19,11 @@ package final class Application: RequestHandler {
     private let observer: RequestObserver
 
     /// - Parameters:
-    ///   - isAdmin: whether it serves the admin port, which has health checks, metrics and what administrators ask for.
-    ///   - link: the way to other nodes; nil for a server without others.
-    ///   - owner: which other node runs a session's turns.
-    ///   - observation: where metrics and traces go.
-    ///   - accessLog: gets a line of each answer; nil for none.
+    ///   - isAdmin: true for the admin port with health checks, metrics and administration.
+    ///   - link: the connection to other nodes; nil without them.
+    ///   - owner: returns the other node that owns a session.
+    ///   - observation: the destination of metrics and traces.
+    ///   - accessLog: logs each answer; nil for none.
     package init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
         endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, monitor: PartsMonitor? = nil,
@@ -49,11 +49,11 @@ package final class Application: RequestHandler {
                 metrics: ForwardMetrics(observation.factory), logger: logger)
         }
         let health = HealthEndpoints(sessions: sessions, readiness: Readiness(sessions: sessions, monitor: monitor)).all
-        // What the operator's own probes ask is not the clients'.
+        // The admin port's requests are not counted in the metrics of clients.
         let factory = isAdmin ? NOOPMetricsHandler.instance : observation.factory
         let limits = LimitMetrics(factory)
         let open = DiagnosticsEndpoints(addresses: quotas.addresses).all + DocumentEndpoints.own(endpoints)
-        // What is asked for most comes first.
+        // The most frequent endpoints come first.
         let own =
             isAdmin
             ? health + AdminEndpoints(sessions, settings, observation.registry, logger).all + DocumentEndpoints.admin()
@@ -106,7 +106,7 @@ package final class Application: RequestHandler {
                 terms.route = number
                 terms.note = observer.begin(head, endpoint)
             }
-            // Of a node's request the `Host` is the client's, which the node has checked.
+            // The `Host` of a node's request is the client's; that node has checked it.
             if sender != .node, !outcome.takesAnyHost { try hosts.check(head) }
             switch outcome {
             case .found(let endpoint, let parameter, _):
@@ -115,22 +115,22 @@ package final class Application: RequestHandler {
                 try endpoint.checkPath?(Incoming(head: head, parameter: parameter))
                 return .refuse(terms.finish(options(head, allow: allow)))
             case .unknownMethod(let allow):
-                var problem = Problem(.methodNotAllowed, "The method is none of those that this path has: \(allow).")
+                var problem = Problem(.methodNotAllowed, "This path has the methods \(allow).")
                 problem.fields = [ResponseField("Allow", allow)]
                 throw problem
             case .unknownPath:
-                // The server as a whole (RFC 9110 section 9.3.7).
+                // `OPTIONS *` is for the whole server (RFC 9110 section 9.3.7).
                 if head.path == [UInt8(ascii: "*")], head.method == Route.Method.options.rawValue {
                     return .refuse(terms.finish(options(head, allow: Router.everyMethod)))
                 }
-                throw Problem(.notFound, "Nothing has this path; /openapi.yaml lists every path there is.")
+                throw Problem(.notFound, "Unknown path; /openapi.yaml lists all paths.")
             }
         } catch {
             return .refuse(terms.response(to: error))
         }
     }
 
-    /// The HTTP layer's own refusals, worded as the others.
+    /// Returns the answer to a refusal of the HTTP layer, as a problem.
     package func response(to fault: RequestFault, head: RequestHead?) -> Response {
         guard let head else { return Problem(fault).response(instance: nil) }
         var terms = terms(of: head)
@@ -178,14 +178,14 @@ package final class Application: RequestHandler {
                 return .refuse(terms.finish(try sessionFallback(error, incoming)))
             }
         }
-        // One that takes a body says itself when its size is looked at.
+        // An endpoint with a body checks the size itself when it knows the limit.
         if endpoint.bodyLimit == 0 { try incoming.checkSize(limit: 0) }
-        // Captures one reference, so that no closure is allocated.
+        // Captures one reference to avoid the allocation of a closure.
         let request = Reply.Request(terms, answer)
         return .accept(bodyLimit: endpoint.bodyLimit) { request.handle($0, $1) }
     }
 
-    /// Goes on with a request whose session had to be looked up.
+    /// Continues a request after the lookup of its session.
     private func resume(
         _ incoming: Incoming, _ endpoint: Route,
         _ judge: @Sendable (Incoming, Caller) throws(Problem) -> Route.Answer, _ pending: PendingCaller,
@@ -209,7 +209,7 @@ package final class Application: RequestHandler {
         }
     }
 
-    /// `Allow`, and the answer to a CORS preflight, which asks without a credential.
+    /// Answers with `Allow`, and answers CORS preflights, which have no credential.
     private func options(_ head: RequestHead, allow: String) -> Response {
         var fields = [ResponseField("Allow", allow), ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff]
         if head.fields.contains("access-control-request-method"), crossSite.listedOrigin(head.fields) != nil {

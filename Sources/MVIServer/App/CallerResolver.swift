@@ -7,40 +7,40 @@ import Sessions
 /// The caller of a request.
 struct Caller: Sendable {
     let session: Session
-    /// As the client sent it.
+    /// The token as the client sent it.
     let token: SessionToken
     /// True if the browser sent the credential by itself.
     let isByCookie: Bool
-    /// Set-Cookie anew, when half of its life has passed.
+    /// A new Set-Cookie field, after half of the cookie's lifetime.
     let refresh: ResponseField?
-    /// The credential; nil if nobody has signed in.
+    /// The credential; nil before sign-in.
     var credential: Credential?
-    /// The principal, as of the request's arrival.
+    /// The principal at the time of the request.
     var principal: Principal?
-    /// The client by which the session judges the request whenever it acts.
+    /// The client for the session, which checks its access at each action.
     var client: SessionClient { SessionClient(credential) }
-    /// The same for a request that waits, which takes a place of its network.
+    /// The client of a waiting request, which counts against its network's places.
     func client(at address: PeerAddress) -> SessionClient { SessionClient(credential, address: address) }
-    /// The damage because of which the session can only be ended.
+    /// The damage for which the session can only be ended.
     var damage: StoreError?
 }
 
-/// A request's session, or the way to it.
+/// A request's session, or its pending lookup.
 enum CallerLookup: Sendable {
     case known(Caller)
-    /// The session is not in memory; what it is kept in is being asked.
+    /// The session is not in memory; the journal is being read.
     case pending(PendingCaller)
 }
 
-/// A request whose session is being looked up.
+/// A request with a pending lookup of its session.
 struct PendingCaller: Sendable {
     let token: SessionToken
     let isByCookie: Bool
     let lookup: Later<SessionLookup>
 }
 
-/// Finds the session that a request's credential names. A bearer token beats the cookie, and one that fails never
-/// falls back to it: what a client says counts, not what its browser adds.
+/// Finds the session of a request's credential. A bearer token takes precedence over the cookie, also if it is invalid,
+/// because the client sent it on purpose.
 struct CallerResolver: Sendable {
     private static let scheme = Array("bearer".utf8)
 
@@ -57,22 +57,22 @@ struct CallerResolver: Sendable {
         guard let text = cookies.value(fields) else {
             throw Problem(
                 .unauthorized,
-                "The request carries neither `Authorization: Bearer <token>` nor the session's cookie: make a session with "
+                "The request has neither `Authorization: Bearer <token>` nor the session's cookie: make a session with "
                     + "`POST /sessions`.")
         }
         guard let token = SessionToken(text) else {
-            throw Problem(.unauthorized, "The session's cookie is not one that this server gives.")
+            throw Problem(.unauthorized, "The session's cookie is malformed.")
         }
         return try find(token, isByCookie: true, head)
     }
 
-    /// The token of the session that a request names, if it names one well; for refusals that concern the session.
+    /// The token of a request's session if it is well formed, for refusals about the session.
     func token(_ fields: HeaderFields) -> (token: SessionToken, isByCookie: Bool)? {
         if let token = try? bearer(fields) { return (token, false) }
         return cookies.value(fields).flatMap { SessionToken($0) }.map { ($0, true) }
     }
 
-    /// The token of the cookie, if there is one: `POST /sessions` gives its session back.
+    /// The token of the cookie; nil without one. `POST /sessions` returns its session.
     func tokenOfCookie(_ fields: HeaderFields) -> SessionToken? {
         cookies.value(fields).flatMap { SessionToken($0) }
     }
@@ -87,8 +87,8 @@ struct CallerResolver: Sendable {
         return .pending(PendingCaller(token: token, isByCookie: isByCookie, lookup: lookup))
     }
 
-    /// Hands over what a request's token names, now or later. What is not in memory costs a read of the journal: throws if the
-    /// client's address has sent tokens of no session too often for that.
+    /// Finds the session of a request's token, now or later. A session that is not in memory takes a read of the
+    /// journal. Throws if the client's address has sent unknown tokens too fast.
     func find(
         _ token: SessionToken, _ head: RequestHead, completion: @escaping @Sendable (SessionLookup) -> Void
     ) throws(Problem) {
@@ -96,7 +96,7 @@ struct CallerResolver: Sendable {
         if let rate = quotas.sessionRate, let wait = quotas.mayAskForToken(head, now: now) {
             if let found = sessions.lookup(token) { return completion(found) }
             throw Problem(
-                "tokens", rate, wait, "Your address sends tokens of no session faster than \(rate.perSecond) a second.")
+                "tokens", rate, wait, "Your address sends more than \(rate.perSecond) unknown tokens per second.")
         }
         sessions.find(token) { [quotas] found in
             found.session?.noteOrigin(quotas.addresses.of(head))
@@ -105,7 +105,7 @@ struct CallerResolver: Sendable {
         }
     }
 
-    /// Returns the caller for the result of a lookup.
+    /// Returns the caller for a lookup's result.
     func caller(_ found: SessionLookup, _ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {
         switch found {
         case .live(let session, let credential):
@@ -120,12 +120,12 @@ struct CallerResolver: Sendable {
         case .ended:
             throw ended(isByCookie)
         case .unknown:
-            throw gone(.sessionNotFound, "The credential names no session that this server has.", isByCookie)
+            throw gone(.sessionNotFound, "The credential names no session of this server.", isByCookie)
         case .failed(let refusal): throw Problem(refusal)
         }
     }
 
-    /// Returns the problem for a credential that was replaced or revoked, or whose session has ended.
+    /// The problem for a credential that was replaced or signed out, or whose session has ended.
     func ended(_ isByCookie: Bool) -> Problem {
         gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
     }
@@ -136,20 +136,20 @@ struct CallerResolver: Sendable {
         return problem
     }
 
-    /// The token of `Authorization`, nil if there is none. Another scheme is another party's, such as a proxy's in
-    /// front; it is passed over.
+    /// The token of `Authorization`; nil if there is none. Other schemes belong to other parties, such as a proxy, and
+    /// are ignored.
     private func bearer(_ fields: HeaderFields) throws(Problem) -> SessionToken? {
         guard let value = fields.bytes(of: "authorization") else { return nil }
         let schemeEnd = value.firstIndex(of: 0x20) ?? value.endIndex
         guard value[..<schemeEnd].isCaselessly(Self.scheme) else { return nil }
         guard let token = SessionToken(value[schemeEnd...].drop { $0 == 0x20 }) else {
-            throw Problem(.unauthorized, "The bearer token is not one that this server gives.")
+            throw Problem(.unauthorized, "The bearer token is malformed.")
         }
         return token
     }
 }
 
-/// A value that is there, or will be.
+/// A value that is available now or later.
 final class Later<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -158,10 +158,10 @@ final class Later<Value: Sendable>: Sendable {
 
     private let state = Lock(State())
 
-    /// The value if it is there.
+    /// The value; nil if it is not available yet.
     var value: Value? { state.withLock { $0.value } }
 
-    /// Called once, when the value is there.
+    /// Sets the value. Called once.
     func resolve(_ value: Value) {
         let waiters = state.withLock { state in
             state.value = value
@@ -171,7 +171,7 @@ final class Later<Value: Sendable>: Sendable {
         for waiter in waiters { waiter(value) }
     }
 
-    /// Calls `action` with the value: now, or on the thread that brings it.
+    /// Calls `action` with the value: now, or on the thread that sets it.
     func whenReady(_ action: @escaping @Sendable (Value) -> Void) {
         let value = state.withLock { state -> Value? in
             if state.value == nil { state.waiters.append(action) }

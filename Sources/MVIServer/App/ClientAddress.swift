@@ -1,18 +1,18 @@
 import MicroHTTP
 import Networks
 
-/// Finds out which address a request came from, also through proxies of the operator's.
+/// Determines the client address of a request, also behind the operator's proxies.
 struct ClientAddress: Sendable {
-    /// Proxies whose word is taken.
+    /// The trusted proxies.
     let trusted: [AddressRange]
 
-    /// Returns the client's address: forwarding headers count from the peer back to the first proxy that is not
-    /// trusted.
+    /// Returns the client's address. Follows the reported addresses from the peer back to the first one that is not a
+    /// trusted proxy.
     func of(_ head: RequestHead) -> PeerAddress {
         guard isTrusted(head.peer), let chain = chain(head.fields) else { return head.peer }
         var client = head.peer
         for hop in chain.reversed() {
-            // A hop that hides its address: no trusted proxy vouches for the hops before it.
+            // A hop without an address ends the chain: no trusted proxy confirms the hops before it.
             guard let hop else { break }
             client = hop
             guard isTrusted(hop) else { break }
@@ -22,26 +22,26 @@ struct ClientAddress: Sendable {
 
     func isTrusted(_ address: PeerAddress) -> Bool { trusted.contains { $0.contains(address) } }
 
-    /// Returns true if a request was passed on by a proxy that is not trusted: the operator may have forgotten the setting.
+    /// True if an untrusted proxy forwarded the request: the operator may have forgotten the setting.
     func isPassedOn(_ head: RequestHead) -> Bool {
         !isTrusted(head.peer) && (head.fields.contains("x-forwarded-for") || head.fields.contains("forwarded"))
     }
 
-    /// The use of the client's address in `X-Forwarded-For` or `Forwarded`.
+    /// The use of the client address in `X-Forwarded-For` or `Forwarded`.
     enum Noted: String, Sendable {
-        /// No trusted proxy sent the request, and it has neither field.
+        /// The peer is not a trusted proxy, and the request has neither field.
         case none
-        /// A trusted proxy sent the request and noted nothing.
+        /// A trusted proxy sent the request without an address.
         case missing
-        /// It is noted, and who sent the request is not trusted.
+        /// The request has an address, but its peer is not trusted.
         case untrusted
-        /// A trusted proxy sent the request, and the fields cannot be read or contradict each other.
+        /// A trusted proxy sent the request, but the fields are malformed or contradict each other.
         case unclear
-        /// A trusted proxy noted it, and the request counts for it.
+        /// A trusted proxy reported the address, and the server uses it.
         case used
     }
 
-    /// Returns the use of the client's address that proxies noted.
+    /// Returns the use of the address that proxies reported.
     func noted(_ head: RequestHead) -> Noted {
         let isNoted = head.fields.contains("x-forwarded-for") || head.fields.contains("forwarded")
         guard isTrusted(head.peer) else { return isNoted ? .untrusted : .none }
@@ -50,9 +50,8 @@ struct ClientAddress: Sendable {
         return .used
     }
 
-    /// The addresses that proxies noted, the client's first; nil where an address cannot be read. Nil if there are none, or if
-    /// the two fields say different things: a proxy that writes only one of them passes the other on as the client sent
-    /// it.
+    /// The addresses that proxies reported, the client's first; nil for a malformed one. Nil without addresses, or if
+    /// the two fields differ: a proxy that writes only one of them forwards the other as the client sent it.
     private func chain(_ fields: HeaderFields) -> [PeerAddress?]? {
         let xForwardedFor = Self.list(fields.list(of: "x-forwarded-for")).map { Self.address($0) }
         let forwarded = Self.list(fields.list(of: "forwarded")).map { Self.forwardedFor($0) }
@@ -60,12 +59,12 @@ struct ClientAddress: Sendable {
         return xForwardedFor.isEmpty || xForwardedFor == forwarded ? forwarded : nil
     }
 
-    /// The last hops: no chain of proxies is as long.
+    /// The last hops; no real chain of proxies is longer.
     private static func list(_ value: ArraySlice<UInt8>) -> [Substring] {
         value.split(separator: UInt8(ascii: ",")).suffix(16).map { Substring(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// An address with or without a port, in brackets or not.
+    /// Parses an address with or without a port or brackets.
     private static func address(_ text: Substring) -> PeerAddress? {
         let text = text.drop { $0 == " " || $0 == "\t" || $0 == "\"" }.prefix { !" \t\"".contains($0) }
         if text.first == "[" { return PeerAddress(text.dropFirst().prefix { $0 != "]" }) }
@@ -73,7 +72,7 @@ struct ClientAddress: Sendable {
         return PeerAddress(text.prefix { $0 != ":" })
     }
 
-    /// The `for` of one hop: `for=192.0.2.1;proto=https`, `for="[2001:db8::1]:4711"` (RFC 7239 section 4).
+    /// Parses the `for` of one hop: `for=192.0.2.1;proto=https`, `for="[2001:db8::1]:4711"` (RFC 7239 section 4).
     private static func forwardedFor(_ hop: Substring) -> PeerAddress? {
         for pair in hop.split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)

@@ -13,11 +13,11 @@ package struct CookiePolicy: Sendable {
         life = sessionLife.components.seconds
     }
 
-    /// The value of the cookie in a request; nil if there is none.
+    /// Returns the cookie's value in a request; nil if there is none.
     package func value(_ fields: HeaderFields) -> Substring? {
         for field in fields.values(of: "cookie") {
-            // By bytes: among Characters U+037E, the Greek question mark, equals the semicolon, and part of another
-            // cookie's value would be the session's.
+            // Splits bytes: as a Character, U+037E (the Greek question mark) equals the semicolon, so that a part of
+            // another cookie's value could become the session's cookie.
             for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
                 let pair = pair.drop { $0 == UInt8(ascii: " ") }
                 let value = pair.dropFirst(name.utf8.count)
@@ -28,11 +28,11 @@ package struct CookiePolicy: Sendable {
         return nil
     }
 
-    /// The field that gives the browser the token, for as long as the session lives.
+    /// The field that sets the token in the browser for the lifetime of the session.
     func set(_ token: String) -> ResponseField {
         ResponseField("Set-Cookie", "\(name)=\(token)\(suffix); Max-Age=\(life)")
     }
 
-    /// The field that takes it away.
+    /// The field that deletes the cookie.
     var clear: ResponseField { ResponseField("Set-Cookie", "\(name)=\(suffix); Max-Age=0") }
 }

@@ -1,9 +1,9 @@
 import MicroHTTP
 
-/// Keeps pages of other sites from acting with a user's cookie, and from acting at all unless they are on the list.
+/// Refuses requests of other sites' pages, unless their origin is on the list. They could act with a user's cookie.
 ///
-/// Browsers say where a request comes from, in `Sec-Fetch-Site` and `Origin`, and let no page forge either. A request
-/// that has neither comes from no browser.
+/// Browsers report the page in `Sec-Fetch-Site` and `Origin`, which pages cannot forge. A request without both does not
+/// come from a browser.
 struct CrossSiteRule: Sendable {
     let publicURL: Origin?
     let allowedOrigins: Set<String>
@@ -25,27 +25,27 @@ struct CrossSiteRule: Sendable {
         if listedOrigin(fields) != nil { return }
         if let site = fields["sec-fetch-site"] {
             guard site == "same-origin" || site == "none" else {
-                throw Problem(.crossSite, "The browser says that the request's `Sec-Fetch-Site` is another site's.")
+                throw Problem(.crossSite, "The request's `Sec-Fetch-Site` names another site.")
             }
             return
         }
         guard let text = fields["origin"] else { return }
         guard let origin = Origin(setting: text), isOwn(origin, host: fields["host"]) else {
-            throw Problem(.crossSite, "The request's `Origin` is neither the server's own nor on its list.")
+            throw Problem(.crossSite, "The request's `Origin` is neither the server's own nor allowed.")
         }
     }
 
-    /// A stream that answers a navigation would show a page of another site the session's states.
+    /// Refuses streams that answer a navigation: they would show the session's states to another site's page.
     func checkStream(_ fields: HeaderFields) throws(Problem) {
         try check(fields)
         if fields["sec-fetch-mode"] == "navigate" {
-            throw Problem(.crossSite, "A stream with a cookie cannot be opened by navigating to it.")
+            throw Problem(.crossSite, "A navigation cannot open a stream with a cookie.")
         }
     }
 
     private func isOwn(_ origin: Origin, host: String?) -> Bool {
         if let publicURL { return origin == publicURL }
-        // Whatever terminates TLS in front of the server, the browser's `Host` is the page's if it is ours.
+        // A proxy may terminate TLS. The browser's `Host` is the page's if the page is the server's own.
         return host.flatMap { Origin(setting: (origin.isSecure ? "https://" : "http://") + $0) } == origin
     }
 }

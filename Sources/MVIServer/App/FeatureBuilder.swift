@@ -1,18 +1,18 @@
 import MVI
 
-/// The content of a server: features and endpoints.
+/// The content of a server: features and custom endpoints.
 public struct ServerContent: Sendable {
-    /// In order.
+    /// The features, in order.
     public let features: [ServedFeature]
-    /// In order.
+    /// The endpoints, in order.
     public let endpoints: [Endpoint]
 
-    /// Content of its parts.
+    /// Creates content.
     public init(features: [ServedFeature] = [], endpoints: [Endpoint] = []) {
         (self.features, self.endpoints) = (features, endpoints)
     }
 
-    /// True if it has neither features nor endpoints.
+    /// True without features and endpoints.
     var isEmpty: Bool { features.isEmpty && endpoints.isEmpty }
 
     fileprivate init(_ parts: [ServerContent]) {
@@ -20,7 +20,7 @@ public struct ServerContent: Sendable {
     }
 }
 
-/// Collects the content of a `FeatureServer`: features by value, keyed ones in `Keyed { … }`, endpoints, with `if` and
+/// Builds the content of a `FeatureServer`: features, keyed features in `Keyed { … }`, and endpoints, with `if` and
 /// `for`.
 @resultBuilder
 public enum FeatureBuilder {
@@ -41,10 +41,10 @@ public enum FeatureBuilder {
         ServerContent(features: [feature])
     }
 
-    /// A handler of the author's.
+    /// A custom endpoint.
     public static func buildExpression(_ endpoint: Endpoint) -> ServerContent { ServerContent(endpoints: [endpoint]) }
 
-    /// Content made elsewhere.
+    /// Existing content.
     public static func buildExpression(_ content: ServerContent) -> ServerContent { content }
 
     /// The statements of a block, in order.

@@ -15,7 +15,7 @@ import SessionJournal
 /// }.run()
 /// ```
 ///
-/// A program that is nothing but a server is a ``FeatureServerCommand``, which has flags, help and commands.
+/// For a program that is only a server, use ``FeatureServerCommand``, which has flags, help and commands.
 public struct FeatureServer: Sendable {
     let content: ServerContent
     let directory: SessionDirectory
@@ -23,29 +23,29 @@ public struct FeatureServer: Sendable {
     let middleware: [any CommonMiddleware]
     let page: [PageResource]
     let services: [any Service]
-    // What a `FeatureServerCommand` adds where it is nil.
+    // A `FeatureServerCommand` fills in the nil values.
     var settings: ServerSettings?
     var logger: Logger?
     package var journal: (any Journal)?
     var peers: (any PeerTransport)?
     var metrics: (any MetricsFactory)?
 
-    /// A server that does not run yet.
+    /// Creates a server that does not run yet.
     ///
     /// - Parameters:
-    ///   - settings: nil for those of the environment and the configuration file.
-    ///   - logger: nil for one called `mvi-server` with the level of the settings.
-    ///   - middleware: installed in every store, before the feature's own. Logging is there without it.
-    ///   - page: what is shown to a browser.
-    ///   - journal: where sessions are kept; nil for what the settings say. The server closes it.
-    ///   - authenticator: finds out who clients are; nil for anonymous sessions only, unless the settings name a header.
-    ///   - services: what the features need, such as a database: started before the first request is taken, stopped
-    ///     after the last was answered.
-    ///   - peers: how other servers with the same journal are reached, which has to be a `PostgresJournal`: `PostgresServer` has
-    ///     one. Nil for one server. The server closes it.
-    ///   - metrics: where metrics go: with a `PrometheusRegistry` they are read at `/metrics` on the admin port; give the
-    ///     same to `MetricsSystem.bootstrap` to have those of features among them. Nil for one of its own.
-    ///   - content: what is served.
+    ///   - settings: nil to read the environment and the configuration file.
+    ///   - logger: nil for a logger `mvi-server` with the level of the settings.
+    ///   - middleware: added to every store, before the feature's own. Logging is built in.
+    ///   - page: the files to show in a browser.
+    ///   - journal: the journal; nil for that of the settings. The server closes it.
+    ///   - authenticator: identifies clients; nil for anonymous sessions only, unless the settings name a header.
+    ///   - services: services that the features need, such as a database: started before the first request, stopped
+    ///     after the last answer.
+    ///   - peers: the transport to other servers with the same `PostgresJournal`; `PostgresServer` has one. Nil for a
+    ///     single server. The server closes it.
+    ///   - metrics: the destination of metrics. With a `PrometheusRegistry`, `/metrics` on the admin port prints them;
+    ///     pass the same to `MetricsSystem.bootstrap` to include the features' metrics. Nil for a registry of its own.
+    ///   - content: the features and endpoints.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any ServerJournal)? = nil, authenticator: (any Authenticator)? = nil,
@@ -58,7 +58,7 @@ public struct FeatureServer: Sendable {
         ) { _ in try content() }
     }
 
-    /// The same for features that reach the server's sessions, such as an administrator's list of them.
+    /// Creates a server whose features access its sessions, such as an administrator's list of them.
     ///
     /// ```swift
     /// try await FeatureServer { sessions in
@@ -80,20 +80,20 @@ public struct FeatureServer: Sendable {
         self.middleware = middleware
         self.page = page
         self.journal = journal as? any Journal
-        precondition(journal == nil || self.journal != nil, "a server takes no journal of another library")
+        precondition(journal == nil || self.journal != nil, "a server cannot use a custom journal")
         self.services = services
         (self.peers, self.metrics) = (peers, metrics)
         directory = SessionDirectory()
         self.content = try content(directory)
     }
 
-    /// Serves until the process gets SIGTERM or SIGINT: then it is not ready any more, streams are told to go and
-    /// closed, requests that wait are answered, and it returns, within the settings' `grace`.
+    /// Serves until SIGTERM or SIGINT. Then the server is not ready, streams are asked to end and closed, waiting
+    /// requests are answered, and the call returns within the settings' `grace`.
     ///
-    /// Throws before anything is served: `FeatureDefinitionError` for a feature whose name or examples do not fit the
-    /// wire, `SettingError` for a setting, `PageResourceError` for a page, `EndpointError` for an endpoint, `HTTPServerError` for an address that cannot
-    /// be listened on. `SettingError` also if the settings name PostgreSQL and the server was not given the journal: its module
-    /// is one that most servers do not build.
+    /// Throws before anything is served: `FeatureDefinitionError` for a feature's invalid name or examples,
+    /// `SettingError` for a setting, `PageResourceError` for a page, `EndpointError` for an endpoint, `HTTPServerError`
+    /// for an address. `SettingError` also if the settings name PostgreSQL but the program was built without its
+    /// module.
     public func run() async throws {
         let settings: ServerSettings
         if let given = self.settings { settings = given } else { settings = try ServerSettings.load() }
@@ -109,7 +109,7 @@ public struct FeatureServer: Sendable {
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
             services: services.map { Self.named("\(type(of: $0))", watchdog.watched($0, "\(type(of: $0))")) } + [
-                // Stopped in the opposite order: after the last answer was sent.
+                // Services stop in the reverse order: this one after the last answer.
                 Self.named("journal", watchdog.watched(JournalService(sessions: assembly.sessions), "journal")),
                 Self.named("session sweeper", SessionSweeper(sessions: assembly.sessions, logger: logger)),
                 Self.named("reminders", ReminderService(sessions: assembly.sessions)),
@@ -122,7 +122,7 @@ public struct FeatureServer: Sendable {
                 Self.named("stop watchdog", watchdog.service),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // What heeds its cancellation ends by it; the watchdog, a little later, is for what does not.
+        // Services that react to cancellation end in time; the watchdog, a little later, is for the others.
         configuration.maximumGracefulShutdownDuration = max(settings.grace / 2, settings.grace - .milliseconds(1_500))
         watchdog.install()
         defer { watchdog.finish() }
@@ -136,15 +136,14 @@ public struct FeatureServer: Sendable {
         logger.info("Stopped")
     }
 
-    /// A service under a name: the group would log a service as its members, and with them what an author's one, or the
-    /// settings, keep secret.
+    /// Wraps a service with a name: the group would log the service's properties, which may contain secrets.
     private static func named(
         _ name: String, _ service: any Service
     ) -> ServiceGroupConfiguration.ServiceConfiguration {
         .init(service: service, serviceName: name)
     }
 
-    /// Returns the wire types of the server's features. Throws as `FeatureTypes.init` does.
+    /// Returns the wire types of the server's features. Throws the errors of `FeatureTypes.init`.
     public func types() throws -> FeatureTypes { try FeatureTypes(content) }
 
     private func openJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> any Journal {
@@ -157,7 +156,7 @@ public struct FeatureServer: Sendable {
             )
         }
         guard settings.journal == .sqlite, let folder = settings.dataFolder else {
-            logger.notice("Sessions are kept in memory only: they end with the process")
+            logger.notice("Sessions are in memory only: they end with the process")
             return MemoryJournal(sessionLimit: settings.maxKeptSessions)
         }
         return try await SQLiteJournal.open(
@@ -171,7 +170,7 @@ public struct FeatureServer: Sendable {
         return Logger(label: logger.label) { _ in BoundedLogHandler(logger.handler) { clock.now - start } }
     }
 
-    /// For the access log: all its lines are wanted.
+    /// Returns a logger without limits, for the access log.
     private static func unbounded(_ logger: Logger) -> Logger {
         var logger = Logger(label: "\(logger.label).access") { _ in BoundedLogHandler(unbounded: logger.handler) }
         logger.logLevel = .info

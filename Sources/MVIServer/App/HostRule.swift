@@ -1,13 +1,13 @@
 import MicroHTTP
 import Networks
 
-/// Refuses requests whose `Host` is not the server's. A page whose own name was given this server's address (DNS rebinding)
-/// is of the server's origin to a browser, and passes the cross-site rule; its `Host` is still its own name.
+/// Refuses requests whose `Host` is not the server's. With DNS rebinding, a page's name points to this server, so the
+/// page is of the same origin and passes the cross-site rule; but its `Host` is still its own name.
 struct HostRule: Sendable {
-    /// In lower case and without a port; nil where the server does not know under which names it is reached.
+    /// In lower case, without a port; nil if the server's names are unknown.
     private let names: [[UInt8]]?
 
-    /// With a public URL its name is taken, and on a loopback address the machine's; either way loopback names, the
+    /// Allows the public URL's host, or on a loopback address the machine's name; and always loopback names, the
     /// address that the server listens on, and the one at which other nodes reach it.
     init(_ settings: ServerSettings) {
         let isLocal = PeerAddress(settings.host).map(AdminGuard.isLoopback) == true
@@ -20,7 +20,7 @@ struct HostRule: Sendable {
             .map { Array(Self.name(in: $0)) }
     }
 
-    /// Every name is good: the admin port has rules of its own.
+    /// Allows every name: the admin port has its own checks.
     init() { names = nil }
 
     func check(_ head: RequestHead) throws(Problem) {
@@ -33,15 +33,15 @@ struct HostRule: Sendable {
         if let address = PeerAddress(text), AdminGuard.isLoopback(address) || address == head.local { return }
         throw Problem(
             .wrongHost,
-            "The request's `Host` is no name of this server: use the address of its `--public-url`, or a loopback name on "
-                + "its own machine.")
+            "The request's `Host` is not a name of this server: use the address of its `--public-url`, or a loopback "
+                + "name on its machine.")
     }
 
     private static let loopbackNames = ["localhost", "127.0.0.1", "::1"].map { Array($0.utf8) }
-    /// Names under it are the machine's own (RFC 6761 section 6.3).
+    /// Names in this domain are loopback names (RFC 6761 section 6.3).
     private static let localSuffix = Array(".localhost".utf8)
 
-    /// A host without its port, without the brackets of an address, and without the dot that may end a name.
+    /// A host without its port, the brackets of an address, and a trailing dot.
     private static func name(in host: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         if host.first == UInt8(ascii: "[") { return host.dropFirst().prefix { $0 != UInt8(ascii: "]") } }
         // An IPv6 address of the settings has no brackets.

@@ -1,28 +1,28 @@
-/// A file that the server shows beside its features, such as a page and what it loads.
+/// A file for browsers, such as a page and its scripts.
 ///
-/// SwiftPM builds a target's files into the program with `resources: [.embedInCode("Page")]`:
+/// SwiftPM embeds a target's files into the program with `resources: [.embedInCode("Page")]`:
 ///
 /// ```swift
 /// PageResource("/", PackageResources.index_html)
 /// ```
 ///
-/// Pages are sent with a `Content-Security-Policy` that lets them load scripts and styles of their own server only, and
-/// none that stand in the page. That of SVG and other XML allows no script at all.
+/// Pages get a `Content-Security-Policy` that allows scripts and styles from their own server and blocks inline
+/// scripts. That of SVG and other XML allows no scripts.
 public struct PageResource: Sendable {
-    /// `/` for the page itself, `/style.css` and the like for what it loads.
+    /// The path: `/` for the page, `/style.css` etc. for its files.
     public let path: String
-    /// Its media type, such as `text/html; charset=utf-8`.
+    /// The media type, such as `text/html; charset=utf-8`.
     public let contentType: String
-    /// Its bytes, sent as they are.
+    /// The bytes, sent unchanged.
     public let bytes: [UInt8]
 
-    /// A file whose media type follows from the end of its path: html (also for `/`), css, js, mjs, json, svg, png, jpg,
-    /// webp, ico, woff2, txt or wasm, else `application/octet-stream`.
+    /// Creates a file whose media type follows from the extension: html (also for `/`), css, js, mjs, json, svg, png,
+    /// jpg, webp, ico, woff2, txt or wasm, else `application/octet-stream`.
     public init(_ path: String, _ bytes: [UInt8]) {
         self.init(path: path, contentType: Self.contentType(of: path), bytes: bytes)
     }
 
-    /// A file. A path that another route has is refused when the server starts.
+    /// Creates a file. The path of another route is an error at the start.
     public init(path: String, contentType: String, bytes: [UInt8]) {
         self.path = path
         self.contentType = contentType
@@ -49,15 +49,15 @@ public struct PageResource: Sendable {
     }
 }
 
-/// The reason for which a page cannot be served.
+/// An error about a file that cannot be served.
 public struct PageResourceError: Error, CustomStringConvertible, Sendable {
-    /// The path that is in the way.
+    /// The conflicting path.
     public let path: String
 
-    /// The fault and its remedy.
+    /// The cause.
     public var description: String {
-        "the page's file '\(path)' cannot be served: its path must begin with '/' and be none of the server's own, "
-            + "nor twice in the list"
+        "the page's file '\(path)' cannot be served: its path must begin with '/', be unique, and not be one of the "
+            + "server's own"
     }
 
     /// - Parameter own: the server's own paths.

@@ -2,7 +2,7 @@ import Logging
 import MVI
 import Sessions
 
-/// A feature as a server was given it, on the way to its definition.
+/// A feature of a server's content.
 public struct ServedFeature: Sendable {
     @usableFromInline
     let define: @Sendable (_ rule: AccessRule?, _ makesExamples: Bool, _ logger: Logger) throws -> FeatureDefinition
@@ -55,7 +55,7 @@ public struct ServedFeature: Sendable {
 
     /// Throws `FeatureDefinitionError`.
     ///
-    /// - Parameter makesExamples: whether instances of the example keys are made, which their makers may need data for.
+    /// - Parameter makesExamples: true to make instances of the example keys, for which their makers may need data.
     func definition(makesExamples: Bool, _ logger: Logger) throws -> FeatureDefinition {
         try define(rule, makesExamples, logger)
     }
@@ -65,15 +65,16 @@ extension Feature {
     /// The feature with an access rule: `Offers().requires { $0.claim("tier") == "premium" }`. Anonymous clients are
     /// refused.
     ///
-    /// The rule is called when a request arrives, when it acts, before each write to a stream, and for turns of other stores.
-    /// It is called from any thread, and must not block. Where it depends on more than the principal, call
-    /// `SessionDirectory.recheck(subject:)` when its answer changes: streams that are open are then tested anew.
+    /// The rule is called when a request arrives, when it acts, before each write to a stream, and for turns of other
+    /// stores. It is called from any thread and must not block. If it depends on more than the principal, call
+    /// `SessionDirectory.recheck(subject:)` after a change: open streams are then checked again.
     @inlinable
     public func requires(_ rule: @escaping @Sendable (Principal) -> Bool) -> ServedFeature {
         ServedFeature(self).requires(rule)
     }
 
-    /// The feature with an access rule that tells reads, intents and disposals apart. The key is nil. See `requires(_:)`.
+    /// The feature with an access rule that distinguishes reads, intents and disposals. The key is nil. See
+    /// `requires(_:)`.
     @inlinable
     public func requires(
         _ rule: @escaping @Sendable (_ principal: Principal, _ key: String?, _ access: Access) -> Bool
@@ -89,14 +90,14 @@ extension Keyed {
         ServedFeature(self).requires(rule)
     }
 
-    /// The feature with an access rule for each key and each kind of access, which may ask the author's own data:
+    /// The feature with an access rule for each key and kind of access, which may read the author's data:
     ///
     ///     Keyed { Ticket(id: $0, desk) }.requires { principal, key, access in
     ///         principal.claim("role") == "staff" || access == .read && desk.isCustomer(principal.subject, of: key)
     ///     }
     ///
-    /// A refused key answers 403 whether it exists or not. The key is nil where the feature as a whole is asked for:
-    /// `GET /features` lists it if that may be read. See `Feature.requires`.
+    /// A refused key answers 403 whether it exists or not. The key is nil for the feature as a whole: `GET /features`
+    /// lists it if it may be read. See `Feature.requires`.
     @inlinable
     public func requires(
         _ rule: @escaping @Sendable (_ principal: Principal, _ key: String?, _ access: Access) -> Bool

@@ -1,7 +1,7 @@
 /// The version of this package.
 package enum ServerVersion {
-    /// As in `mvi-server --version`.
+    /// The version, as `mvi-server --version` prints it.
     package static let number = "0.1.0"
-    /// The maker that generated documents name.
+    /// The generator that generated documents name.
     static let maker = "mvi-server \(number)"
 }

@@ -1,21 +1,21 @@
 import MicroHTTP
 
-/// The fields of a client's request that are sent on to another node: those that the endpoints read there.
+/// The fields of a client's request that are forwarded to another node: those that endpoints read.
 ///
-/// What proxies say of where the request came from is not among them: the stamp has the client's address.
+/// The fields of proxies are not among them, since the stamp has the client's address.
 enum ForwardedFields {
-    /// The headers of the caller and of the page.
+    /// The fields for the caller's credential and the browser's page.
     static let ofCaller = ["host", "authorization", "cookie", "mvi-session", "origin", "sec-fetch-site"]
-    /// All of them, in the order in which a stamp covers them.
+    /// All fields, in the order of the stamp.
     static let all =
         ofCaller + [
             "content-type", "content-encoding", "idempotency-key", "intent-seq", "intent-epoch", "if-match", "prefer",
         ]
-    /// By which traces and logs of both nodes are one. Beside the stamp: older nodes do not know them, and nothing depends
-    /// on them.
+    /// The fields for traces and logs. The stamp does not cover them, because older nodes do not know them and nothing
+    /// depends on them.
     static let ofTrace = ["traceparent", "tracestate", "x-request-id"]
 
-    /// Those fields with these names that a request has.
+    /// Returns a request's fields with these names.
     static func select(_ names: [String], from fields: HeaderFields) -> [(name: String, value: String)] {
         let sent = fields.all.map { (name: $0.name.lowercased(), value: $0.value) }
         return names.flatMap { name in sent.filter { $0.name == name } }

@@ -4,15 +4,15 @@ import SessionJournal
 /// A client's request for the node that runs its session's turns.
 struct ForwardedRequest: Sendable {
     let incoming: Incoming
-    /// The method with which it is sent on.
+    /// The method of the forwarded request.
     let method: Route.Method
     let feature: FeatureID
-    /// The resource that follows the feature in the path.
+    /// The part of the path after the feature.
     let resource: Resource
     var body: [UInt8] = []
-    /// True if it does no harm if it is served twice, or cannot be.
+    /// True if the request may be served twice without harm, or cannot be served twice.
     let isRepeatable: Bool
-    /// For how long its client wants the answer to wait.
+    /// The time for which the client's request waits.
     var wait: Duration = .zero
     let session: ForwardedSession
     let reply: Reply
@@ -21,7 +21,7 @@ struct ForwardedRequest: Sendable {
         case intents, state
     }
 
-    /// Written anew of its parts, which need no escapes: a client may have written it in other ways.
+    /// The target, rebuilt from its parts without escapes: a client may have written it differently.
     var target: String { Self.target(feature, resource) }
 
     static func target(_ feature: FeatureID, _ resource: Resource) -> String {

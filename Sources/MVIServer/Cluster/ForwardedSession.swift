@@ -2,9 +2,9 @@ import Locking
 import SessionJournal
 import Sessions
 
-/// The session of a forwarded request.
+/// The functions of a session that the forwarder needs.
 struct ForwardedSession: Sendable {
-    /// The node that runs its turns; nil if no other one does, or it is not known.
+    /// Returns the other node that owns the session; nil if there is none or it is not known.
     let owner: @Sendable () -> NodeRecord?
     private let startCatchingUp: @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
 
@@ -19,7 +19,7 @@ struct ForwardedSession: Sendable {
         self.init(owner: { owner(session) }, catchUp: { session.catchUp($0) })
     }
 
-    /// Returns when it is known here what other nodes appended, its owner among it.
+    /// Returns after the appends of other nodes are known here, including changes of the owner.
     func catchUp() async {
         await awaitResult { done in startCatchingUp { done(()) } }
     }

@@ -5,15 +5,17 @@ import MicroHTTP
 import SessionJournal
 import Sessions
 
-/// Has requests served by the node that runs their session's turns, when the session says that it is another one.
+/// Forwards requests to the node that owns their session, if that is another one.
 ///
-/// An owner that is going or gone is waited for a while: the session comes to this node, or to another one.
+/// If the owner is not reachable or has changed, the forwarder retries for a while: the session moves to this or
+/// another node.
 final class Forwarder: Sendable {
-    /// The time for which a request is retried after an owner was unreachable or is no longer the owner.
+    /// The time for retries after an owner was not reachable or has changed.
     static let patience: Duration = .seconds(5)
-    /// The time limit of an owner's answer, beside the client's wait.
+    /// The time for an owner's answer, in addition to the client's wait.
     static let answerTime: Duration = .seconds(8)
-    /// Between two tries: at first, and at most. Half of it is left to chance, so that nodes do not meet again.
+    /// The first and the longest pause between two tries. Half of a pause is random, so that nodes do not retry at the
+    /// same time.
     private static let pauses: (first: Duration, longest: Duration) = (.milliseconds(50), .seconds(1))
 
     private let link: NodeLink
@@ -26,8 +28,8 @@ final class Forwarder: Sendable {
     private let logger: Logger?
 
     /// - Parameters:
-    ///   - owner: which other node runs a session's turns.
-    ///   - longestAnswer: bytes of an owner's answer.
+    ///   - owner: returns the other node that owns a session.
+    ///   - longestAnswer: the maximal size of an owner's answer.
     init(
         _ link: NodeLink, _ addresses: ClientAddress, owner: @escaping @Sendable (Session) -> NodeRecord?,
         clock: any Clock<Duration>, executor: (any TaskExecutor)? = nil, longestAnswer: Int,
@@ -37,15 +39,16 @@ final class Forwarder: Sendable {
         (self.executor, self.longestAnswer, self.metrics, self.logger) = (executor, longestAnswer, metrics, logger)
     }
 
-    /// Tries to answer a request here. Calls its parameter once: with false, and answers nothing, if another node has to.
+    /// Tries to answer a request here. Calls `done` once; with false, and without an answer, if another node has to
+    /// answer.
     typealias Attempt = @Sendable (_ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) -> Void
 
-    /// Returns the session for the forwarder.
+    /// Returns the functions of a session that the forwarder needs.
     func session(_ session: Session) -> ForwardedSession { ForwardedSession(session, owner: owner) }
 
-    /// Has a request answered that another node has to serve: by that node, or here, if the session comes here meanwhile.
+    /// Forwards a request to the session's owner, or answers it here if the session moves here meanwhile.
     ///
-    /// - Parameter again: tries to serve it here.
+    /// - Parameter again: tries to answer it here.
     func forward(_ request: ForwardedRequest, again: @escaping Attempt) {
         let reply = request.reply
         if let problem = Self.refusal(of: request.incoming) { return reply.refuse(problem) }
@@ -63,12 +66,12 @@ final class Forwarder: Sendable {
         }
     }
 
-    /// Has stores made that only the session's owner can make, then goes on here.
+    /// Has the session's owner make stores, then continues here.
     ///
     /// - Parameters:
-    ///   - incoming: whose client is to have them.
-    ///   - again: goes on, if it can.
-    ///   - refuse: called instead of that, with why they cannot be had.
+    ///   - incoming: the request that needs the stores.
+    ///   - again: continues the request if it can.
+    ///   - refuse: called with the reason if the stores cannot be made.
     func makeStores(
         _ features: [FeatureID], _ incoming: Incoming, _ session: ForwardedSession,
         again: @escaping Attempt, refuse: @escaping @Sendable (Refusal) -> Void
@@ -82,7 +85,7 @@ final class Forwarder: Sendable {
                     case .answer(let response):
                         refuse(.relayed(response))
                         return .answered
-                    // Reading again does no harm.
+                    // Reading again is harmless.
                     case .moved, .lost: return .moved
                     }
                 }
@@ -92,14 +95,15 @@ final class Forwarder: Sendable {
         }
     }
 
-    /// The reason for which stores are unavailable.
+    /// The reason for which stores cannot be made.
     enum Refusal: Sendable {
         case problem(Problem)
         /// The owner's answer.
         case relayed(Response)
     }
 
-    /// A request that another node sent is not sent on: two nodes that each take the other for the owner would do so for ever.
+    /// The problem for a request that another node forwarded. It is not forwarded again: two nodes with different views
+    /// of the owner would form a loop.
     private static func refusal(of incoming: Incoming) -> Problem? {
         switch incoming.sender {
         case .client: nil
@@ -110,20 +114,20 @@ final class Forwarder: Sendable {
 
     // MARK: Trying
 
-    /// The result of asking an owner.
+    /// The result of a request to an owner.
     private enum Step {
         case answered
-        /// The missing store exists now.
+        /// The store exists now.
         case made
-        /// It did nothing: it is not the owner any more, or cannot be reached.
+        /// The node did not serve the request: it is not the owner, or not reachable.
         case moved
-        /// It may have served the request, which can be repeated.
+        /// The request may have been served, and can be repeated.
         case lost
-        /// It may have served the request, which cannot be repeated.
+        /// The request may have been served, and cannot be repeated.
         case unknown
     }
 
-    /// Asks the owner, then tries it here, until one of both has answered; else returns the problem to answer with.
+    /// Tries the owner and this node in turn until one answers. Otherwise returns the problem to answer with.
     private func settle(
         _ session: ForwardedSession, _ again: @escaping Attempt, ask: (NodeRecord) async -> Step
     ) async -> Problem? {
@@ -140,7 +144,7 @@ final class Forwarder: Sendable {
             case .lost:
                 losses += 1
                 guard losses < 2 else { return Self.unknown }
-                // The answer was waited for longer than this.
+                // The time of a long wait for an answer does not count.
                 watch = Stopwatch(clock)
             case .unknown: return Self.unknown
             }
@@ -159,11 +163,11 @@ final class Forwarder: Sendable {
     }
 
     static let unreachable = Problem(
-        .ownerUnreachable, "The session's work is on its way to another server; the request was not served.",
+        .ownerUnreachable, "The session is moving to another server; the request was not served.",
         retryAfter: .seconds(2))
     private static let unknown = Problem(
         .journalUnavailable,
-        "The server that runs the session's work did not answer; it is not known whether the request was served.",
+        "The session's server did not answer; it is unknown whether the request was served.",
         retryAfter: .seconds(2))
 
     // MARK: Asking
@@ -181,7 +185,7 @@ final class Forwarder: Sendable {
                 method: request.method.rawValue, target: request.target,
                 fields: ForwardedFields.select(ForwardedFields.all, from: request.incoming.fields), body: request.body,
                 timeout: Self.answerTime + request.wait, longestAnswer: longestAnswer))
-        // One that is stopping may have begun it.
+        // A node that is stopping may have begun to serve the request.
         if case .answer(let response) = answer, request.isRepeatable, response.status == 503,
             response.problemName == ProblemType.draining.name
         {
@@ -217,7 +221,7 @@ final class Forwarder: Sendable {
             return .answer(response)
         } catch {
             logger?.debug(
-                "A node cannot be reached", metadata: ["address": "\(owner.address)", "error": "\(error)"])
+                "A node is not reachable", metadata: ["address": "\(owner.address)", "error": "\(error)"])
             switch error.outcome {
             case .notSent:
                 metrics.unreachable.increment()

@@ -2,19 +2,19 @@ import Locking
 import MicroHTTP
 import SessionJournal
 
-/// `/nodes/`: what nodes ask each other for. For everybody else there is nothing there.
+/// `/nodes/`: the endpoints for other nodes. For other callers they do not exist.
 final class NodeEndpoints: Sendable {
     static let watchers = "/nodes/watchers"
     static let giveAway = "/nodes/give-away"
-    /// Bytes of a request's body: more than one session's stores can take.
+    /// The maximal size of a body: more than one session's stores need.
     static let bodyLimit = 1 << 20
 
     private let requests = Lock<(any NodeRequests)?>(nil)
 
-    /// Has requests done by `requests` from now on. Until then they are answered with 503.
+    /// Sets the handler of requests. Until then they are answered with 503.
     func connect(_ requests: any NodeRequests) { self.requests.withLock { $0 = requests } }
 
-    /// Returns the check of a request's head and body; nil for another path.
+    /// The verdict on a request's head; nil for another path.
     func answer(to head: RequestHead, from node: NodeID) -> HeadVerdict? {
         let read: (@Sendable ([UInt8]) -> Order?)
         switch (head.method, String(decoding: head.path, as: UTF8.self)) {
@@ -42,7 +42,7 @@ final class NodeEndpoints: Sendable {
         case giveAway(TokenHash)
     }
 
-    /// Without a body: no person reads it.
+    /// Without a body, since no person reads it.
     private static func response(_ status: Int) -> Response {
         Response(status: status, fields: [ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff])
     }

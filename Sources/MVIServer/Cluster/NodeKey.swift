@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 import Sessions
 
-/// The seal of requests between nodes, once the journal has said its secret.
+/// The seal for requests between nodes, available after the journal's secret has been read.
 final class NodeKey: Sendable {
     private struct State {
         var seal: NodeSeal?
@@ -15,13 +15,13 @@ final class NodeKey: Sendable {
     private let time: TimeSource
     private let state = Lock(State())
 
-    /// A key that asks the journal at once, so that the first request finds it there.
+    /// Creates a key and starts reading the journal's secret, to have it at the first request.
     init(_ journal: any Journal, _ time: TimeSource) {
         (self.journal, self.time) = (journal, time)
         ask { _ in }
     }
 
-    /// Asks the journal again: its key may be another one. If it cannot be read the last seal stays.
+    /// Reads the secret again, since it may have changed. After a failure the last seal stays.
     func refresh() {
         journal.secret { [self] result in
             guard let secret = try? result.get() else { return }
@@ -30,14 +30,14 @@ final class NodeKey: Sendable {
         }
     }
 
-    /// The seal if it is there; if not the journal is asked for it.
+    /// The seal; nil before the secret has been read, which this starts.
     var known: NodeSeal? {
         if let seal = state.withLock({ $0.seal }) { return seal }
         ask { _ in }
         return state.withLock { $0.seal }
     }
 
-    /// The seal, when the journal has said its secret.
+    /// Returns the seal after the journal's secret has been read.
     func seal() async throws(StoreError) -> NodeSeal { try await awaitResult { ask($0) }.get() }
 
     private func ask(_ done: @escaping @Sendable (Result<NodeSeal, StoreError>) -> Void) {

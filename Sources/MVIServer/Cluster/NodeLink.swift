@@ -3,11 +3,11 @@ import MicroHTTP
 import SessionJournal
 import Sessions
 
-/// The connection of this server to other nodes: it asks them and recognizes their requests.
+/// The connection of this server to other nodes: sends requests to them and verifies theirs.
 package final class NodeLink: Sendable {
     /// This node.
     package let node: NodeID
-    /// Asks other nodes.
+    /// The client for requests to other nodes.
     package let client: PeerClient
     private let endpoints = NodeEndpoints()
     private let key: NodeKey
@@ -15,7 +15,7 @@ package final class NodeLink: Sendable {
     private let logger: Logger?
     private let (late, misdirected, unproven) = (RareWarning(), RareWarning(), RareWarning())
 
-    /// - Parameter node: this one's name in the journal.
+    /// - Parameter node: this node's id in the journal.
     init(
         _ node: NodeID, _ transport: any PeerTransport, _ environment: SessionEnvironment, logger: Logger? = nil
     ) {
@@ -24,36 +24,36 @@ package final class NodeLink: Sendable {
         client = PeerClient(node, transport, key, environment.time)
     }
 
-    /// Has what other nodes ask for done by `requests` from now on.
+    /// Sets the handler of other nodes' requests.
     package func connect(_ requests: any NodeRequests) { endpoints.connect(requests) }
 
-    /// Reads the key again that requests between nodes are proven by. Called every few seconds.
+    /// Reads the key of requests between nodes again. Called every few seconds.
     func refreshKey() { key.refresh() }
 
-    /// Judges the head of a request with a stamp.
+    /// Returns the verdict on the head of a request with a stamp.
     ///
-    /// - Parameter judge: judges it as the server's endpoints do. The head that it is given has the client's address.
+    /// - Parameter judge: returns the verdict of the server's endpoints. Its head has the client's address.
     func receive(_ head: RequestHead, _ judge: (RequestHead, RequestSender) -> HeadVerdict) -> HeadVerdict {
-        // Nothing can be proven before the journal has said its secret.
+        // Stamps cannot be verified before the journal's secret is known.
         guard let seal = key.known else { return judge(head, .unproven) }
         switch seal.open(head, at: node, now: time.sinceEpoch()) {
         case .bad:
             warn(
-                unproven, "Requests said that they come from a node and did not prove it.",
+                unproven, "Requests with an invalid node stamp arrived.",
                 ["from": "\(head.peer)"])
             return judge(head, .unproven)
         case .outOfTime(let age):
             warn(
                 late,
-                "Requests of other nodes are older than they may be, or from later: the nodes' clocks differ, or somebody repeats requests.",
+                "Requests of other nodes are too old or too new: the nodes' clocks differ, or it is a replay.",
                 ["seconds": "\(age.components.seconds)"])
             return judge(head, .unproven)
         case .misdirected(let stamp):
             warn(
                 misdirected,
-                "Requests of other nodes are meant for another one: a node that was at this address before, or somebody repeats requests.",
+                "Requests are for another node: one was at this address before, or it is a replay.",
                 ["from": "\(stamp.node.number)", "for": "\(stamp.receiver.number)"])
-            let problem = Problem(.misdirected, "The request is meant for another node.")
+            let problem = Problem(.misdirected, "The request is for another node.")
             return .refuse(problem.response(instance: head.path))
         case .good(let stamp):
             let head = RequestHead(
@@ -64,7 +64,7 @@ package final class NodeLink: Sendable {
             case .accept(let bodyLimit, let handle):
                 return .accept(bodyLimit: bodyLimit) { body, send in
                     guard NodeSeal.hash(body) == stamp.bodyHash else {
-                        let problem = Problem(.badRequest, "The body is not the one that its node sent.")
+                        let problem = Problem(.badRequest, "The body does not match the node's stamp.")
                         return send(problem.response(instance: head.path))
                     }
                     handle(body, send)

@@ -11,7 +11,7 @@ struct WatchersMessage: Codable {
 
     var sessions: [Session]
 
-    /// Reads a body; nil if it is malformed.
+    /// Decodes a body; nil if it is malformed.
     static func read(_ body: [UInt8]) -> [WatchedSession]? {
         guard let message = try? WireJSON.decode(WatchersMessage.self, from: body) else { return nil }
         let sessions = message.sessions.compactMap { session -> WatchedSession? in
@@ -24,7 +24,7 @@ struct WatchersMessage: Codable {
         return sessions.count == message.sessions.count ? sessions : nil
     }
 
-    /// Bodies that together say it, each with at most so many bytes, or with one session.
+    /// Returns bodies for the sessions, each with at most `limit` bytes or with one session.
     static func bodies(_ sessions: [WatchedSession], limit: Int) -> [[UInt8]] {
         var bodies: [[UInt8]] = []
         var parts: [[UInt8]] = []
@@ -57,7 +57,7 @@ struct GiveAwayMessage: Codable {
     /// The hash of the token that the session began with, in hexadecimal digits.
     var session: String
 
-    /// Reads a body; nil if it is malformed.
+    /// Decodes a body; nil if it is malformed.
     static func read(_ body: [UInt8]) -> TokenHash? {
         let message = try? WireJSON.decode(GiveAwayMessage.self, from: body)
         return message.flatMap { NodeStamp.bytes(hex: $0.session) }.map { TokenHash($0) }

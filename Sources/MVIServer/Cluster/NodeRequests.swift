@@ -1,13 +1,13 @@
 import SessionJournal
 
-/// Does what other nodes ask of this one for themselves, not for a client.
+/// Handles the requests that other nodes make for themselves, not for a client.
 package protocol NodeRequests: Sendable {
-    /// Streams of another node show these stores now; sessions that are not named are as they were.
+    /// Sets the stores that streams of another node show now. Sessions that are not listed are unchanged.
     func watched(by node: NodeID, _ sessions: [WatchedSession]) async
 
-    /// Stops a session's work and lets go of it, so that any node may run its turns.
+    /// Stops a session's work and gives up its ownership, so that any node may run its turns.
     ///
-    /// - Parameter token: the hash of the token that it began with.
+    /// - Parameter token: the hash of the session's first token.
     /// - Returns: false if this node does not own it.
     func giveAway(session token: TokenHash) async -> Bool
 }

@@ -2,34 +2,34 @@ import LibCrypto
 import MicroHTTP
 import SessionJournal
 
-/// Proves to a node that a request comes from another node of the same journal.
+/// Proves that a request comes from another node of the same journal.
 ///
-/// The key follows from the journal's secret (HKDF, RFC 5869), which only its nodes have: nothing has to be
-/// set. The proof is an HMAC (RFC 2104) over the stamp, method, target and fields; the stamp has a hash of the body.
+/// The key is derived from the journal's secret (HKDF, RFC 5869), which only its nodes have, so it needs no setting.
+/// The proof is an HMAC (RFC 2104) over the stamp, method, target and fields; the stamp has a hash of the body.
 struct NodeSeal: Sendable {
-    /// The maximum age of a stamp, and its maximum lead over this node's clock.
+    /// The maximal age of a stamp, and the maximal difference of clocks.
     static let life: Duration = .seconds(60)
 
     /// The result of `open`.
     enum Finding: Equatable {
         case good(NodeStamp)
-        /// Proven, but too old, or from a clock that is ahead: how much older.
+        /// The proof is valid, but the request is too old, or its node's clock is ahead: the age.
         case outOfTime(by: Duration)
-        /// Proven, but meant for another node.
+        /// The proof is valid, but for another node.
         case misdirected(NodeStamp)
-        /// Not proven.
+        /// The proof is not valid.
         case bad
     }
 
-    /// The key for requests of this node.
+    /// The key for this node's requests.
     private let key: HMACKey
-    /// The keys that requests of other nodes may be proven by.
+    /// The valid keys for requests of other nodes.
     private let keys: [HMACKey]
 
-    /// - Parameter now: time since 1970.
+    /// - Parameter now: the time since 1970.
     init(_ secret: JournalSecret, now: Duration = .zero) {
         key = Self.key(secret.provingKey(at: now))
-        // Another node's clock may be behind, and a stamp lives for a while.
+        // Another node's clock may be behind, and stamps stay valid for a while.
         let former = now < secret.since + JournalSecret.spread ? secret.formerKeys.prefix(1).map(\.key) : []
         keys = ([secret.key] + former).map(Self.key)
     }
@@ -40,17 +40,17 @@ struct NodeSeal: Sendable {
 
     static func hash(_ body: [UInt8]) -> [UInt8] { SHA256.digest(body) }
 
-    /// The field's value for a request.
+    /// Returns the field's value for a request.
     func seal(_ stamp: NodeStamp, method: String, target: String, fields: [(name: String, value: String)]) -> String {
         let message = Self.message(stamp, method: method, target: target, fields: fields)
         return "\(stamp.text) \(NodeStamp.hex(key.code(for: message)))"
     }
 
-    /// Verifies a request's stamp. Takes the same time for every wrong proof.
+    /// Verifies a request's stamp. The time is the same for each wrong proof.
     ///
     /// - Parameters:
-    ///   - node: this one.
-    ///   - now: time since 1970.
+    ///   - node: this node.
+    ///   - now: the time since 1970.
     func open(_ head: RequestHead, at node: NodeID, now: Duration) -> Finding {
         let values = head.fields.values(of: NodeStamp.field)
         guard values.count == 1, let (stamp, proof) = NodeStamp.read(values[0]) else { return .bad }
@@ -65,7 +65,8 @@ struct NodeSeal: Sendable {
         return stamp.receiver == node ? .good(stamp) : .misdirected(stamp)
     }
 
-    /// Each part with its length before it, so that no two requests have the same message. The fields in one order.
+    /// Prefixes each part with its length, so that different requests have different messages. The fields have a fixed
+    /// order.
     private static func message(
         _ stamp: NodeStamp, method: String, target: String, fields: [(name: String, value: String)]
     ) -> [UInt8] {

@@ -2,12 +2,12 @@ import ServiceLifecycle
 import SessionJournal
 import Sessions
 
-/// Makes this server one of several that share a journal: renews its lease, shows what the others append, and tells them what
-/// its streams show. Where there is one server only, it does nothing.
+/// Runs this server as a node: renews its lease, shows the appends of other nodes, and sends them the stores that its
+/// streams show. Does nothing without a shared journal.
 struct NodeService: Service {
     private static let interval: Duration = .seconds(1)
     private static let pause: Duration = .milliseconds(10)
-    /// The number of beats between comparisons with the journal, after which other nodes are informed again.
+    /// The number of beats between full comparisons with the journal and repeated messages to other nodes.
     private static let beatsBetweenComparisons = 3
 
     private let assembly: Assembly
@@ -19,7 +19,7 @@ struct NodeService: Service {
         connect()
         sessions.listen()
         await cancelWhenGracefulShutdown {
-            // It is no node before it can be reached.
+            // A node has to be reachable before it registers.
             while !assembly.isListening { guard (try? await Task.sleep(for: Self.pause)) != nil else { return } }
             var count = 0
             var hasClockTrouble = false
@@ -55,7 +55,7 @@ struct NodeService: Service {
             tell(link.client, owner, [WatchedSession(token: token, features: features)])
         }
         sessions.environment.onNeed { owner, token in
-            // Whether it was given away the next try shows.
+            // The next try shows the result.
             _ = try? await link.client.askToGiveAway(token, from: owner)
         }
     }
@@ -67,7 +67,7 @@ struct NodeService: Service {
         }
     }
 
-    /// Informs another node; lost messages are repeated.
+    /// Sends the stores that streams show. Lost messages are repeated later.
     private func tell(_ client: PeerClient, _ node: NodeRecord, _ watched: [WatchedSession]) {
         Task { try? await client.send(watched: watched, to: node) }
     }

@@ -2,20 +2,20 @@ import MicroHTTP
 import Networks
 import SessionJournal
 
-/// The stamp of a request between nodes, in the header `MVI-Node`.
+/// The stamp of a request between nodes, in the field `MVI-Node`.
 struct NodeStamp: Equatable {
     static let field: StaticString = "mvi-node"
     static let shownField = "MVI-Node"
-    /// Bytes of the whole line, at most.
+    /// The maximal length of the field.
     static let longestField = 512
 
-    /// The node that sends it.
+    /// The sender.
     let node: NodeID
-    /// The node that it is meant for.
+    /// The receiver.
     let receiver: NodeID
     /// The sender's time: milliseconds since 1970.
     let time: Int64
-    /// The client's address as the first node judged it.
+    /// The client's address as the first node determined it.
     let client: PeerAddress
     /// The SHA-256 of the body: 32 bytes.
     let bodyHash: [UInt8]
@@ -23,7 +23,7 @@ struct NodeStamp: Equatable {
     /// The field's value without the proof at its end.
     var text: String { "\(node.number) \(receiver.number) \(time) \(client) \(Self.hex(bodyHash))" }
 
-    /// Reads a field's value; nil if it is not well written.
+    /// Parses a field's value; nil if it is malformed.
     static func read(_ value: String) -> (stamp: NodeStamp, proof: [UInt8])? {
         let parts = value.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, let node = Int64(parts[0]), let receiver = Int64(parts[1]), let time = Int64(parts[2]),
@@ -32,7 +32,7 @@ struct NodeStamp: Equatable {
         else { return nil }
         let stamp = NodeStamp(
             node: NodeID(node), receiver: NodeID(receiver), time: time, client: client, bodyHash: hash)
-        // Only one way to write it is taken: the proof is over the text that is made of the values.
+        // Only the canonical text is valid, because the proof covers the text that is made of the values.
         return value == "\(stamp.text) \(hex(proof))" ? (stamp, proof) : nil
     }
 
@@ -41,7 +41,7 @@ struct NodeStamp: Equatable {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The 32 bytes that a text of 64 hexadecimal digits says.
+    /// Returns the 32 bytes of 64 hexadecimal digits.
     static func bytes(hex text: some StringProtocol) -> [UInt8]? {
         guard text.utf8.count == 64, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
             return nil

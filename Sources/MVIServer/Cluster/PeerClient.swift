@@ -3,7 +3,7 @@ import Networks
 import SessionJournal
 import Sessions
 
-/// Asks other nodes in this node's name: signs what it sends.
+/// Sends this node's requests to other nodes, with a stamp.
 package struct PeerClient: Sendable {
     /// This node.
     package let node: NodeID
@@ -15,7 +15,7 @@ package struct PeerClient: Sendable {
         (self.node, self.transport, self.key, self.time) = (node, transport, key, time)
     }
 
-    /// Tells a node which stores streams of this node show. Several requests if they are many.
+    /// Sends the stores that streams of this node show, in several requests if they are many.
     package func send(watched sessions: [WatchedSession], to receiver: NodeRecord) async throws(PeerError) {
         for body in WatchersMessage.bodies(sessions, limit: NodeEndpoints.bodyLimit) {
             let answer = try await ask(NodeEndpoints.watchers, body, of: receiver)
@@ -23,9 +23,9 @@ package struct PeerClient: Sendable {
         }
     }
 
-    /// Asks a node to let go of a session. Returns false if that node does not own it.
+    /// Asks a node to give up a session. Returns false if that node does not own it.
     ///
-    /// - Parameter token: the hash of the token that the session began with.
+    /// - Parameter token: the hash of the session's first token.
     package func askToGiveAway(_ token: TokenHash, from owner: NodeRecord) async throws(PeerError) -> Bool {
         let answer = try await ask(NodeEndpoints.giveAway, GiveAwayMessage.body(token), of: owner)
         switch answer.status {
@@ -49,7 +49,7 @@ package struct PeerClient: Sendable {
     /// Sends a request with this node's stamp.
     ///
     /// - Parameters:
-    ///   - client: whose request it is.
+    ///   - client: the address of the request's client.
     ///   - unsealed: fields that the stamp does not cover.
     func send(
         _ request: PeerRequest, for client: PeerAddress, unsealed: [(name: String, value: String)] = [],
@@ -60,7 +60,7 @@ package struct PeerClient: Sendable {
             throw PeerError(.notSent, "the journal's secret cannot be read: \(error)")
         }
         var request = request
-        // The transport would add it, and the stamp covers it.
+        // The transport would add it, but the stamp covers it.
         if !request.fields.contains(where: { $0.name == "host" }) {
             request.fields.insert(("host", receiver.address), at: 0)
         }
@@ -74,6 +74,6 @@ package struct PeerClient: Sendable {
         return try await transport.send(request, to: receiver.address)
     }
 
-    /// Lets go of all connections.
+    /// Closes all connections.
     func close() async { await transport.close() }
 }

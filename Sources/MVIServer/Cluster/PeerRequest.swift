@@ -1,16 +1,16 @@
 /// A request to another node.
 public struct PeerRequest: Sendable {
-    /// Such as `POST`.
+    /// The method, such as `POST`.
     public var method: String
-    /// Path and query, percent-encoded, sent byte for byte.
+    /// The path and query, percent-encoded and sent unchanged.
     public var target: String
-    /// The fields, in order; `Host` among them where the client's is to be passed on. Those that say how the message is
-    /// framed are the transport's.
+    /// The fields, in order. They include `Host` if the client's is forwarded. The transport adds the fields for
+    /// framing.
     public var fields: [(name: String, value: String)]
     public var body: [UInt8]
-    /// From the call to the answer's last byte.
+    /// The time from the call to the answer's last byte.
     public var timeout: Duration
-    /// The maximum number of bytes of the answer's body.
+    /// The maximal size of the answer's body.
     public var longestAnswer: Int
 
     public init(

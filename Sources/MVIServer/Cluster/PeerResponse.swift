@@ -1,7 +1,7 @@
-/// The answer of another node.
+/// An answer of another node.
 public struct PeerResponse: Sendable {
     public var status: Int
-    /// The fields as they came, in order.
+    /// The received fields, in order.
     public var fields: [(name: String, value: String)]
     public var body: [UInt8]
 
@@ -9,6 +9,6 @@ public struct PeerResponse: Sendable {
         (self.status, self.fields, self.body) = (status, fields, body)
     }
 
-    /// The first value of a field, whose name is given in lower case; nil if there is no such field.
+    /// The first value of a field with a name in lower case; nil if there is none.
     func value(of name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
 }

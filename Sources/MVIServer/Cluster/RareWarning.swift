@@ -1,12 +1,12 @@
 import Locking
 
-/// Counts what is warned of, at most once a minute.
+/// Counts events and warns of them at most once a minute.
 final class RareWarning: Sendable {
     private static let pause: Duration = .seconds(60)
 
     private let state = Lock<(last: Duration?, count: Int)>((nil, 0))
 
-    /// Counts one more. The count since the last warning, if it is time for one.
+    /// Counts an event. Returns the count since the last warning if a warning is due.
     func note(at now: Duration) -> Int? {
         state.withLock { state in
             state.count += 1

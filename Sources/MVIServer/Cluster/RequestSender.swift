@@ -1,9 +1,9 @@
 /// The sender of a request to this server.
 enum RequestSender: Sendable {
     case client
-    /// Another node, for a client: it has counted the request already, and sends it nowhere else.
+    /// Another node, for a client. It has counted the request; the request is not forwarded again.
     case node
-    /// It has a node's stamp which proves nothing, at least not any more. As a client's, but never sent on: the nodes' clocks
-    /// may differ, and the request go round for ever.
+    /// A request with an invalid or outdated node stamp. It is handled like a client's but never forwarded: with
+    /// different clocks, nodes would forward it in a loop.
     case unproven
 }

@@ -2,14 +2,14 @@ import MicroHTTP
 import WireJSON
 
 extension Response {
-    /// Fields that are of one connection, or that this server writes itself.
+    /// The fields of a single connection, and those that this server writes itself.
     private static let ofTheConnection: Set<String> = [
         "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "trailer", "transfer-encoding",
         "upgrade", "date", "content-length",
     ]
 
-    /// Another node's answer as it was, but for what concerns the connection, and CORS, which this server adds. Nil for one
-    /// that no server of this kind gives.
+    /// Creates a copy of another node's answer without the fields of the connection and CORS, which this server adds.
+    /// Nil for an answer that servers of this kind do not give.
     init?(relaying answer: PeerResponse) {
         guard 200...599 ~= answer.status else { return nil }
         let fields = answer.fields.filter { field in
@@ -22,7 +22,7 @@ extension Response {
         if status >= 400 { mark(problem: problemName) }
     }
 
-    /// The name of the problem that it tells; nil if it tells none.
+    /// The name of its problem; nil if it has none.
     var problemName: String? {
         struct Problem: Decodable { var type: String }
         let type = fields.first { $0.name.lowercased() == "content-type" }?.value

@@ -1,4 +1,4 @@
-/// The time since it was made, by whichever clock.
+/// The time since its creation, by a clock.
 struct Stopwatch: Sendable {
     /// The elapsed time.
     let elapsed: @Sendable () -> Duration

@@ -1,38 +1,38 @@
 import MicroHTTP
 
-/// The fields that answers have in common, made once.
+/// The common header fields of answers, created once.
 enum AnswerFields {
     static let noSniff = ResponseField("X-Content-Type-Options", "nosniff")
-    /// Keeps browsers from loading a session's answer into a page of another origin, as a script or an image. Pages of listed
-    /// origins are not concerned: they ask by CORS (https://fetch.spec.whatwg.org/#cross-origin-resource-policy-header).
+    /// Prevents browsers from loading a session's answer into another origin's page as a script or image. Listed
+    /// origins use CORS and are not affected (https://fetch.spec.whatwg.org/#cross-origin-resource-policy-header).
     static let sameOrigin = ResponseField("Cross-Origin-Resource-Policy", "same-origin")
     private static let json = ResponseField("Content-Type", "application/json")
     private static let noStore = ResponseField("Cache-Control", "no-store")
     private static let bySession = ResponseField("Vary", sessionVary)
 
-    /// The headers that a session's answers vary by.
+    /// The request fields that an answer of a session depends on.
     static let sessionVary = "Authorization, Cookie, Origin"
     static let intentVary = "Authorization, Cookie, Origin, Prefer"
 
-    /// A session's JSON.
+    /// For a session's JSON.
     static let session: [ResponseField] = [json, noStore, bySession, noSniff, sameOrigin]
-    /// Nothing, of a session.
+    /// For an empty answer of a session.
     static let sessionEmpty: [ResponseField] = [noStore, bySession, noSniff, sameOrigin]
-    /// A state; `ETag` is added.
+    /// For a state; `ETag` is added.
     static let state: [ResponseField] = [
         json, ResponseField("Cache-Control", "private, no-cache"), bySession, noSniff, sameOrigin,
     ]
-    /// The answer to an intent, which depends on `Prefer` too.
+    /// For the answer to an intent, which also depends on `Prefer`.
     static let intent: [ResponseField] = [json, noStore, byPreference, noSniff, sameOrigin]
     static let intentEmpty: [ResponseField] = [noStore, byPreference, noSniff, sameOrigin]
     private static let byPreference = ResponseField("Vary", intentVary)
 
-    /// A problem of a session, as it was kept.
+    /// For a stored problem of a session.
     static let problem: [ResponseField] = [
         ResponseField("Content-Type", "application/problem+json"), noStore, byPreference, noSniff, sameOrigin,
     ]
 
-    /// A stream's head. `X-Accel-Buffering` tells nginx to pass events on as they come.
+    /// For a stream. `X-Accel-Buffering` makes nginx forward events at once.
     static let stream: [ResponseField] = [
         ResponseField("Content-Type", "text/event-stream; charset=utf-8"),
         ResponseField("Cache-Control", "no-store, no-transform"),
@@ -40,15 +40,14 @@ enum AnswerFields {
         sameOrigin,
     ]
 
-    /// Returns the security headers of a document by its media type; none for types that run no scripts.
+    /// Returns the security fields for a media type; none for types without scripts.
     static func security(of contentType: String) -> [ResponseField] {
         let type = contentType.drop { $0 == " " || $0 == "\t" }.prefix { !"; \t".contains($0) }.lowercased()
         if type == "text/html" || type == "application/xhtml+xml" { return pageSecurity }
         return type.hasSuffix("xml") ? imageSecurity : []
     }
 
-    /// The security headers of a page: it loads from and sends to its own server only, appears in no frame, and sends
-    /// no referrer.
+    /// Restricts a page to its own server, forbids frames, and hides the referrer from other sites.
     private static let pageSecurity: [ResponseField] = [
         ResponseField(
             "Content-Security-Policy",
@@ -58,17 +57,17 @@ enum AnswerFields {
         ResponseField("Referrer-Policy", "no-referrer"),
     ]
 
-    /// For SVG and other XML, which can have scripts: none runs, also where a browser shows the file by itself.
+    /// Forbids scripts in SVG and other XML, also if a browser shows the file by itself.
     private static let imageSecurity = [
         ResponseField(
             "Content-Security-Policy",
             "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox")
     ]
 
-    /// JSON that is everyone's and changes with the server's version.
+    /// For public JSON that changes with the server's version.
     static let publicJSON: [ResponseField] = [json, ResponseField("Cache-Control", "no-cache"), noSniff]
-    /// Nothing, of this moment.
+    /// For an empty answer that must not be stored.
     static let momentary: [ResponseField] = [noStore, noSniff]
-    /// JSON that is true now.
+    /// For JSON that must not be stored.
     static let momentaryJSON: [ResponseField] = [json, noStore, noSniff]
 }

@@ -1,9 +1,9 @@
 import MicroHTTP
 import Networks
 
-/// `/diagnostics/request`: how a request arrived, after all proxies, for `mvi-server doctor`.
+/// `/diagnostics/request`: the request as it arrived after all proxies, for `mvi-server doctor`.
 ///
-/// Tells the asking client about its own request only. Addresses of the operator's network are named by their kind.
+/// Describes the caller's own request only. Private addresses are replaced by their kind.
 struct DiagnosticsEndpoints: Sendable {
     let addresses: ClientAddress
 
@@ -32,7 +32,7 @@ struct DiagnosticsEndpoints: Sendable {
         return object.close()
     }
 
-    /// Returns true if the last proxy, or the client, offers to use the connection again (RFC 9112 section 9.3).
+    /// True if the last proxy or the client allows another request on the connection (RFC 9112 section 9.3).
     private static func keepsConnection(_ head: RequestHead) -> Bool {
         let options = String(decoding: head.fields.list(of: "connection"), as: UTF8.self).lowercased()
             .split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -41,7 +41,7 @@ struct DiagnosticsEndpoints: Sendable {
 }
 
 extension PeerAddress {
-    /// The address as anyone may see it: `loopback` and `private` instead of one that is not public.
+    /// The address, or `loopback` or `private` for one that is not public.
     fileprivate var shownName: String {
         for (name, ranges) in Self.hidden where ranges.contains(where: { $0.contains(self) }) { return name }
         return description

@@ -1,9 +1,9 @@
 import CResources
 import MicroHTTP
 
-/// `/openapi.yaml`, the JavaScript client, the page and its files, and what the problems mean.
+/// `/openapi.yaml`, the JavaScript client, the page and its files, and the problem pages.
 enum DocumentEndpoints {
-    /// - Parameter endpoints: those of the server's author, which the description lists as far as they are known.
+    /// - Parameter endpoints: the custom endpoints, which the description lists.
     static func own(_ endpoints: [Endpoint]) -> [Route] {
         let openAPI = Document(
             OpenAPI.document(bytes(of: cresources_openapi_yaml()), with: endpoints),
@@ -16,7 +16,7 @@ enum DocumentEndpoints {
         ]
     }
 
-    /// Returns the routes of the admin port's documents.
+    /// The documents of the admin port.
     static func admin() -> [Route] {
         let openAPI = Document(
             bytes(of: cresources_openapi_admin_yaml()), contentType: "application/yaml; charset=utf-8")
@@ -39,7 +39,7 @@ enum DocumentEndpoints {
 
     private static func problemType(_ incoming: Incoming) throws(Problem) -> ProblemType {
         guard let name = incoming.parameterText, let type = ProblemType.all.first(where: { $0.name == name }) else {
-            throw Problem(.notFound, "There is no problem type of that name.")
+            throw Problem(.notFound, "Unknown problem type.")
         }
         return type
     }
@@ -58,10 +58,10 @@ enum DocumentEndpoints {
         }
     }
 
-    /// The file as it is in the repository.
+    /// The repository's file.
     static var openAPIText: String { String(decoding: bytes(of: cresources_openapi_yaml()), as: UTF8.self) }
 
-    /// A copy of a file in the program's read-only data.
+    /// Copies a file from the program's read-only data.
     private static func bytes(of file: cresources_file) -> [UInt8] {
         Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
     }
@@ -86,7 +86,7 @@ extension ProblemType {
     }
 }
 
-/// Bytes that stay the same as long as the process runs, with the tag by which a client knows that it has them.
+/// Constant bytes with their entity tag.
 struct Document: Sendable {
     private let bytes: [UInt8]
     private let tag: String
@@ -108,7 +108,8 @@ struct Document: Sendable {
             status: known?.matchesWeakly(tag) == true ? 304 : 200, fields: fields, body: .bytes(bytes))
     }
 
-    /// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): tells versions of a file apart, no adversary.
+    /// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/). Distinguishes versions of a file; not secure
+    /// against collisions on purpose.
     private static func hash(_ bytes: [UInt8]) -> String {
         let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 36)

@@ -8,11 +8,11 @@ package enum EntityTags: Sendable, Equatable {
 
     package struct Tag: Sendable, Equatable {
         package let isWeak: Bool
-        /// Without the quotes: bytes, since a request may have thousands of tags.
+        /// The tag without quotes, as bytes, since a request may have thousands of tags.
         package let opaque: ArraySlice<UInt8>
     }
 
-    /// Nil if there is no such field; an error if it is not well written.
+    /// Nil without the field; an error if it is malformed.
     static func read(_ name: StaticString, of fields: HeaderFields) -> Result<EntityTags, Malformed>? {
         guard fields.contains(name) else { return nil }
         guard let tags = EntityTags(fields.list(of: name)) else {
@@ -37,7 +37,7 @@ package enum EntityTags: Sendable, Equatable {
         var tags: [Tag] = []
         while true {
             scanner.skipBlanks()
-            // Empty elements of a list are to be borne (RFC 9110 section 5.6.1.2).
+            // Empty elements of a list are allowed (RFC 9110 section 5.6.1.2).
             if scanner.accept(",") { continue }
             if scanner.isAtEnd { break }
             let isWeak = scanner.accept("W")
@@ -51,7 +51,7 @@ package enum EntityTags: Sendable, Equatable {
         self = .list(tags)
     }
 
-    /// An entity tag's quotes hold no escapes: a backslash is itself.
+    /// Reads an entity tag. It has no escapes: a backslash is a normal character.
     private static func opaque(_ scanner: inout FieldScanner) -> ArraySlice<UInt8>? {
         guard scanner.accept("\"") else { return nil }
         let rest = scanner.remainder
@@ -62,7 +62,7 @@ package enum EntityTags: Sendable, Equatable {
         return opaque
     }
 
-    /// Strong comparison, for `If-Match`: a weak tag never matches.
+    /// Compares strongly, for `If-Match`: a weak tag never matches.
     func matchesStrongly(_ opaque: String) -> Bool {
         switch self {
         case .any: true
@@ -70,7 +70,7 @@ package enum EntityTags: Sendable, Equatable {
         }
     }
 
-    /// Weak comparison, for `If-None-Match`.
+    /// Compares weakly, for `If-None-Match`.
     func matchesWeakly(_ opaque: String) -> Bool {
         switch self {
         case .any: true

@@ -3,7 +3,7 @@ import MicroHTTP
 import Schema
 import Sessions
 
-/// `/features` and `/features/{name}`: what the server serves, described once at its start.
+/// `/features` and `/features/{name}`: the server's features, described once at the start.
 struct FeatureEndpoints: Sendable {
     private let features: FeatureRegistry
     private let identity: IdentityRule
@@ -39,7 +39,7 @@ struct FeatureEndpoints: Sendable {
         return object.close()
     }
 
-    /// Every feature; where not everybody may use all, those that the caller may use.
+    /// Lists every feature, or with access rules those that the caller may use.
     @Sendable
     private func listAll(_ incoming: Incoming) throws(Problem) -> Route.Answer {
         guard !features.ruled.isEmpty else {
@@ -61,7 +61,7 @@ struct FeatureEndpoints: Sendable {
                     reply.answer(list(for: principal))
                 }
             } catch {
-                // The list is everybody's: an address that has asked too often sees what a stranger does.
+                // The list is public: an address that has asked too often gets the list of an anonymous caller.
                 reply.answer(list(for: nil))
             }
         }
@@ -77,7 +77,7 @@ struct FeatureEndpoints: Sendable {
 
     private func description(_ incoming: Incoming) throws(Problem) -> [UInt8] {
         guard let name = incoming.parameterText, let description = descriptions[name] else {
-            throw Problem(.featureNotFound, "There is no feature of that name; `GET /features` lists those there are.")
+            throw Problem(.featureNotFound, "Unknown feature; `GET /features` lists all features.")
         }
         return description
     }
@@ -98,7 +98,7 @@ struct FeatureEndpoints: Sendable {
         if !feature.exampleKeys.isEmpty {
             object.add("exampleKeys", array: feature.exampleKeys.map { [UInt8].json($0) })
         }
-        // With a key, a URI template (RFC 6570).
+        // A URI template (RFC 6570) if the feature has keys.
         let instance = "/features/\(feature.name)" + (feature.isKeyed ? ":{key}" : "")
         var links = JSONObject()
         links.add("self", "/features/\(feature.name)")

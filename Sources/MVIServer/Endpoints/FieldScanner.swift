@@ -1,5 +1,4 @@
-/// Takes a header field's value apart: the few rules of RFC 9110 section 5.6 that the fields of this server are made
-/// of, on bytes.
+/// Parses a header field's value by the rules of RFC 9110 section 5.6, on bytes.
 struct FieldScanner {
     private var rest: ArraySlice<UInt8>
 
@@ -11,17 +10,17 @@ struct FieldScanner {
     var isAtEnd: Bool { rest.isEmpty }
     var next: UInt8? { rest.first }
 
-    /// Optional whitespace.
+    /// Skips optional whitespace.
     mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
 
-    /// Takes the byte if it comes next.
+    /// Consumes the byte if it is the next one.
     mutating func accept(_ character: Unicode.Scalar) -> Bool {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// A token, which may be a quoted string as well where `orQuoted`; nil if there is neither.
+    /// Returns a token, or with `orQuoted` a quoted string; nil if there is neither.
     mutating func word(orQuoted: Bool = false) -> String? {
         if orQuoted, rest.first == UInt8(ascii: "\"") { return quotedString() }
         let token = rest.prefix(while: Self.isTokenByte)
@@ -30,7 +29,7 @@ struct FieldScanner {
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// A quoted string without its quotes, escapes resolved; nil if it does not end or holds a control character.
+    /// Returns a quoted string without quotes and escapes; nil if it is not closed or has a control character.
     mutating func quotedString() -> String? {
         guard accept("\"") else { return nil }
         var text: [UInt8] = []
@@ -47,10 +46,10 @@ struct FieldScanner {
         return nil
     }
 
-    /// Everything up to one of the bytes, or to the end.
+    /// Skips to one of the bytes, or to the end.
     mutating func skip(to stops: [UInt8]) { rest = rest.drop { !stops.contains($0) } }
 
-    /// The unread rest.
+    /// The remaining bytes.
     var remainder: ArraySlice<UInt8> { rest }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
@@ -63,9 +62,9 @@ struct FieldScanner {
     }
 }
 
-/// Comparisons of headers without strings.
+/// Comparisons of fields without creating strings.
 extension ArraySlice<UInt8> {
-    /// Returns true if these are the bytes of `text`, which is in lower case, their own letters being in whatever case.
+    /// Returns true if the bytes equal the lowercase `text` in any case.
     func isCaselessly(_ text: [UInt8]) -> Bool {
         guard count == text.count else { return false }
         for (byte, wanted) in zip(self, text) {
@@ -75,7 +74,7 @@ extension ArraySlice<UInt8> {
         return true
     }
 
-    /// Without optional whitespace at both ends (RFC 9110 section 5.6.3).
+    /// Returns the bytes without optional whitespace at both ends (RFC 9110 section 5.6.3).
     func trimmingBlanks() -> Self {
         func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         var start = startIndex
@@ -85,7 +84,7 @@ extension ArraySlice<UInt8> {
         return self[start..<end]
     }
 
-    /// The number that these digits are; nil if they are none, or it is too large.
+    /// The number that the digits are; nil if they are none or the number is too large.
     var decimal: Int? {
         var number = 0
         for byte in self {

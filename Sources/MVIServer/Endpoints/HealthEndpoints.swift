@@ -2,20 +2,20 @@ import Locking
 import MicroHTTP
 import Sessions
 
-/// The readiness for new work: false while the server stops, the journal cannot write, or a component hangs.
+/// The readiness for new work. False while the server stops, the journal is not writable, or a part does not answer.
 struct Readiness: Sendable {
     let sessions: SessionTable
     let monitor: PartsMonitor?
 
-    /// The reason for not being ready; nil if ready.
+    /// The reason for not being ready; nil if the server is ready.
     var problem: Problem? {
         if sessions.isDraining { return Problem(.draining, "The server is stopping.", retryAfter: .seconds(2)) }
         if sessions.environment.journal.trouble != nil {
-            return Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5))
+            return Problem(.notReady, "The journal is not writable.", retryAfter: .seconds(5))
         }
         if !sessions.mayRunWork {
             return Problem(
-                .notReady, "The server is not among those that share the journal: it has just begun, or lost it.",
+                .notReady, "The server is not registered in the shared journal: it just started, or lost its lease.",
                 retryAfter: .seconds(2))
         }
         if let trouble = sessions.environment.lease?.clock.trouble {
@@ -23,7 +23,7 @@ struct Readiness: Sendable {
         }
         if let silent = monitor?.silent, !silent.isEmpty {
             return Problem(
-                .notReady, "There is no answer from \(silent.joined(separator: " and ")).", retryAfter: .seconds(5))
+                .notReady, "No answer from \(silent.joined(separator: " and ")).", retryAfter: .seconds(5))
         }
         return nil
     }
@@ -33,7 +33,7 @@ struct Readiness: Sendable {
 struct HealthEndpoints: Sendable {
     let sessions: SessionTable
     let readiness: Readiness
-    /// The last answer with its time: visiting every store takes milliseconds, and anyone may ask.
+    /// The last report and its time. Looking at every store takes milliseconds, and anyone may ask.
     private let last = Lock<(time: Duration, stores: [UInt8])?>(nil)
 
     init(sessions: SessionTable, readiness: Readiness) {
@@ -43,7 +43,7 @@ struct HealthEndpoints: Sendable {
 
     var all: [Route] {
         [
-            // The process answers.
+            // The answer proves that the process runs.
             Route("reportLiveness", "/health/live", takesAnyHost: true) { _ in
                 Response(
                     status: 200, fields: AnswerFields.momentaryJSON, body: .bytes(Array(#"{"status":"live"}"#.utf8)))
@@ -63,7 +63,7 @@ struct HealthEndpoints: Sendable {
         }
     }
 
-    /// Returns the combined condition of the stores in memory.
+    /// The sum of the stores' diagnostics, for those in memory.
     private func stores() -> [UInt8] {
         let now = sessions.environment.time.monotonic()
         if let last = last.withLock({ $0 }), now - last.time < .seconds(1) { return last.stores }

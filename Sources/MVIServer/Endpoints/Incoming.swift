@@ -1,7 +1,7 @@
 import MicroHTTP
 import Sessions
 
-/// A request's head with the place of its path's parameter.
+/// A request's head with the range of the path's parameter.
 struct Incoming: Sendable {
     let head: RequestHead
     /// The range of the parameter in the path.
@@ -10,13 +10,13 @@ struct Incoming: Sendable {
 
     var fields: HeaderFields { head.fields }
 
-    /// True if only the head of a `GET`'s answer is wanted.
+    /// True for a `HEAD` request.
     var isHead: Bool { head.method == Route.Method.head.rawValue }
 
-    /// The parameter's text; nil if its encoding is broken, so that it names nothing.
+    /// The decoded parameter; nil if it is malformed.
     var parameterText: String? { PercentEncoding.decode(head.path[parameter]) }
 
-    /// The texts of a path's two parameters; nil where an encoding is broken, so that it names nothing.
+    /// The decoded two parameters of a path; nil for malformed ones.
     var parameterTexts: (first: String?, second: String?) {
         let slash = UInt8(ascii: "/")
         let both = head.path[parameter]
@@ -25,10 +25,10 @@ struct Incoming: Sendable {
         return (PercentEncoding.decode(first), PercentEncoding.decode(second))
     }
 
-    /// The feature instance that the path names, if the server has such a feature.
+    /// Returns the feature instance of the path. Throws if the server has no such feature.
     func feature(_ features: FeatureRegistry) throws(Problem) -> FeatureID {
         let raw = head.path[parameter]
-        // What has no escapes, as nearly all ids have none, is an id as it stands, or none.
+        // Nearly all ids have no escapes: without escapes the text is an id or invalid.
         if let id = FeatureID(raw), features.definition(for: id) != nil { return id }
         return try Self.feature(parameterText, features)
     }
@@ -37,64 +37,64 @@ struct Incoming: Sendable {
         guard let text, let id = FeatureID(text) else {
             throw Problem(
                 .featureNotFound,
-                "That is no feature id: it is written `name` or `name:key`, as in counter or order:42.")
+                "Not a feature id. Its form is `name` or `name:key`, as in counter or order:42.")
         }
         guard features.definition(for: id) != nil else {
             guard let definition = features[id.name] else {
-                // Those that not everybody may know of are left out.
+                // Features with access rules are not listed.
                 let names = features.definitions.filter { $0.rule == nil }.map(\.name).joined(separator: ", ")
                 throw Problem(
                     .featureNotFound,
-                    "There is no feature called \"\(id.name)\"." + (names.isEmpty ? "" : " There are: \(names)."))
+                    "There is no feature \"\(id.name)\"." + (names.isEmpty ? "" : " There are: \(names)."))
             }
             throw Problem(
                 .featureNotFound,
                 definition.isKeyed
                     ? "The feature \"\(id.name)\" needs a key, as in \(id.name):\(definition.exampleKeys.first ?? "42")."
-                    : "The feature \"\(id.name)\" takes no key.")
+                    : "The feature \"\(id.name)\" has no keys.")
         }
         return id
     }
 
-    /// Refuses a path whose parameter is no feature instance that the server could have.
+    /// Refuses a path whose parameter is not a possible feature instance.
     static func checkFeature(_ features: FeatureRegistry) -> Route.PathCheck {
         { incoming throws(Problem) in _ = try incoming.feature(features) }
     }
 
-    /// Refuses a request that names another session with `MVI-Session` than its credential's.
+    /// Refuses a request whose `MVI-Session` names another session than its credential.
     func checkIsMeant(for session: Session) throws(Problem) {
         guard fields.contains("mvi-session"), !fields.list(of: "mvi-session").elementsEqual(session.id.utf8) else {
             return
         }
-        throw Problem(.otherSession, "The request is meant for another session than that of its credential.")
+        throw Problem(.otherSession, "`MVI-Session` names another session than the request's credential.")
     }
 
-    /// True if a body follows the head.
+    /// True if the request has a body.
     var hasBody: Bool {
         if fields.contains("transfer-encoding") { return true }
         guard let length = fields["content-length"] else { return false }
         return length != "0"
     }
 
-    /// Refuses a body that says it is too large; one that does not say is cut off by the HTTP layer.
+    /// Refuses a body whose declared size is too large. The HTTP layer limits bodies without one.
     func checkSize(limit: Int) throws(Problem) {
         guard let digits = fields.bytes(of: "content-length"), (digits.decimal ?? .max) > limit else { return }
         let length = String(decoding: digits.prefix(20), as: UTF8.self)
         throw Problem(
             .bodyTooLarge,
             limit == 0
-                ? "The request has a body of \(length) bytes; none is taken here."
-                : "The body has \(length) bytes; at most \(limit) are taken.")
+                ? "The request has a body of \(length) bytes; this endpoint accepts none."
+                : "The body has \(length) bytes; at most \(limit) are allowed.")
     }
 }
 
-/// The query of a request's target, as forms write it: `feature=a&feature=b%3A7`.
+/// The query of a request's target, in the form of HTML forms: `feature=a&feature=b%3A7`.
 package struct QueryItems {
     private let items: [ArraySlice<UInt8>]
 
     package init(_ query: [UInt8]?) { items = (query ?? []).split(separator: UInt8(ascii: "&")) }
 
-    /// Every value of that name, in order. One whose encoding is broken is there, and nil; so is one without `=`.
+    /// Returns all values of a name, in order; nil for a malformed value and for one without `=`.
     package func values(_ name: String) -> [String?] {
         var values: [String?] = []
         for item in items {
@@ -106,7 +106,7 @@ package struct QueryItems {
         return values
     }
 
-    /// Without making a text of a name that is written as it is, as nearly all are.
+    /// Compares a name without creating a string if it has no escapes, as nearly all.
     private static func names(_ bytes: ArraySlice<UInt8>, _ name: String) -> Bool {
         if bytes.elementsEqual(name.utf8) { return !bytes.contains(UInt8(ascii: "+")) }
         guard bytes.contains(UInt8(ascii: "%")) || bytes.contains(UInt8(ascii: "+")) else { return false }

@@ -3,17 +3,17 @@ import MVI
 import MicroHTTP
 import Sessions
 
-/// `POST /features/{id}/intents`, the path that most requests take: no task, no actor, and nothing made before it is
-/// known to be needed. A class, so that what goes on after the head takes one reference to it along and no copy.
+/// `POST /features/{id}/intents`, the most frequent request: without tasks and actors, and with as few allocations as
+/// possible. A class, so that closures capture a single reference.
 final class IntentEndpoint: Sendable {
     private let sessions: SessionTable
     private let credentials: CallerResolver
     private let crossSite: CrossSiteRule
     private let identity: IdentityRule
     private let bodyLimit: Int
-    /// The longest wait in seconds.
+    /// The maximal wait in seconds.
     private let cap: Int
-    /// True if not everybody may use every feature.
+    /// True if a feature has an access rule.
     private let hasRules: Bool
     /// Nil for a server without other nodes.
     private let forwarder: Forwarder?
@@ -45,12 +45,12 @@ final class IntentEndpoint: Sendable {
     private func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         let fields = incoming.fields
         let session = caller.session
-        // `docs/http.md`, order of checks: session, cross-site rule, feature, size, media type; the rest needs the
-        // body.
+        // The order of checks of `docs/http.md`: session, cross-site rule, feature, size, media type. The others need
+        // the body.
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
         if hasRules { try sessions.environment.features.checkAccess(to: feature, caller.principal, .send) }
-        // A key's maker asks elsewhere whether the key is good.
+        // A key's maker calls other services to check the key.
         try caller.checkRate(incoming)
         try checkInstance(feature, caller)
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
@@ -83,12 +83,12 @@ final class IntentEndpoint: Sendable {
             let intent = PostedIntent(
                 self, feature, caller, preferences, reply,
                 sent: forwarder == nil ? nil : PostedIntent.Sent(incoming, request))
-            // Both capture one reference, so that no closure is allocated.
+            // Both closures capture a single reference, so that none is allocated.
             session.send(request, to: feature, record: { intent.recorded($0) }, completion: { intent.completed($0) })
         }
     }
 
-    /// Another node runs the session's turns: has the request answered there, or here if the session comes here.
+    /// Forwards the request to the session's owner, or answers it here if the session moves here.
     fileprivate func forward(
         _ incoming: Incoming, _ name: IntentRequest.Name?, _ body: [UInt8], _ wait: Duration, _ feature: FeatureID,
         _ session: Session, _ reply: Reply, again: @escaping Forwarder.Attempt
@@ -97,13 +97,12 @@ final class IntentEndpoint: Sendable {
         forwarder.forward(
             ForwardedRequest(
                 incoming: incoming, method: .post, feature: feature, resource: .intents, body: body,
-                // Its name keeps it from running twice.
+                // Its key or number prevents a second run.
                 isRepeatable: name != nil, wait: wait, session: forwarder.session(session), reply: reply),
             again: again)
     }
 
-    /// A key that names nothing is found out before the body is looked at, without making a store for a request that
-    /// may yet be refused.
+    /// Checks the key before the body, without making a store for a request that may be refused.
     private func checkInstance(_ feature: FeatureID, _ caller: Caller) throws(Problem) {
         guard caller.makes(feature) else { return }
         do throws(StoreError) { _ = try caller.session.initialState(of: feature, for: caller.principal) } catch {
@@ -122,7 +121,7 @@ final class IntentEndpoint: Sendable {
         }
     }
 
-    /// While the server stops, nothing waits: what is done is done, and the answer says so.
+    /// While the server stops, requests do not wait: the answer has the current state.
     private func wait(_ preferences: Preferences) -> Duration? {
         guard let wait = preferences.wait, !sessions.isDraining else { return nil }
         return .seconds(min(wait, cap))
@@ -138,19 +137,19 @@ final class IntentEndpoint: Sendable {
 
     // MARK: Numbers
 
-    /// Refusals with these statuses use an `Intent-Seq` up: the same request would be refused again. Others are the
-    /// server's trouble, or the session's, and the number is still to come.
+    /// The statuses of refusals that consume an `Intent-Seq`: the same request would be refused again. Other refusals
+    /// are temporary, and the number is not consumed.
     private static let final: Set<Int> = [400, 403, 412, 413, 415, 422]
 
-    /// Returns the refusal to record for repetitions of an intent.
+    /// The answer that is stored when a refusal consumes its `Intent-Seq`.
     fileprivate func recorded(_ error: StoreError, _ feature: FeatureID, _ path: [UInt8]) -> RecordedRefusal? {
         let problem = problem(error, feature)
         return Self.final.contains(problem.type.status) ? problem.recorded(instance: path) : nil
     }
 
-    /// A request with a number is refused by its head: the answer waits until that is kept, as that to an intent does.
+    /// Refuses a request with a number by its head, after the refusal is committed.
     ///
-    /// - Parameter done: called with false, and nothing is answered, if another node has to keep it.
+    /// - Parameter done: called with false, and without an answer, if another node has to commit it.
     private func useUp(
         _ name: IntentRequest.Name, _ caller: Caller, _ problem: Problem, _ feature: FeatureID, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
@@ -167,8 +166,8 @@ final class IntentEndpoint: Sendable {
         }
     }
 
-    /// The same for a request whose body is too large, which is answered without reading it and before the number is
-    /// kept: should the server end before that, the next number is answered with the one that is expected.
+    /// Refuses a request whose body is too large, without reading the body and before the refusal is committed. If the
+    /// server ends before, the next number is refused as out of sequence.
     private func useUpAtOnce(
         _ head: RequestHead, _ caller: Caller, _ feature: FeatureID, _ problem: Problem
     ) -> Problem {
@@ -182,7 +181,7 @@ final class IntentEndpoint: Sendable {
         return wasBefore.withLock { $0 } ? problem.replayed : problem
     }
 
-    /// The HTTP layer cut off a body that grew too large; returns what to answer.
+    /// Returns the answer if the HTTP layer cut off a body that is too large.
     @Sendable
     private func cutOff(_ incoming: Incoming, _ problem: Problem) -> Problem {
         guard let (token, isByCookie) = credentials.token(incoming.fields),
@@ -223,7 +222,7 @@ final class IntentEndpoint: Sendable {
         case 204: response = Response(status: 204, fields: AnswerFields.intentEmpty)
         case 200:
             guard let state = intent.state else {
-                preconditionFailure("an answer shows a state that was not asked for")
+                preconditionFailure("an answer has a state that was not requested")
             }
             response = Response(status: 200, fields: AnswerFields.intent, body: .bytes(state.view))
             response.fields.append(ResponseField("ETag", "\"\(state.entityTag)\""))
@@ -241,7 +240,7 @@ final class IntentEndpoint: Sendable {
     }
 }
 
-/// An intent on its way through its session, with what its answer needs.
+/// A sent intent with the data for its answer.
 private final class PostedIntent: Sendable {
     private let endpoint: IntentEndpoint
     private let feature: FeatureID
@@ -251,7 +250,7 @@ private final class PostedIntent: Sendable {
     /// Nil for a server without other nodes.
     private let sent: Sent?
 
-    /// The request in a form that can be sent again or forwarded.
+    /// The data for sending the request again or forwarding it.
     final class Sent: Sendable {
         let incoming: Incoming
         let request: IntentRequest
@@ -268,7 +267,7 @@ private final class PostedIntent: Sendable {
         (self.preferences, self.reply) = (preferences, reply)
     }
 
-    /// Returns the refusal to record for repetitions of the intent.
+    /// The answer that is stored when a refusal consumes its `Intent-Seq`.
     func recorded(_ error: StoreError) -> RecordedRefusal? { endpoint.recorded(error, feature, reply.terms.path) }
 
     func completed(_ result: IntentResult) {
@@ -287,7 +286,7 @@ private final class PostedIntent: Sendable {
         }
     }
 
-    /// Tries again. Calls `done` with false if another node runs the session's turns still.
+    /// Sends the request again. Calls `done` with false if another node still owns the session.
     private func send(_ request: IntentRequest, _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) {
         caller.session.send(request, to: feature, record: { self.recorded($0) }) { result in
             if case .failure(let error) = result, error.code == .elsewhere { return done(false) }
@@ -302,7 +301,7 @@ extension Problem {
         RecordedRefusal(status: type.status, body: body(instance: instance))
     }
 
-    /// The same as the answer to a repetition.
+    /// The same problem as the answer to a repetition.
     fileprivate var replayed: Problem {
         var problem = self
         problem.fields.append(ResponseField("Idempotency-Replayed", "true"))
@@ -310,18 +309,18 @@ extension Problem {
     }
 }
 
-/// In which form an intent that ran is answered: the table of `docs/http.md`, Intents.
+/// The form of an answer to an intent: the table of `docs/http.md`, Intents.
 struct AnswerForm: Equatable {
     /// 202, 200 or 204.
     let status: Int
-    /// The preferences that the answer honours, as `Preference-Applied` lists them (RFC 7240 section 3).
+    /// The applied preferences, for `Preference-Applied` (RFC 7240 section 3).
     let applied: String?
 
     /// - Parameters:
-    ///   - isSettled: whether no work that the intent launched is running.
-    ///   - isWaitGranted: whether the request had a place to wait in.
-    ///   - isWithheld: whether the client may not be shown the state: it is told only that the intent ran.
-    ///   - cap: the longest wait in seconds.
+    ///   - isSettled: true if no work of the intent is running.
+    ///   - isWaitGranted: true if the request was allowed to wait.
+    ///   - isWithheld: true if the client has no access to the state and learns only that the intent ran.
+    ///   - cap: the maximal wait in seconds.
     init(_ preferences: Preferences, isSettled: Bool, isWaitGranted: Bool, isWithheld: Bool = false, cap: Int) {
         if isWithheld {
             (status, applied) = (202, nil)

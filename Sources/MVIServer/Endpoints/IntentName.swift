@@ -1,22 +1,22 @@
 import MicroHTTP
 import Sessions
 
-/// The name of an intent by which a repetition is recognized: `Idempotency-Key`, or `Intent-Seq` with `Intent-Epoch`.
+/// The identifier of an intent that prevents a second run: `Idempotency-Key`, or `Intent-Seq` with `Intent-Epoch`.
 package enum IntentName {
-    /// The maximum length of a client's epoch.
+    /// The maximal length of a client's epoch.
     package static let longestEpoch = 128
 
-    /// Nil if there is none.
+    /// Returns nil without an identifier.
     package static func read(_ fields: HeaderFields) throws(Problem) -> IntentRequest.Name? {
         let key = try IdempotencyKey.read(fields)
         let number = try single("intent-seq", "Intent-Seq", fields)
         let epoch = try single("intent-epoch", "Intent-Epoch", fields)
         guard number != nil || epoch != nil else { return key.map { .key($0) } }
         guard key == nil else {
-            throw Problem(.badRequest, "A request has either `Idempotency-Key` or `Intent-Seq`, not both.")
+            throw Problem(.badRequest, "Send either `Idempotency-Key` or `Intent-Seq`, not both.")
         }
         guard let number, let epoch else {
-            throw Problem(.badRequest, "`Intent-Seq` and `Intent-Epoch` belong together; one of them is missing.")
+            throw Problem(.badRequest, "`Intent-Seq` and `Intent-Epoch` require each other; one is missing.")
         }
         guard let parsed = UInt64(number), parsed >= 1, parsed <= UInt64(Int64.max), "\(parsed)" == number else {
             throw Problem(.badRequest, "`Intent-Seq` must be a whole number from 1 on, such as 17.")
@@ -35,24 +35,24 @@ package enum IntentName {
         _ name: StaticString, _ shown: StaticString, _ fields: HeaderFields
     ) throws(Problem) -> String? {
         let (count, value) = fields.occurrences(of: name)
-        guard count <= 1 else { throw Problem(.badRequest, "`\(shown)` is there more than once.") }
+        guard count <= 1 else { throw Problem(.badRequest, "`\(shown)` is repeated.") }
         return value.map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
-/// `Idempotency-Key`: a string of RFC 8941 section 3.3.3, in quotes; without them it is taken as well.
+/// `Idempotency-Key`: a string of RFC 8941 section 3.3.3 in quotes. The quotes may be missing.
 ///
 /// https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
 enum IdempotencyKey {
-    /// The maximum length of a key, which is stored with its receipt and repeated in every event of the intent.
+    /// The maximal length of a key, which is stored with its receipt and repeated in every event of the intent.
     static let longest = 255
 
-    /// Nil if there is none.
+    /// Returns nil without a key.
     static func read(_ fields: HeaderFields) throws(Problem) -> String? {
         let (count, value) = fields.occurrences(of: "idempotency-key")
         guard let value else { return nil }
         guard count == 1 else {
-            throw Problem(.badRequest, "`Idempotency-Key` is there more than once.")
+            throw Problem(.badRequest, "`Idempotency-Key` is repeated.")
         }
         guard let key = parse(value), !key.isEmpty else {
             throw Problem(
@@ -62,7 +62,7 @@ enum IdempotencyKey {
         }
         guard key.utf8.count <= longest else {
             throw Problem(
-                .badRequest, "`Idempotency-Key` has \(key.utf8.count) characters; at most \(longest) are taken.")
+                .badRequest, "`Idempotency-Key` has \(key.utf8.count) characters; at most \(longest) are allowed.")
         }
         return key
     }
@@ -77,10 +77,10 @@ enum IdempotencyKey {
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "\""):
-                // Parameters may follow, none of which has a meaning.
+                // Parameters are allowed and ignored.
                 return rest.isEmpty || rest.first == UInt8(ascii: ";") ? String(decoding: text, as: UTF8.self) : nil
             case UInt8(ascii: "\\"):
-                // Only these two may be escaped (RFC 8941 section 4.2.5).
+                // Only these two characters may be escaped (RFC 8941 section 4.2.5).
                 guard let escaped = rest.popFirst(), escaped == UInt8(ascii: "\"") || escaped == UInt8(ascii: "\\")
                 else { return nil }
                 text.append(escaped)

@@ -1,17 +1,16 @@
 import WireJSON
 
-/// One JSON object, written member by member into the bytes that are sent: for answers whose members the server
-/// knows, which need no encoder.
+/// A JSON object that is written member by member into the sent bytes, for answers with fixed members.
 struct JSONObject {
     private(set) var bytes: [UInt8] = []
 
     init() {
-        // As much as most objects need.
+        // Enough for most objects.
         bytes.reserveCapacity(192)
         bytes.append(UInt8(ascii: "{"))
     }
 
-    /// Ends the object and returns it, complete; nothing can be added afterwards.
+    /// Ends and returns the object. Nothing can be added afterwards.
     mutating func close() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes
@@ -37,13 +36,13 @@ struct JSONObject {
         bytes += (flag ? "true" : "false").utf8
     }
 
-    /// A value that is JSON already.
+    /// Adds a value that is already JSON.
     mutating func add(_ name: StaticString, json: [UInt8]) {
         addName(name)
         bytes += json
     }
 
-    /// An array of values that are JSON already.
+    /// Adds an array of values that are already JSON.
     mutating func add(_ name: StaticString, array elements: [[UInt8]]) {
         addName(name)
         bytes.append(UInt8(ascii: "["))
@@ -54,7 +53,7 @@ struct JSONObject {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// Names are the server's own and need no escapes.
+    /// Names are the server's own and have no characters to escape.
     private mutating func addName(_ name: StaticString) {
         let isFirst = bytes.count == 1
         name.withUTF8Buffer { name in
@@ -70,7 +69,7 @@ struct JSONObject {
 }
 
 extension [UInt8] {
-    /// A string as JSON.
+    /// Returns a string as JSON.
     static func json(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         WireJSON.appendString(text, to: &bytes)

@@ -1,7 +1,7 @@
 /// Percent-encoding, RFC 3986 section 2.1, on bytes.
 package enum PercentEncoding {
-    /// The text of one path segment or query component; nil if a `%` is not followed by two hex digits, or the bytes
-    /// are no UTF-8. `plusIsSpace` is for queries, as HTML forms write them.
+    /// Decodes a path segment or query component; nil if a `%` is not followed by two hex digits, or the bytes are not
+    /// UTF-8. `plusIsSpace` is for queries of HTML forms.
     package static func decode(_ raw: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(raw.count)
@@ -20,8 +20,8 @@ package enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// A path as a reference (RFC 3986 section 4.1) that is safe to quote: its first 256 bytes, those encoded that no
-    /// path of a URI has. An escape is not cut in two.
+    /// A path as a reference (RFC 3986 section 4.1) that is safe to quote: its first 256 bytes, with invalid characters
+    /// encoded. Escapes are not split.
     package static func reference(_ path: [UInt8]) -> String {
         let longest = 256
         var text = ""
@@ -31,7 +31,7 @@ package enum PercentEncoding {
                 isPlain = path.dropFirst(index + 1).prefix(2).count { hexValue($0) != nil } == 2
                 if isPlain, index + 2 >= longest { break }
             }
-            // Two slashes at the beginning would make a host of what follows.
+            // Two slashes at the beginning would start a host.
             if index == 1, byte == UInt8(ascii: "/"), path[0] == byte { isPlain = false }
             if isPlain {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
@@ -43,7 +43,7 @@ package enum PercentEncoding {
         return text
     }
 
-    /// A text as a component of a query (RFC 3986 section 3.4): all but unreserved characters are encoded.
+    /// Encodes a text as a component of a query (RFC 3986 section 3.4), except unreserved characters.
     static func component(_ text: String) -> String {
         text.utf8.reduce(into: "") { encoded, byte in
             switch byte {

@@ -1,6 +1,6 @@
 import MicroHTTP
 
-/// The preferences of a client: `Prefer` (RFC 7240). Unknown and malformed ones are ignored, as section 2 says.
+/// The preferences of `Prefer` (RFC 7240). Unknown and malformed preferences are ignored, as section 2 requires.
 package struct Preferences: Sendable, Equatable {
     package enum Representation: String, Sendable {
         case minimal
@@ -9,9 +9,9 @@ package struct Preferences: Sendable, Equatable {
 
     package var respondAsync = false
     package var `return`: Representation?
-    /// Seconds, as asked for.
+    /// The requested wait in seconds.
     package var wait: Int?
-    /// Ours: a stream that is refused for now answers with a problem, not with 200.
+    /// A preference of this server: a refused stream answers with a problem, not with 200.
     package var problem = false
 
     /// True if an intent may be answered with the view state; see `AnswerForm`.
@@ -21,10 +21,10 @@ package struct Preferences: Sendable, Equatable {
 
     package init(_ fields: HeaderFields) {
         guard fields.contains("prefer") else { return }
-        // Several fields are one list (RFC 9110 section 5.3).
+        // Repeated fields are one list (RFC 9110 section 5.3).
         var scanner = FieldScanner(fields.list(of: "prefer"))
         var seen: Set<String> = []
-        // No client has so many: what comes after them is ignored as well.
+        // Real clients send fewer; further preferences are ignored.
         for _ in 0..<32 where !scanner.isAtEnd {
             scanner.skipBlanks()
             if let name = scanner.word()?.lowercased() {
@@ -37,7 +37,7 @@ package struct Preferences: Sendable, Equatable {
                 // "If any preference is specified more than once, only the first instance is to be considered."
                 if seen.insert(name).inserted { set(name, value) }
             }
-            // Parameters of a preference, and what cannot be read.
+            // Skips parameters and malformed text.
             scanner.skip(to: [UInt8(ascii: ",")])
             _ = scanner.accept(",")
         }

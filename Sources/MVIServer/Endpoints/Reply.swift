@@ -1,9 +1,8 @@
 import MicroHTTP
 
-/// The way back to one request's client.
+/// Sends the answer to a request.
 struct Reply: Sendable {
-    /// A request whose head was judged well, on its way to its body. A class, so that the closures it goes through take one
-    /// reference along.
+    /// A request whose head was accepted and whose body follows. A class, so that closures capture a single reference.
     final class Request: Sendable {
         let terms: ResponseContext
         private let answer: Route.Answer
@@ -13,14 +12,14 @@ struct Reply: Sendable {
             self.answer = answer
         }
 
-        /// Has the request answered, now that its body is there.
+        /// Answers the request after its body has arrived.
         func handle(_ body: [UInt8], _ send: @escaping @Sendable (Response) -> Void) {
             answer(body, Reply(request: self, send: send))
         }
     }
 
     private let request: Request
-    /// Sends the answer; once.
+    /// Sends the answer. Called once.
     let send: @Sendable (Response) -> Void
 
     private init(request: Request, send: @escaping @Sendable (Response) -> Void) {
@@ -35,21 +34,21 @@ struct Reply: Sendable {
     func refuse(_ problem: Problem) { send(terms.response(to: problem)) }
 }
 
-/// The properties of an answer that follow from the request's head.
+/// The data of a request's head for its answer.
 struct ResponseContext: Sendable {
-    /// The path as it was asked for, for problems.
+    /// The requested path, for problems.
     let path: [UInt8]
     /// The request's `Origin` if its page may read the answer.
     let origin: String?
-    /// True if answers differ by `Origin` although no session is behind them.
+    /// True if answers without a session vary by `Origin`.
     let variesByOrigin: Bool
-    /// A cookie to set anew.
+    /// A new cookie.
     var cookie: ResponseField?
-    /// The headers that problems of a session vary by; other answers set their own.
+    /// The `Vary` field for problems with a session; other answers have their own.
     var vary: String?
-    /// The route's number, for the metrics; 0 as long as none is found.
+    /// The route's number, for the metrics; 0 before it is found.
     var route: UInt8 = 0
-    /// Nil where nobody wants to know more of the request than its answer.
+    /// Nil without tracing and access log.
     var note: RequestNote?
 
     func response(to problem: Problem) -> Response {
@@ -58,8 +57,8 @@ struct ResponseContext: Sendable {
         return finish(response)
     }
 
-    /// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol): never with credentials, since such pages send a
-    /// bearer token of their own.
+    /// Adds CORS fields (https://fetch.spec.whatwg.org/#http-cors-protocol). Credentials are never allowed: listed
+    /// pages send a bearer token.
     func finish(_ response: Response) -> Response {
         var response = response
         response.mark |= UInt16(route)
@@ -76,13 +75,13 @@ struct ResponseContext: Sendable {
     }
 }
 
-/// The headers for pages of other origins.
+/// The fields that pages of other origins may send and read.
 enum CORS {
     static let allowed =
         "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Intent-Seq, Intent-Epoch, MVI-Session, "
         + "If-Match, If-None-Match, Prefer, traceparent"
     static let exposed =
         "ETag, Location, Preference-Applied, Retry-After, Idempotency-Replayed, Expected-Seq"
-    /// For how long a browser need not ask again, in seconds.
+    /// The time for which browsers cache a preflight, in seconds.
     static let maxAge = "600"
 }

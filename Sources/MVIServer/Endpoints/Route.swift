@@ -1,57 +1,57 @@
 import MicroHTTP
 
-/// One endpoint, whole: its place, its callers, its body and its answers. Another one is added in the file of its resource
-/// beside this one, and in `openapi.yaml`: tests hold each against the other, and say which refusals no `RefusalCase` shows.
+/// An endpoint: path, callers, body and answers. To add one, add it to the file of its resource in this folder and to
+/// `openapi.yaml`. Tests compare both and report refusals without a `RefusalCase`.
 final class Route: Sendable {
-    /// The methods of this server. Their case matters (RFC 9110 section 9.1).
+    /// The methods of this server. They are case-sensitive (RFC 9110 section 9.1).
     enum Method: String, Sendable, CaseIterable {
-        /// `HEAD` is answered by the same endpoint, which looks at `Incoming.isHead`.
+        /// The same endpoint answers `HEAD`; see `Incoming.isHead`.
         case get = "GET"
         case head = "HEAD"
         case post = "POST"
         case put = "PUT"
         case patch = "PATCH"
         case delete = "DELETE"
-        /// Answered for every path by the application.
+        /// The application answers it for every path.
         case options = "OPTIONS"
     }
 
-    /// Answers when the body is there, now or later, on any thread.
+    /// Answers after the body has arrived, now or later, on any thread.
     typealias Answer = @Sendable (_ body: [UInt8], _ reply: Reply) -> Void
 
-    /// Refuses a path whose parameter names nothing.
+    /// Refuses a path with an invalid parameter.
     typealias PathCheck = @Sendable (Incoming) throws(Problem) -> Void
 
-    /// The access rule, with the function that judges the request's head before any byte of its body.
+    /// The allowed callers, with the function that checks the head before the body is read.
     enum Access: Sendable {
         case everyone(@Sendable (Incoming) throws(Problem) -> Answer)
-        /// The caller's session is found first.
+        /// Finds the caller's session first.
         case session(@Sendable (Incoming, Caller) throws(Problem) -> Answer)
     }
 
     /// The `operationId` in `openapi.yaml`.
     let name: String
     let method: Method
-    /// `/features/{id}/state`: at most two parameters, each of which is a whole segment.
+    /// The path, such as `/features/{id}/state`: at most two parameters, each a whole segment.
     let path: String
-    /// The check by which `OPTIONS` of the path is refused; nil if every parameter is acceptable. The endpoint itself
-    /// checks its parameter later, after the session.
+    /// Checks the path for `OPTIONS`; nil if every parameter is valid. Other methods check the parameter after the
+    /// session.
     let checkPath: PathCheck?
     let access: Access
-    /// True if it takes a session of which the journal has damaged rows; others answer 503.
+    /// True if the endpoint works with a session that has damaged rows in the journal; others answer 503.
     let takesDamaged: Bool
-    /// True if it takes somebody whose principal's time is over, and credentials that a sign-in has replaced.
+    /// True if the endpoint accepts expired principals, and credentials that a sign-in has replaced.
     let takesExpired: Bool
-    /// True if it is answered under any name in `Host`, as health checks are: those who probe choose the name, and the
-    /// answer is the same for all.
+    /// True if the endpoint accepts any `Host`, as health checks: probes choose the name, and the answer is the same
+    /// for all.
     let takesAnyHost: Bool
-    /// The maximum size of the body in bytes.
+    /// The maximal size of a body.
     let bodyLimit: Int
-    /// The headers that refusals vary by; nil without a session.
+    /// The `Vary` field of refusals; nil without a session.
     let refusalsVary: String?
-    /// Returns the answer in place of a problem with the session, or throws the problem.
+    /// Returns an answer that replaces a problem with the session, or throws the problem.
     let sessionFallback: (@Sendable (Problem, Incoming) throws(Problem) -> Response)?
-    /// Returns the problem for a body that the HTTP layer cut off as too large.
+    /// Returns the problem for a body that the HTTP layer cut off because of its size.
     let onBodyTooLarge: (@Sendable (Incoming, Problem) -> Problem)?
 
     init(
@@ -78,7 +78,7 @@ final class Route: Sendable {
         self.onBodyTooLarge = onBodyTooLarge
     }
 
-    /// An endpoint that answers everyone the same way, whatever the head says.
+    /// Creates an endpoint that does not look at the head.
     convenience init(
         _ name: String, _ path: String, takesAnyHost: Bool = false, answer: @escaping @Sendable (Incoming) -> Response
     ) {

@@ -1,4 +1,4 @@
-/// Finds the endpoint of a request on the path's raw bytes, so that no decoding can make a separator.
+/// Finds a request's endpoint by the path's raw bytes: decoding cannot create separators.
 struct Router: Sendable {
     private struct Resource: Sendable {
         let pattern: PathPattern
@@ -7,24 +7,25 @@ struct Router: Sendable {
     }
 
     enum Outcome {
-        /// `parameter` is where in the path the parameter is, empty without one; `number` is that of `routes`.
+        /// The endpoint. `parameter` is the range of the parameter in the path, empty without one; `number` is the
+        /// route's number.
         case found(Route, parameter: Range<Int>, number: UInt8)
-        /// `OPTIONS` of a path that there is: one of its endpoints, and what `Allow` says.
+        /// `OPTIONS` of a known path: one of its endpoints, and the value of `Allow`.
         case options(Route, parameter: Range<Int>, allow: String)
         /// A method that the path does not have.
         case unknownMethod(allow: String)
         case unknownPath
 
-        /// True if it is answered under any name.
+        /// True if the outcome accepts any `Host`.
         var takesAnyHost: Bool {
             if case .found(let endpoint, _, _) = self { endpoint.takesAnyHost } else { false }
         }
     }
 
-    /// The paths asked for most come first.
+    /// The resources, the most frequent first.
     private let resources: [Resource]
 
-    /// All routes; the first has the number 1. Those beyond 254 share a number.
+    /// All routes, numbered from 1. Routes above 254 share a number.
     let routes: [Route]
 
     init(_ endpoints: [Route]) {
@@ -46,10 +47,10 @@ struct Router: Sendable {
         }
     }
 
-    /// All endpoints, those that answer two methods twice.
+    /// All endpoints. One with two methods is listed twice.
     var endpoints: [Route] { resources.flatMap { $0.endpoints.map(\.endpoint) } }
 
-    /// Every method that some path has, for `OPTIONS *`.
+    /// All methods of all paths, for `OPTIONS *`.
     static let everyMethod = Route.Method.allCases.map(\.rawValue).joined(separator: ", ")
 
     func route(method: String, path: [UInt8]) -> Outcome {
@@ -71,16 +72,16 @@ struct Router: Sendable {
     }
 }
 
-/// A route's path, taken apart once, to be compared with the bytes of a request's.
+/// A parsed path of a route, for comparison with a request's bytes.
 package struct PathPattern: Sendable {
-    /// The path before the parameter, slashes included; the whole path without one.
+    /// The text before the parameter with its slashes, or the whole path without a parameter.
     private let head: [UInt8]
-    /// The path between two parameters; nil with fewer.
+    /// The text between two parameters; nil with fewer.
     private let middle: [UInt8]?
-    /// The path behind the last parameter; nil without one.
+    /// The text after the last parameter; nil without one.
     private let tail: [UInt8]?
 
-    /// - Parameter template: has two parameters at most.
+    /// - Parameter template: a path with at most two parameters.
     package init(_ template: String) {
         let bytes = Array(template.utf8)
         guard
@@ -98,17 +99,17 @@ package struct PathPattern: Sendable {
     package enum Match: Equatable {
         case no
         case exact
-        /// The range of the parameter in the path, percent-encoded; of two from the first one's start to the second
-        /// one's end.
+        /// The range of the parameter in the path, still percent-encoded. With two parameters: from the start of the
+        /// first to the end of the second.
         case parameter(Range<Int>)
     }
 
-    /// Compares byte for byte: an encoded letter is not the letter, `%2F` never separates, a trailing slash counts.
+    /// Compares bytes: encoded letters differ from letters, `%2F` does not separate, and a trailing slash matters.
     package func match(_ path: [UInt8]) -> Match {
         guard let tail else { return path == head ? .exact : .no }
         guard path.count > head.count + tail.count else { return .no }
         let parameter = head.count..<(path.count - tail.count)
-        // The end first, by which most routes differ.
+        // The end first, in which most routes differ.
         for index in tail.indices where path[parameter.upperBound + index] != tail[index] { return .no }
         for index in head.indices where path[index] != head[index] { return .no }
         var first = parameter

@@ -4,7 +4,7 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// `/sessions`, `/sessions/current` and who is signed in there.
+/// `/sessions`, `/sessions/current` and `/sessions/current/identity`.
 struct SessionEndpoints: Sendable {
     let sessions: SessionTable
     let credentials: CallerResolver
@@ -29,10 +29,10 @@ struct SessionEndpoints: Sendable {
         ]
     }
 
-    /// A proof such as a JWT takes more room.
+    /// The maximal size of a body: a proof such as a JWT is larger than the other members.
     private var bodyLimit: Int { min(longestBody, identity.authenticator == nil ? 4_096 : 32_768) }
 
-    /// Reads a body after its head was judged.
+    /// Returns a function that decodes the body, after the head was checked.
     private func order(_ incoming: Incoming) throws(Problem) -> @Sendable ([UInt8]) throws(Problem) -> SessionOrder {
         try crossSite.check(incoming.fields)
         try incoming.checkSize(limit: bodyLimit)
@@ -53,7 +53,7 @@ struct SessionEndpoints: Sendable {
                 }
                 if order.shared {
                     throw Problem(
-                        .badRequest, "`shared` needs an `identity`: only a subject's devices share a session.")
+                        .badRequest, "`shared` requires an `identity`: only a subject's devices share a session.")
                 }
                 guard order.credential == .cookie, let token = credentials.tokenOfCookie(incoming.fields) else {
                     return createAnonymous(order.credential, incoming.head, reply)
@@ -67,7 +67,8 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    /// A live cookie: its session again, whoever is signed in there; where somebody has to be, not an anonymous one.
+    /// Answers with the session of a valid cookie, whoever is signed in. If sign-in is required, not with an anonymous
+    /// session.
     private func answer(
         _ order: SessionOrder, _ found: SessionLookup, _ token: SessionToken, _ head: RequestHead, _ reply: Reply
     ) {
@@ -75,13 +76,13 @@ struct SessionEndpoints: Sendable {
         case .live(let session, let credential)
         where credential.map { !$0.isRevoked && identity.mayUse($0, head) } ?? !identity.isRequired:
             reply.answer(response(200, session, credential, token: token))
-        // It may be there: another one in its place would take the client's away for good.
+        // The session may exist: a new cookie would replace the client's for good.
         case .failed(let refusal): reply.refuse(Problem(refusal))
         case .live, .ended, .unknown, .damaged: createAnonymous(order.credential, head, reply)
         }
     }
 
-    /// Returns true if the address may make a session now.
+    /// Throws if no new session can be made now.
     private func checkRoom(_ head: RequestHead) throws(Problem) {
         guard !sessions.isDraining else {
             throw Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2))
@@ -89,14 +90,14 @@ struct SessionEndpoints: Sendable {
         try checkRate(head)
     }
 
-    /// Counts a session that an address makes, or an identity that it wants checked.
+    /// Counts a new session of an address, or a check of an identity.
     private func checkRate(_ head: RequestHead) throws(Problem) {
         if let rate = quotas.sessionRate,
             let wait = quotas.takeSession(head, now: sessions.environment.time.monotonic())
         {
             throw Problem(
                 "sessions", rate, wait,
-                "Your address makes sessions, or signs in, faster than \(rate.perSecond) a second.")
+                "Your address makes sessions or signs in more than \(rate.perSecond) times per second.")
         }
     }
 
@@ -112,7 +113,7 @@ struct SessionEndpoints: Sendable {
     }
 
     private func createIdentified(_ order: SessionOrder, _ head: RequestHead, _ reply: Reply) {
-        // Counted before the proof is looked at, which takes more time than anything else.
+        // Counted before the proof is verified, which is the most expensive step.
         do throws(Problem) { try checkRoom(head) } catch { return reply.refuse(error) }
         Task(executorPreference: sessions.environment.executor) {
             do throws(Problem) {
@@ -128,12 +129,12 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    /// Returns the problem of a failed sign-in.
+    /// The problem for a failed sign-in.
     private func problem(_ error: StoreError) -> Problem {
         error.code == .refused ? Problem(.identityRejected, error.detail) : Problem(error)
     }
 
-    /// A live cookie of the same subject is kept, and its principal renewed.
+    /// Keeps a valid cookie of the same subject and renews its principal.
     private func renewed(
         _ order: SessionOrder, _ principal: Principal, _ proof: [UInt8], _ head: RequestHead
     ) async throws(Problem) -> Response? {
@@ -147,7 +148,7 @@ struct SessionEndpoints: Sendable {
         else { return nil }
         switch await sessions.identify(session, token, credential, as: principal, proof: proof) {
         case .success: return response(200, session, credential, token: token)
-        // It ended just now: another one takes its place.
+        // It has just ended: a new session replaces it.
         case .failure(let error) where error.code == .gone || error.code == .signedOut: return nil
         case .failure(let error): throw problem(error)
         }
@@ -209,7 +210,7 @@ struct SessionEndpoints: Sendable {
     @Sendable
     private func end(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try crossSite.check(incoming.fields)
-        // A client that the proxy has signed out may still end its session here.
+        // A client that the proxy has signed out may still end its session.
         if let principal = caller.principal {
             try identity.checkSubject(principal, incoming.head, mayBeMissing: true)
         }
@@ -229,7 +230,7 @@ struct SessionEndpoints: Sendable {
 
     // MARK: Answers
 
-    /// A session that was made.
+    /// The answer for a new session.
     private func response(
         _ status: Int, _ made: NewSession, _ session: Session? = nil, _ principal: Principal? = nil
     ) -> Response {
@@ -240,7 +241,7 @@ struct SessionEndpoints: Sendable {
         return response
     }
 
-    /// A session that was there.
+    /// The answer for an existing session.
     private func response(
         _ status: Int, _ session: Session, _ credential: Credential?, token: SessionToken?
     ) -> Response {
@@ -265,7 +266,7 @@ struct SessionEndpoints: Sendable {
 }
 
 extension JSONObject {
-    /// Adds the principal, if there is one.
+    /// Adds the session's principal, if it has one.
     fileprivate mutating func add(_ principal: Principal?, isShared: Bool) {
         guard let principal else { return }
         var identity = JSONObject()

@@ -2,14 +2,14 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// The body of a request that creates a session or signs in: `{"credential":"cookie","identity":"…","shared":true}`.
+/// The body of a request to make a session or to sign in: `{"credential":"cookie","identity":"…","shared":true}`.
 struct SessionOrder {
     let credential: SessionCredential
-    /// The proof of the client's identity, such as a JWT.
+    /// The proof of identity, such as a JWT.
     let identity: String?
-    /// True if the subject's devices are to share the session.
+    /// True if the subject's devices share the session.
     let shared: Bool
-    /// True if an anonymous session keeps its stores when its client signs in.
+    /// True if an anonymous session keeps its stores at sign-in.
     let keepsStores: Bool
 
     private struct Body: Decodable {
@@ -19,7 +19,7 @@ struct SessionOrder {
         let keep: Bool?
     }
 
-    /// Reads a body; an empty one asks for nothing.
+    /// Decodes a body; an empty body has the defaults.
     init(_ bytes: [UInt8]) throws(Problem) {
         guard !bytes.isEmpty else {
             (credential, identity, shared, keepsStores) = (.bearer, nil, false, true)

@@ -24,9 +24,9 @@ struct StateEndpoints: Sendable {
         if caller.isByCookie { try crossSite.check(incoming.fields) }
         let feature = try incoming.feature(sessions.environment.features)
         try sessions.environment.features.checkAccess(to: feature, caller.principal, .read)
-        // A key's maker asks elsewhere, as for an intent.
+        // A key's maker calls other services, so the request counts like an intent.
         if caller.makes(feature) { try caller.checkRate(incoming) }
-        // A field that is not well written is as good as none: the answer is the whole state.
+        // A malformed field is ignored: the answer is the whole state.
         let known = try? EntityTags.read("if-none-match", of: incoming.fields)?.get()
         if incoming.isHead { return try head(caller, feature, known) }
         let wait = Preferences(incoming.fields).wait
@@ -45,7 +45,7 @@ struct StateEndpoints: Sendable {
         }
     }
 
-    /// Has a store made by the node that runs the session's turns, then reads it here.
+    /// Has the session's owner make a store, then reads it here.
     private func make(
         _ feature: FeatureID, _ incoming: Incoming, _ caller: Caller, _ reply: Reply, again: @escaping Forwarder.Attempt
     ) {
@@ -102,7 +102,7 @@ struct StateEndpoints: Sendable {
         return Response(status: known?.matchesWeakly(tag) == true ? 304 : 200, fields: fields, body: .bytes(state.view))
     }
 
-    /// Says what `GET` would, but makes no store; then there is no version to make a tag of.
+    /// Answers `HEAD` without making a store. A missing store has no version, so there is no tag.
     private func head(
         _ caller: Caller, _ feature: FeatureID, _ known: EntityTags?
     ) throws(Problem) -> Route.Answer {
@@ -119,7 +119,7 @@ struct StateEndpoints: Sendable {
         return { _, reply in
             answerNow(caller, feature, known, reply) { isAnswered in
                 guard !isAnswered else { return }
-                // It was disposed of meanwhile, and another node would have to make it.
+                // The store was disposed meanwhile, and another node would have to make it.
                 do throws(Problem) { reply.answer(try headOfNew(caller, feature)) } catch { reply.refuse(error) }
             }
         }
@@ -140,7 +140,7 @@ struct StateEndpoints: Sendable {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
         try sessions.environment.features.checkAccess(to: feature, caller.principal, .dispose)
-        // Else stores could be made and disposed of in turn, each time with a commit.
+        // Otherwise a client could make and dispose stores at any rate, each with a commit.
         try caller.checkRate(incoming)
         if caller.makes(feature) {
             do throws(StoreError) {
@@ -151,7 +151,7 @@ struct StateEndpoints: Sendable {
         }
         return { _, reply in
             let remove: Forwarder.Attempt = { done in
-                // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
+                // A missing store is as good as a disposed one: DELETE is idempotent.
                 caller.session.removeStore(feature, for: caller.client) { result in
                     switch result {
                     case .success: reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))

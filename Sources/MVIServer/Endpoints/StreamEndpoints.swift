@@ -11,7 +11,7 @@ struct StreamEndpoints: Sendable {
     let quotas: AddressQuotas
     /// Nil for a server without other nodes.
     let forwarder: Forwarder?
-    /// Told of what streams are put off for.
+    /// Counts limits for which streams are postponed.
     let limits: LimitMetrics
 
     private var features: FeatureRegistry { sessions.environment.features }
@@ -36,7 +36,7 @@ struct StreamEndpoints: Sendable {
             let named = QueryItems(incoming.head.query).values("feature")
             guard !named.isEmpty else { return .all }
             var ids: Set<FeatureID> = []
-            // More than a session can have are refused when the first ones are opened.
+            // More ids than a session can have are refused when the first ones are opened.
             for text in named where ids.count <= sessions.environment.limits.storesPerSession {
                 ids.insert(try Incoming.feature(text, features))
             }
@@ -77,15 +77,15 @@ struct StreamEndpoints: Sendable {
         case .ofNetwork:
             Problem(
                 .tooManyConnections,
-                "Your address has as many streams open as it may have, or its network has most while few are left.",
+                "Your address has too many streams open, or its network has most of them while few are left.",
                 retryAfter: .seconds(10))
         case .ofAll:
             Problem(
-                .tooManyStreams, "The server has as many streams open as it may have.", retryAfter: .seconds(10))
+                .tooManyStreams, "Too many streams are open.", retryAfter: .seconds(10))
         }
     }
 
-    /// Has stores made by the node that runs the session's turns, then opens the stream here.
+    /// Has the session's owner make stores, then opens the stream here.
     private func make(
         _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply,
         again: @escaping Forwarder.Attempt
@@ -107,7 +107,7 @@ struct StreamEndpoints: Sendable {
             })
     }
 
-    /// Answers with another node's refusal of a store as this node would refuse the stream.
+    /// Answers with another node's refusal, in the form of this endpoint.
     private func refuse(_ relayed: Response, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply) {
         if relayed.problemName == ProblemType.sessionEnded.name {
             return reply.answer(ended(isByCookie: caller.isByCookie))
@@ -122,10 +122,10 @@ struct StreamEndpoints: Sendable {
         reply.answer(relayed)
     }
 
-    /// Statuses of problems that may be mended when the client comes back.
+    /// The statuses of temporary problems.
     private static let passing: Set<Int> = [429, 503, 507]
 
-    /// A stream of which nothing may be seen is refused; one of which something may shows that.
+    /// Refuses a stream without any visible feature. A stream with some visible features shows only those.
     private func checkAccess(_ filter: StreamFilter, _ caller: Caller) throws(Problem) {
         guard case .features(let named) = filter, let first = named.first,
             !named.contains(where: { features.allows(caller.principal, $0, .read) })
@@ -133,20 +133,20 @@ struct StreamEndpoints: Sendable {
         try features.checkAccess(to: first, caller.principal, .read)
     }
 
-    /// Each key that the session has no store of asks its feature's maker, as an intent to it does, and counts as one.
+    /// Counts each key without a store as an intent: both call the key's maker.
     private func checkRate(_ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller) throws(Problem) {
         guard case .features(let named) = filter else { return }
         for feature in named where caller.makes(feature) { try caller.checkRate(incoming) }
     }
 
-    /// `Last-Event-ID`, which browsers send by themselves, before the query's, which a page can choose. One that cannot
-    /// be read is one that is not known: the stream says so, since an EventSource gives up for good at a 400.
+    /// The `Last-Event-ID` that browsers send, before that of the query, which pages can choose. A malformed id counts
+    /// as unknown: the stream sends a reset, since an EventSource stops forever at a 400.
     private func lastEventID(_ incoming: Incoming) -> String? {
         if let field = incoming.fields["last-event-id"], !field.isEmpty { return field }
         return QueryItems(incoming.head.query).values("last_event_id").first.map { $0 ?? "?" }
     }
 
-    /// Returns the requested form of changes; nil for whole states.
+    /// The requested form of changes; nil for whole states.
     private func delta(_ incoming: Incoming) throws(Problem) -> DeltaForm? {
         guard let name = QueryItems(incoming.head.query).values("delta").first else { return nil }
         guard let form = DeltaForm.allCases.first(where: { $0.name == name }) else {
@@ -158,7 +158,7 @@ struct StreamEndpoints: Sendable {
         return form
     }
 
-    /// Takes no place and makes no store, and refuses what lasts.
+    /// Answers `HEAD`: opens no stream, makes no store, and answers permanent refusals.
     private func head(
         _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller
     ) throws(Problem) -> Route.Answer {
@@ -197,7 +197,7 @@ struct StreamEndpoints: Sendable {
             switch result {
             case .success(let stream):
                 place.onGiveWay { [weak stream] in stream?.goAway(.busy) }
-                // Between the look above and now the server may have begun to stop, and this stream not have been told.
+                // The server may have begun to stop since the check above, without notifying this stream.
                 if sessions.isDraining { stream.goAway(.drain) }
                 reply.answer(
                     Response(status: 200, fields: AnswerFields.stream, body: .stream(stream)))
@@ -208,8 +208,8 @@ struct StreamEndpoints: Sendable {
         }
     }
 
-    /// Returns the answer for a stream whose session is unavailable: 204 if it has ended, else the result of
-    /// `putOff`. Throws other refusals. No `EventSource` asks with `HEAD`.
+    /// Answers a stream without a usable session: 204 if the session has ended, or the result of `putOff` for a
+    /// temporary problem. Throws permanent refusals. No `EventSource` sends `HEAD`.
     @Sendable
     private func answer(sessionFallback problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
         switch problem.type {
@@ -231,14 +231,14 @@ struct StreamEndpoints: Sendable {
         var feature: FeatureID?
         if case .features(let features) = filter, features.count == 1 { feature = features.first }
         if error.code == .gone || error.code == .signedOut {
-            // The browser may have the cookie by now that took this one's place.
+            // The browser may have received a new cookie meanwhile.
             return reply.answer(ended(isByCookie: caller.isByCookie && error.code == .gone))
         }
         if error.code == .identityExpired, !wantsProblem {
             return putOff(.identity, IdentityRule.expired, false, reply, retry: GoAwayReason.retryAfterExpiry())
         }
         let problem = Problem(error, feature)
-        // What lasts is refused; all else may be mended when the client comes back.
+        // Only temporary problems are postponed.
         guard Self.passing.contains(problem.type.status) else { return reply.refuse(problem) }
         putOff(.busy, problem, wantsProblem, reply)
     }
@@ -251,8 +251,8 @@ struct StreamEndpoints: Sendable {
         }
     }
 
-    /// Refuses for now. A browser gives up for ever on 429 and 503, so unless the client asks for the problem, which is
-    /// then thrown, it gets a stream that says when to come back, and ends.
+    /// Postpones a stream. Browsers stop forever at 429 and 503, so the answer is a stream that sends a time to
+    /// reconnect and ends. If the client asks for the problem, it is thrown.
     private func putOff(
         _ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, retry: Int? = nil
     ) throws(Problem) -> Response {
@@ -266,7 +266,7 @@ struct StreamEndpoints: Sendable {
         throw problem
     }
 
-    /// Returns the answer for a stream of an ended session: 204 stops an EventSource permanently.
+    /// The answer for a stream of an ended session: at 204 an EventSource stops forever.
     private func ended(isByCookie: Bool) -> Response {
         var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
         if isByCookie { response.fields.append(credentials.cookies.clear) }
@@ -276,7 +276,8 @@ struct StreamEndpoints: Sendable {
 
 extension StreamHandle: StreamWaker {}
 
-/// A session's stream as the HTTP layer takes it: asked for bytes when the socket has room, told of the end once.
+/// The HTTP layer's interface to a session's stream: provides bytes when the socket has room, and is notified once of
+/// the end.
 extension SessionStream: StreamSource {
     package func opened(_ handle: StreamHandle) { opened(handle as any StreamWaker) }
 
