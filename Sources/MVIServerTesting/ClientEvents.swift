@@ -5,12 +5,12 @@ import MVIClient
 import MVITesting
 import WireJSON
 
-/// The events of a client's stream, in order. A call that waits for one drops those of its kind and store before it.
+/// The events of a client's stream, in order. A call that waits for an event drops earlier ones of its kind and store.
 public final class ClientEvents: Sendable {
     private struct State {
         var parser = EventParser()
         var waiting: [ParsedEvent] = []
-        /// Every event, for the text of a failure.
+        /// All events, for the text of a failure.
         var names: [String] = []
         var isOver = false
         var client: PlainClient?
@@ -26,7 +26,7 @@ public final class ClientEvents: Sendable {
 
     init() {}
 
-    /// Keeps the connection open as long as the events.
+    /// Keeps the connection open during the lifetime of the events.
     func keep(_ client: PlainClient) { state.withLock { $0.client = client } }
 
     func take(_ piece: PlainClient.Piece) {
@@ -46,9 +46,9 @@ public final class ClientEvents: Sendable {
         signal.send()
     }
 
-    /// Waits for a state of a store that is as the test wants it.
+    /// Waits for a state of a store that satisfies a condition.
     ///
-    /// - Throws: ``TestServerError`` with the events that came, if none comes within 10 s of real time.
+    /// - Throws: ``TestServerError`` with the received events, after 10 s of real time.
     @discardableResult
     public func state<F: Feature>(
         of store: ClientStore<F>, where isWanted: @escaping @Sendable (F.ViewState) -> Bool = { _ in true }
@@ -67,7 +67,7 @@ public final class ClientEvents: Sendable {
         try await next("label", of: store.id) { try? WireJSON.decode(Published<F.Label>.self, from: $0).label }
     }
 
-    /// Waits for the next event of a name: `denied`, `store-ended`, `goaway` or another of the HTTP API's.
+    /// Waits for the next event with a name: `denied`, `store-ended`, `goaway` or another event of the HTTP API.
     ///
     /// - Returns: the event's data.
     /// - Throws: as ``state(of:where:)``.
@@ -95,10 +95,10 @@ public final class ClientEvents: Sendable {
         if let value = found.withLock({ $0 }) { return value }
         let came = state.withLock { $0.names }.map { "\n  \($0)" }.joined()
         throw TestServerError(
-            "No event \"\(name)\"\(store.map { " of \($0)" } ?? "") came that the test waits for: "
+            "No event \"\(name)\"\(store.map { " of \($0)" } ?? "") arrived: "
                 + (isOver
-                    ? "the stream has ended." : "none within 10 seconds. Work that waits needs `server.advance(by:)`.")
-                + (came.isEmpty ? " No events came." : " These came:\(came)"))
+                    ? "the stream has ended." : "none within 10 seconds. Waiting work needs `server.advance(by:)`.")
+                + (came.isEmpty ? " No events arrived." : " These arrived:\(came)"))
     }
 
     private static func isOf(_ event: ParsedEvent, _ name: String, _ store: String?) -> Bool {

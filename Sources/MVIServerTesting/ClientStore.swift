@@ -2,13 +2,13 @@ import MVI
 import Testing
 import WireJSON
 
-/// A store of a client's session: sends intents to it, and reads what the server shows.
+/// A store of a client's session: sends intents and reads its state.
 public struct ClientStore<F: Feature>: Sendable {
     let client: TestClient
     /// The store's id on the wire, with its key: `catalogue`, `cart:tea`.
     public let id: String
 
-    /// Sends an intent, and returns when the server has committed it. Fails the test if it is rejected.
+    /// Sends an intent and returns after the server has committed it. Fails the test if it is refused.
     ///
     /// - Throws: `RemoteError` if the server does not answer.
     @discardableResult
@@ -17,16 +17,16 @@ public struct ClientStore<F: Feature>: Sendable {
     ) async throws -> TestAnswer {
         let answer = try await post(intent)
         if answer.status >= 300 {
-            Issue.record("The intent \(intent) to \(id) was rejected: \(answer)", sourceLocation: sourceLocation)
+            Issue.record("The intent \(intent) to \(id) was refused: \(answer)", sourceLocation: sourceLocation)
         }
         return answer
     }
 
-    /// Sends an intent that must be rejected, with that status and that code. Fails the test otherwise.
+    /// Sends an intent that the server must refuse with a status and a code. Fails the test otherwise.
     ///
     /// - Parameters:
-    ///   - status: of the answer: 403, 404, 409, 422 or 429 for a feature's refusal; nil for any.
-    ///   - code: the refusal's; nil for any.
+    ///   - status: the answer's status: 403, 404, 409, 422 or 429 for a feature's refusal; nil for any.
+    ///   - code: the refusal's code; nil for any.
     @discardableResult
     public func sendRejected(
         _ intent: F.Intent, status: Int? = nil, code: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
@@ -37,7 +37,7 @@ public struct ClientStore<F: Feature>: Sendable {
         if !isExpected {
             let expected = [status.map(String.init), code].compactMap(\.self).joined(separator: " ")
             Issue.record(
-                "The intent \(intent) to \(id) was to be rejected\(expected.isEmpty ? "" : " with \(expected)"), but it was answered: \(answer)",
+                "The intent \(intent) to \(id) should be refused\(expected.isEmpty ? "" : " with \(expected)"), but the answer was: \(answer)",
                 sourceLocation: sourceLocation)
         }
         return answer
@@ -48,15 +48,15 @@ public struct ClientStore<F: Feature>: Sendable {
             "POST", "/features/\(id)/intents", body: String(decoding: try WireJSON.encode(intent), as: UTF8.self))
     }
 
-    /// The server's answer to a request for the state: with a status and a code where the client may not see it.
+    /// Returns the server's answer to a request for the state, which is a refusal if the client has no access.
     public func read() async throws -> TestAnswer { try await client.request("GET", "/features/\(id)/state") }
 
-    /// The state that the server shows now.
+    /// Returns the server's current state.
     ///
-    /// - Throws: ``TestServerError`` if it shows none, `RemoteError` if it does not answer.
+    /// - Throws: ``TestServerError`` for another answer, `RemoteError` if the server does not answer.
     public func state() async throws -> F.ViewState {
         let answer = try await read()
-        guard answer.status == 200 else { throw TestServerError("The server shows no state of \(id): \(answer)") }
+        guard answer.status == 200 else { throw TestServerError("The server returned no state of \(id): \(answer)") }
         return try answer.decode(F.ViewState.self)
     }
 

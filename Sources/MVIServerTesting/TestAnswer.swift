@@ -21,23 +21,23 @@ public struct TestAnswer: Sendable, CustomStringConvertible {
     /// The body as text; what is not UTF-8 becomes U+FFFD.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The code of a feature's or an endpoint's refusal; nil if the answer is none.
+    /// The code of a feature's or an endpoint's refusal; nil for another answer.
     public var code: String? { problem?.code }
 
     private var problem: Problem? { try? WireJSON.decode(Problem.self, from: body) }
 
-    /// The body as a value, whose JSON is that of the wire.
+    /// Returns the decoded body, in the JSON format of the wire.
     ///
-    /// - Throws: ``TestServerError`` if it is another.
+    /// - Throws: ``TestServerError`` if it cannot be decoded.
     public func decode<T: Decodable>(_ type: T.Type) throws(TestServerError) -> T {
         do throws(WireDecodingError) {
             return try WireJSON.decode(type, from: body)
         } catch {
-            throw TestServerError("The answer is no \(type): \(error). It is: \(self)")
+            throw TestServerError("The answer is not a \(type): \(error). It is: \(self)")
         }
     }
 
-    /// Status, code and detail of a refusal; else status and body.
+    /// The status, code and detail of a refusal; otherwise status and body.
     public var description: String {
         guard status >= 400, let problem else { return "\(status) \(text)" }
         return [String(status), problem.code, problem.detail ?? problem.title].compactMap(\.self).joined(separator: " ")
@@ -46,7 +46,7 @@ public struct TestAnswer: Sendable, CustomStringConvertible {
 
 /// An error of a test's server or of its client.
 public struct TestServerError: Error, Sendable, CustomStringConvertible {
-    /// The fault and its remedy.
+    /// The cause and a remedy.
     public let description: String
 
     init(_ description: String) { self.description = description }

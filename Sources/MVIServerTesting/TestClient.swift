@@ -5,14 +5,14 @@ import MVIClient
 import Testing
 import WireJSON
 
-/// A client of a ``TestServer`` with a session of its own: it sends each request once, over a socket, and hands the answer
-/// over as it is.
+/// A client of a ``TestServer`` with a session of its own. It sends each request once over a socket and returns the
+/// answer unchanged.
 public final class TestClient: Sendable {
-    /// The form in which a client holds its session.
+    /// The form in which a client stores its credential.
     public enum Credential: Sendable {
-        /// As an app does, by a token in `Authorization`.
+        /// A token in `Authorization`, as in an app.
         case bearer
-        /// As a browser does.
+        /// A cookie, as in a browser.
         case cookie
     }
 
@@ -21,7 +21,7 @@ public final class TestClient: Sendable {
         var token: String?
     }
 
-    /// The session's id, as the features see it.
+    /// The session's id, which features know.
     public let session: String
     private let server: TestServer
     private let credential: Credential
@@ -33,7 +33,7 @@ public final class TestClient: Sendable {
         if let identity { order.append(#""identity":\#(try Self.json(identity)),"shared":\#(isShared)"#) }
         let answer = try await server.request("POST", "/sessions", body: "{\(order.joined(separator: ","))}")
         guard answer.status == 201 || answer.status == 200 else {
-            throw TestServerError("The server makes no session for the client: \(answer).")
+            throw TestServerError("The server made no session for the client: \(answer).")
         }
         let made = try answer.decode(Session.self)
         session = made.id
@@ -57,25 +57,25 @@ public final class TestClient: Sendable {
 
     // MARK: Signing in
 
-    /// Signs in, or renews who is signed in: what access rules say of the session may change. Fails the test if the server
+    /// Signs in or renews the principal, which may change the results of access rules. Fails the test if the server
     /// refuses it.
     public func signIn(as principal: Principal, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await signIn(identity: TestSignIn.identity(of: principal), sourceLocation: sourceLocation)
     }
 
-    /// The same with a proof for the server's own authenticator, such as a JWT.
+    /// Signs in with a proof for the server's own authenticator, such as a JWT.
     public func signIn(identity: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let answer = try await request(
             "PUT", "/sessions/current/identity", body: #"{"identity":\#(Self.json(identity))}"#)
         if answer.status == 200 { return take(try answer.decode(Session.self), answer) }
-        Issue.record("The server does not sign the client in: \(answer)", sourceLocation: sourceLocation)
+        Issue.record("The server did not sign the client in: \(answer)", sourceLocation: sourceLocation)
     }
 
     // MARK: Requests
 
-    /// A store of the session, to send to and to read. Nothing is asked of the server for it.
+    /// Returns a store of the session, without a request.
     ///
-    /// - Parameter key: which of its instances, for a feature that is served by key.
+    /// - Parameter key: the key of the instance, for a feature with keys.
     public func store<F: Feature>(_ feature: F.Type, key: String? = nil) -> ClientStore<F> {
         ClientStore(client: self, id: key.map { "\(F.name):\($0)" } ?? F.name)
     }
@@ -87,12 +87,12 @@ public final class TestClient: Sendable {
         try await server.request(method, path, body: body, fields: fields.merging(self.fields) { $1 })
     }
 
-    /// The header field that names the session, with its secret: for requests of the test's own.
+    /// The header field with the session's credential, for the test's own requests.
     public var fields: [String: String] {
         [credential == .bearer ? "Authorization" : "Cookie": field.withLock { $0 }]
     }
 
-    /// Opens a stream of stores, and returns when the server has accepted it. It ends with the test.
+    /// Opens a stream of stores and returns after the server has accepted it. The stream ends with the test.
     ///
     /// - Parameter stores: the ids of the stores: ``ClientStore/id``.
     public func events(of stores: String...) async throws -> ClientEvents {
@@ -101,7 +101,7 @@ public final class TestClient: Sendable {
         let client = try server.plainClient
         let answer = try await client.send("GET", target, fields.map { ($0, $1) }) { events.take($0) }
         guard answer.status == 200 else {
-            throw TestServerError("The server opens no stream of \(stores): \(TestAnswer(answer)).")
+            throw TestServerError("The server opened no stream of \(stores): \(TestAnswer(answer)).")
         }
         events.keep(client)
         return events
@@ -109,12 +109,12 @@ public final class TestClient: Sendable {
 }
 
 extension TestServer {
-    /// A client with a new session.
+    /// Creates a client with a new session.
     ///
     /// - Parameters:
-    ///   - principal: the principal that it signs in as; nil for no sign-in. The server's authenticator is not asked.
-    ///   - credential: the form in which it holds its session.
-    ///   - isShared: whether it gets the one session that all such clients of its user share.
+    ///   - principal: the principal to sign in as; nil for no sign-in. The server's authenticator is not called.
+    ///   - credential: the form of the session's credential.
+    ///   - isShared: true for the session that all such clients of the user share.
     /// - Throws: ``TestServerError`` if the server makes no session.
     public func client(
         as principal: Principal? = nil, credential: TestClient.Credential = .bearer, isShared: Bool = false
@@ -122,17 +122,18 @@ extension TestServer {
         try await TestClient(self, principal.map { try TestSignIn.identity(of: $0) }, credential, isShared: isShared)
     }
 
-    /// The same with a proof for the server's own authenticator, such as a JWT.
+    /// Creates a client with a new session that signs in with a proof for the server's own authenticator, such as a
+    /// JWT.
     public func client(
         identity: String, credential: TestClient.Credential = .bearer, isShared: Bool = false
     ) async throws -> TestClient {
         try await TestClient(self, identity, credential, isShared: isShared)
     }
 
-    /// Sends a request without a session: to a custom endpoint, such as a webhook, or for the page.
+    /// Sends a request without a session: to a custom endpoint, such as a webhook, or for a page.
     ///
     /// - Parameters:
-    ///   - path: begins with a slash; with the query, if there is one.
+    ///   - path: the path with the query; begins with a slash.
     ///   - body: JSON, unless the fields have another `Content-Type`; no body if it is empty.
     /// - Throws: `RemoteError` if the server does not answer.
     public func request(
@@ -146,7 +147,7 @@ extension TestServer {
 
     fileprivate var plainClient: PlainClient {
         get throws {
-            guard let url = URL(string: url) else { throw TestServerError("\"\(url)\" is no URL.") }
+            guard let url = URL(string: url) else { throw TestServerError("\"\(url)\" is not a URL.") }
             return PlainClient(url)
         }
     }

@@ -9,7 +9,7 @@ import SessionJournal
 import Sessions
 import Testing
 
-/// A server in the test's process, on a free port of the loopback interface, with a time that the test moves.
+/// A server in the test's process, on a free port of the loopback interface, with a manual clock.
 ///
 /// ```swift
 /// try await TestServer.run { _ in
@@ -23,11 +23,11 @@ import Testing
 /// }
 /// ```
 ///
-/// Launched work, checks and reminders wait for the test to move the time. Requests and streams go over sockets.
+/// Launched work, checks and reminders wait until the test advances the time. Requests and streams use sockets.
 public final class TestServer: Sendable {
-    /// The place in which a test's server keeps its sessions.
+    /// The storage of a test server's sessions.
     public enum Storage: Sendable {
-        /// A journal in memory, which a restart finds again.
+        /// A journal in memory, which survives a restart.
         case memory
         /// SQLite in a temporary folder, which is removed at the end of the test.
         case temporaryFolder
@@ -36,11 +36,12 @@ public final class TestServer: Sendable {
     private struct Running {
         let server: HostedServer
         let journal: TestJournal
-        /// The one in memory is for the next start, too.
+        /// False for the journal in memory, which the next start uses again.
         let closesJournal: Bool
     }
 
-    /// The time of the server's sessions. Move it by ``advance(by:sourceLocation:)``, or while the server is stopped.
+    /// The clock of the server's sessions. Advance it with ``advance(by:sourceLocation:)``, or while the server is
+    /// stopped.
     public let clock = ManualClock()
     private let executor = TestExecutor()
     private let start: Timestamp
@@ -50,15 +51,16 @@ public final class TestServer: Sendable {
     private let running = Lock<Running?>(nil)
     private let lastPort = Lock<UInt16>(0)
 
-    /// Runs a test on a server, and stops the server when the test returns or throws.
+    /// Runs a test with a server, and stops the server when the test returns or throws.
     ///
     /// - Parameters:
-    ///   - storage: where sessions are kept, unless the server was made with a journal.
-    ///   - now: the time on the wall clock at the beginning.
-    ///   - make: makes the server, anew at each start; services may share the clock of the test's. Of its settings the host, the ports and the data folder are the
-    ///     test's; without settings it has the defaults, whatever the environment says, and no bound on new sessions.
+    ///   - storage: the storage of sessions, unless the server has its own journal.
+    ///   - now: the initial time of the wall clock.
+    ///   - make: creates the server at each start; services may use the test's clock. The test sets the host, the ports
+    ///     and the data folder. Without settings the server has the defaults, whatever the environment says, and no
+    ///     limit on new sessions.
     ///   - test: uses the server.
-    /// - Throws: what `make` and `test` throw; what keeps the server from starting, as `FeatureServer.run()`.
+    /// - Throws: the errors of `make` and `test`, and those of `FeatureServer.run()` at the start.
     public static func run<Result>(
         storage: Storage = .memory, now: Timestamp = .testStart,
         _ make: @escaping @Sendable (_ server: TestServer) async throws -> FeatureServer,
@@ -77,8 +79,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// The same for a program's command with the settings of its own that it has. What it starts with has the defaults, and
-    /// the data folder of `storage`.
+    /// Runs a test with the server of a program's command. The command's settings are the given ones; the server's are
+    /// the defaults, with the data folder of `storage`.
     public static func run<Result>(
         _ command: some FeatureServerCommand, storage: Storage = .memory, now: Timestamp = .testStart,
         test: (TestServer) async throws -> Result
@@ -129,11 +131,11 @@ public final class TestServer: Sendable {
         try result.get()
     }
 
-    /// Stops the server as its process ends at SIGTERM, lets time pass, and starts it on the same port and data.
+    /// Stops the server as at SIGTERM, lets time pass, and starts it with the same port and data.
     ///
-    /// Streams of clients end; their sessions go on. Reminders that came due meanwhile have fired when it returns.
+    /// Streams of clients end; their sessions continue. Reminders that became due meanwhile have fired when it returns.
     ///
-    /// - Parameter downtime: how long no server runs.
+    /// - Parameter downtime: the time between stop and start.
     public func restart(after downtime: Duration = .zero) async throws {
         try await stop()
         clock.advance(by: downtime)
@@ -150,7 +152,7 @@ public final class TestServer: Sendable {
     /// The server's port.
     public var port: UInt16 { lastPort.withLock { $0 } }
 
-    /// The server's URL, for clients of the test's own such as a `RemoteServer`: `http://127.0.0.1:49152`.
+    /// The server's URL, for the test's own clients such as a `RemoteServer`: `http://127.0.0.1:49152`.
     public var url: String { "http://127.0.0.1:\(port)" }
 
     // MARK: Time
@@ -158,10 +160,10 @@ public final class TestServer: Sendable {
     /// The time on the server's wall clock.
     public var now: Timestamp { start + clock.now.offset }
 
-    /// Moves the time on, from deadline to deadline, and lets launched work run at each. Reminders that are due fire, and
-    /// what the server does as time passes is done: unused stores leave memory, sessions whose time is over end.
+    /// Advances the time from deadline to deadline and lets launched work run at each. Due reminders fire, unused
+    /// stores leave memory, and expired sessions end.
     ///
-    /// Returns when the work of all stores waits for time or for others. Fails the test if it does not within 10 s.
+    /// Returns when the work of all stores waits for time or for others. Fails the test if that takes longer than 10 s.
     public func advance(by duration: Duration, sourceLocation: SourceLocation = #_sourceLocation) async {
         let sessions = current.server.sessions
         let end = clock.now.advanced(by: duration)
@@ -176,7 +178,7 @@ public final class TestServer: Sendable {
         sessions.sweep(part: 1)
         if isAtRest, await settle() { return }
         Issue.record(
-            "The server does not come to rest: work of a store runs for 10 seconds and waits for nothing.",
+            "The server is still busy: work of a store has run for 10 seconds without waiting.",
             sourceLocation: sourceLocation)
     }
 
@@ -184,7 +186,7 @@ public final class TestServer: Sendable {
         await clock.advance(by: clock.now.duration(to: end)) { await settle() }
     }
 
-    /// Lets work and commits run until nothing does; false if that takes longer than 10 s.
+    /// Runs work and commits until none is left; false if that takes longer than 10 s.
     private func settle() async -> Bool {
         let journal = current.journal
         let end = ContinuousClock.now + Self.patience
@@ -193,7 +195,7 @@ public final class TestServer: Sendable {
             guard await executor.settled(atMost: Self.patience), await journal.settled(atMost: Self.patience) else {
                 return false
             }
-            // What was committed may have had work go on, and that may have begun the next commit.
+            // A commit may have resumed work, which may have begun the next commit.
             if executor.isIdle, journal.operationCount == operations { return true }
         }
         return false
@@ -203,15 +205,15 @@ public final class TestServer: Sendable {
 
     // MARK: The journal
 
-    /// The number of commits that were tried: a turn is one with all that it sends to other stores of its session.
+    /// The number of attempted commits: a turn, with all that it sends to other stores of its session, is one commit.
     public var commitCount: Int { current.journal.appendCount }
 
-    /// Has every commit fail from now on, until ``allowCommits()`` or the next restart.
-    public func failCommits(with error: StoreError = StoreError(.unavailable, "A test has commits fail.")) {
+    /// Makes every commit fail until ``allowCommits()`` or the next restart.
+    public func failCommits(with error: StoreError = StoreError(.unavailable, "The test makes commits fail.")) {
         current.journal.fail(error)
     }
 
-    /// Lets commits succeed again.
+    /// Makes commits succeed again.
     public func allowCommits() { current.journal.fail(nil) }
 }
 

@@ -2,12 +2,12 @@ import MVI
 import MVIServer
 import WireJSON
 
-/// Signs a test's principals in, and asks the server's own authenticator about everything else.
+/// Signs in a test's principals and forwards all other proofs to the server's own authenticator.
 struct TestSignIn: Authenticator {
     private static let prefix = "test principal "
     let own: (any Authenticator)?
 
-    /// The identity with which a client is that principal.
+    /// Returns the identity of a principal's client.
     static func identity(of principal: Principal) throws -> String {
         prefix + String(decoding: try WireJSON.encode(principal), as: UTF8.self)
     }
@@ -19,7 +19,7 @@ struct TestSignIn: Authenticator {
         guard let own else {
             throw AuthenticationError(
                 .rejected,
-                "The server under test was made without an authenticator: sign in with `client(as: Principal(…))`.")
+                "The tested server has no authenticator: sign in with `client(as: Principal(…))`.")
         }
         return try await own.authenticate(proof)
     }

@@ -15,10 +15,10 @@ struct DemoServer: FeatureServerCommand {
 
     var jwt = JWTSettings()
     @Setting(
-        "demo-latency", .time(.zero ... .seconds(60)), "How long each call of the demo's services takes at least.")
+        "demo-latency", .time(.zero ... .seconds(60)), "Minimal duration of each call of the demo's services.")
     var latency: Duration = .milliseconds(400)
     @Setting(
-        "demo-failures", .number(0...100), "How many of a hundred calls of the demo's services fail, by chance.",
+        "demo-failures", .number(0...100), "Percentage of the demo's service calls that fail at random.",
         valueName: "percent")
     var failures = 0
 

@@ -9,7 +9,7 @@ import MVIServer
     import Darwin
 #endif
 
-/// A command that `mvi-tools` carries out, in this process's place.
+/// A command that replaces this process by `mvi-tools`.
 private protocol ToolCommand: ServerSubcommand where Command == DemoServer {
     var program: ServerProgram<DemoServer> { get }
     var arguments: [String] { get }
@@ -25,8 +25,8 @@ extension ToolCommand {
             setenv("MVI_ADMIN_TOKEN", token, 1)
         }
         try await reporting {
-            // The two are installed side by side.
-            guard let folder = Self.folder else { throw CommandFailure("The folder of this program cannot be read.") }
+            // Both programs are installed in the same folder.
+            guard let folder = Self.folder else { throw CommandFailure("The folder of this program is unknown.") }
             let tool = folder + "/mvi-tools"
             let words = [tool, Self._commandName] + arguments
             var pointers = words.map { strdup($0) }
@@ -39,7 +39,7 @@ extension ToolCommand {
         }
     }
 
-    /// Of the program that runs.
+    /// The folder of the running program.
     private static var folder: String? {
         #if os(Linux)
             let path = realpath("/proc/self/exe", nil)
@@ -56,7 +56,7 @@ extension ToolCommand {
 /// `mvi-server top`.
 struct TopTool: ToolCommand {
     static let configuration = CommandConfiguration(
-        commandName: "top", abstract: "Show what a server does now, again and again.")
+        commandName: "top", abstract: "Show a server's current activity.")
 
     @ParentCommand var program: ServerProgram<DemoServer>
     @Argument(parsing: .captureForPassthrough, help: "See mvi-server top --help.") var arguments: [String] = []
@@ -65,7 +65,7 @@ struct TopTool: ToolCommand {
 /// `mvi-server doctor URL`.
 struct DoctorTool: ToolCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Measure the way between clients and a server, and say what to change.")
+        commandName: "doctor", abstract: "Measure the path between clients and a server, and suggest changes.")
 
     @ParentCommand var program: ServerProgram<DemoServer>
     @Argument(parsing: .captureForPassthrough, help: "See mvi-server doctor --help.") var arguments: [String] = []

@@ -8,20 +8,20 @@ import ArgumentParser
     import Darwin
 #endif
 
-/// `mvi-tools`: programs for the people who run a server. They know it by its address only.
+/// `mvi-tools`: tools for operators. They know the server by its address only.
 @main
 struct Tools: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mvi-tools", abstract: "Examine a server, or watch it.",
+        commandName: "mvi-tools", abstract: "Examine or watch a server.",
         subcommands: [TopCommand.self, DoctorCommand.self])
 
     static func main() async {
-        // A reader that goes away is an end and not a signal that kills.
+        // A reader that closes its end causes an error and no signal.
         signal(SIGPIPE, SIG_IGN)
         await main(nil)
     }
 
-    /// Writes all of a result to the standard output; false if its reader is gone.
+    /// Writes all bytes to the standard output; false if the reader has closed it.
     static func put(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) throws -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -31,7 +31,7 @@ struct Tools: AsyncParsableCommand {
             } else if errno == EPIPE {
                 return false
             } else if errno != EINTR {
-                throw ToolFailure(1, "Not all could be written (errno \(errno)).")
+                throw ToolFailure(1, "The output could not be written completely (errno \(errno)).")
             }
         }
         return true
@@ -42,7 +42,7 @@ struct Tools: AsyncParsableCommand {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Runs a tool; says on standard error why it failed, and ends with the failure's exit code.
+    /// Runs a tool. Writes an error to the standard error and exits with the failure's code.
     static func reporting(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -53,7 +53,7 @@ struct Tools: AsyncParsableCommand {
     }
 }
 
-/// The reason why a tool was not carried out: what happened, and what to do.
+/// An error that ends a tool: the cause and a remedy.
 struct ToolFailure: Error {
     let code: Int32
     let description: String

@@ -1,31 +1,31 @@
 import ArgumentParser
 import UnixSignals
 
-/// `mvi-server doctor URL`: what goes wrong between clients and a server.
+/// `mvi-server doctor URL`: finds problems between clients and a server.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Measure the way between clients and a server, and say what to change.",
+        abstract: "Measure the path between clients and a server, and suggest changes.",
         discussion: """
-            Give the address that clients use, so that all proxies are measured with it; any server made with this \
-            library will do. Doctor makes sessions, which it ends, and reads the state of one feature. It sends no intent that a feature \
-            knows. Exit code: 0 nothing is wrong, 1 something is, 2 the server was not reached or the command is not right. \
-            docs/doctor.md says what each finding means.
+            Give the address that clients use, so that all proxies are measured; it works with any server made with \
+            this library. Doctor makes sessions, which it ends, and reads the state of one feature. It sends no intent \
+            that a feature accepts. Exit code: 0 if nothing is wrong, 1 if something is wrong, 2 if the server is not \
+            reachable or the command is invalid. docs/doctor.md explains the findings.
             """)
 
     @Argument(help: "The server's address, such as https://mvi.example.com.") var url: String
-    @Option(help: "The server's own address of health checks (--admin-port), such as http://10.0.0.5:8081.")
+    @Option(help: "The server's admin address for health checks (--admin-port), such as http://10.0.0.5:8081.")
     var admin: String?
     @Option(
         name: [.customLong("identity"), .customLong("token")],
-        help: "What sessions are signed in with, such as a JWT, where the server takes no guests. [MVI_DOCTOR_IDENTITY]"
+        help: "The identity of sessions, such as a JWT, if the server requires sign-in. [MVI_DOCTOR_IDENTITY]"
     )
     var identity: String?
-    @Option(help: "A field of each request, such as one that a proxy asks for: 'Name: value'. May be repeated.")
+    @Option(help: "A field of each request, such as one that a proxy requires: 'Name: value'. May be repeated.")
     var header: [String] = []
-    @Option(help: "A file with certificates (PEM) that are trusted beside the system's.") var certificate: String?
+    @Option(help: "A file with additional trusted certificates (PEM).") var certificate: String?
     @Option(
-        help: "For how many seconds a quiet stream is watched. By default a little over two heartbeats, 60 at most.")
+        help: "Seconds for which a quiet stream is watched. By default a little over two heartbeats, at most 60.")
     var wait: Int?
     @Flag(help: "Print one JSON object.") var json = false
 
@@ -43,7 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Runs the examination. If it is interrupted, it reports what was measured and ends its sessions.
+    /// Returns the measurements so far at an interruption, and ends all sessions.
     private static func run(_ examination: Examination) async throws(Unreachable) -> Measurements {
         let work = Task { () async -> Result<Measurements, Unreachable> in
             do throws(Unreachable) { return .success(try await examination.run()) } catch { return .failure(error) }
@@ -72,7 +72,7 @@ struct DoctorCommand: AsyncParsableCommand {
         guard let address = ServerAddress(text) else {
             throw ToolFailure(
                 2,
-                "'\(text)' as \(name) is no server's address; expected https://HOST, or http://HOST, with or without a port."
+                "'\(text)' as \(name) is not a server's address; expected https://HOST or http://HOST, with or without a port."
             )
         }
         return address
@@ -82,7 +82,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let isToken = parts[0].utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "(") }
         guard parts.count == 2, !parts[0].isEmpty, isToken, parts[1].utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else {
-            throw ToolFailure(2, "'\(text)' as --header is no field; expected 'Name: value'.")
+            throw ToolFailure(2, "'\(text)' as --header is not a field; expected 'Name: value'.")
         }
         return (String(parts[0]), String(parts[1].drop { $0 == " " }))
     }

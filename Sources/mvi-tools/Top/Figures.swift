@@ -1,6 +1,6 @@
-/// Numbers as people read them in a table.
+/// Formats numbers for the table.
 enum Figures {
-    /// A number with thousands apart and so many decimals.
+    /// A number with grouped thousands and a number of decimals.
     static func number(_ value: Double, decimals: Int = 0) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return value.isNaN ? "?" : "∞" }
         let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
@@ -19,7 +19,7 @@ enum Figures {
         return value < 0 && scaled > 0 ? "-" + text : text
     }
 
-    /// Something a second: with a decimal where it is small.
+    /// A rate per second, with a decimal if it is small.
     static func rate(_ value: Double?) -> String {
         guard let value else { return "-" }
         if value == 0 { return "0" }
@@ -27,7 +27,7 @@ enum Figures {
         return number(value, decimals: value < 100 ? 1 : 0)
     }
 
-    /// Seconds in the unit that leaves one to three digits before the point.
+    /// Seconds in the unit with one to three digits before the point.
     static func time(_ seconds: Double) -> String {
         switch seconds {
         case ..<0.000_999_5: "\(digits(seconds * 1_000_000)) µs"

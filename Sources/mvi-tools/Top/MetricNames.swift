@@ -1,4 +1,4 @@
-/// The server's metrics that the table shows, by their names in Prometheus' text.
+/// The names of the server's metrics in the table.
 enum MetricNames {
     static let intents = "mvi_intents_total"
     static let turns = "mvi_turns_total"

@@ -1,7 +1,7 @@
-/// A server's metrics at one moment.
+/// A reading of a server's metrics.
 struct Metrics: Sendable {
     private let series: [String: [MetricSample]]
-    /// The time of reading: seconds since 1970.
+    /// The time of the reading: seconds since 1970.
     let time: Double
 
     /// - Parameter time: seconds since 1970.
@@ -10,19 +10,19 @@ struct Metrics: Sendable {
         self.time = time
     }
 
-    /// True if the text that they come from had any metric of this server's.
+    /// True if the text has a metric of this server.
     var isOfServer: Bool { series.keys.contains { $0.hasPrefix("mvi_") } }
 
-    /// The values of one name.
+    /// The values of a metric.
     func samples(_ name: String) -> [MetricSample] { series[name] ?? [] }
 
-    /// The sum of all values of a name; nil if there is none.
+    /// The sum of a metric's values; nil without values.
     func value(_ name: String) -> Double? {
         guard let samples = series[name], !samples.isEmpty else { return nil }
         return samples.reduce(0) { $0 + $1.value }
     }
 
-    /// The values of a histogram, by the value of a label; all under one empty text where `label` is nil.
+    /// The histograms of a metric by a label's value; with a nil `label`, all under the empty text.
     func histograms(_ name: String, by label: String?) -> [String: Histogram] {
         var found: [String: Histogram] = [:]
         func group(_ sample: MetricSample) -> String { label.flatMap { sample.labels[$0] } ?? "" }
@@ -36,16 +36,16 @@ struct Metrics: Sendable {
     }
 }
 
-/// A histogram's values: how many observations were at most so large.
+/// The values of a histogram: the number of observations for each upper bound.
 struct Histogram: Sendable, Equatable {
-    /// By their upper bounds, which include all below.
+    /// The counts by upper bound, which include all smaller observations.
     private(set) var buckets: [Double: Double] = [:]
     var count = 0.0
     var sum = 0.0
 
     mutating func add(bound: Double, count: Double) { buckets[bound, default: 0] += count }
 
-    /// Returns the values since an earlier reading; all values if the counts have restarted.
+    /// Returns the observations since an earlier reading, or all after a reset.
     func since(_ earlier: Histogram) -> Histogram {
         guard count >= earlier.count, buckets.allSatisfy({ $0.value >= earlier.buckets[$0.key] ?? 0 }) else {
             return self
@@ -59,8 +59,8 @@ struct Histogram: Sendable, Equatable {
 
     var mean: Double? { count > 0 ? sum / count : nil }
 
-    /// The value that so large a part of the observations was at most, taken as spread evenly inside their bucket; nil
-    /// without observations. Of those beyond the last bound only that bound is known.
+    /// The quantile of the observations, interpolated in its bucket; nil without observations. Above the last bound,
+    /// the result is that bound.
     func quantile(_ part: Double) -> Quantile? {
         guard count > 0 else { return nil }
         let rank = part * count
@@ -78,7 +78,7 @@ struct Histogram: Sendable, Equatable {
 
     struct Quantile: Sendable, Equatable {
         let value: Double
-        /// True if it is larger than `value`, which is the last bound.
+        /// True if the quantile is larger than `value`, which is the last bound.
         let isBeyond: Bool
     }
 }

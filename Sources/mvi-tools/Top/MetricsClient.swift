@@ -4,10 +4,10 @@ import LibCurl
 struct MetricsAddress: Sendable, Equatable {
     /// The requested URL.
     let url: String
-    /// The displayed URL, without the path.
+    /// The address for people, without the path.
     let shown: String
 
-    /// From what a person wrote: with or without scheme and path. Nil for no address of HTTP.
+    /// Creates an address from a person's text, with or without scheme and path. Nil if it is not an HTTP address.
     init?(_ text: String) {
         let full = text.contains("://") ? text : "http://\(text)"
         guard full.hasPrefix("http://") || full.hasPrefix("https://"), !full.contains(where: \.isWhitespace) else {
@@ -15,7 +15,7 @@ struct MetricsAddress: Sendable, Equatable {
         }
         let rest = full.drop { $0 != "/" }.dropFirst(2)
         let host = rest.prefix { !"/?#".contains($0) }
-        // A password would be shown.
+        // A password would be printed.
         guard !host.isEmpty, !host.contains("@") else { return nil }
         shown = String(full.prefix(full.count - rest.count)) + host
         let path = rest.dropFirst(host.count).prefix { !"?#".contains($0) }
@@ -23,15 +23,15 @@ struct MetricsAddress: Sendable, Equatable {
     }
 }
 
-/// The reason for having no metrics, for a person.
+/// An error of reading metrics, for people.
 struct MetricsFailure: Error, Equatable {
     /// The text after "did not answer:".
     let reason: String
 }
 
-/// Asks a server for its metrics.
+/// Reads a server's metrics.
 struct MetricsClient: Sendable {
-    /// Bytes of an answer: that of a server with hundreds of features has some hundred thousand.
+    /// The maximal size of an answer; a server with hundreds of features sends some hundred thousand bytes.
     private static let longestAnswer = 16 * 1024 * 1024
     private static let client = CurlClient()
 
@@ -39,7 +39,7 @@ struct MetricsClient: Sendable {
     private let token: String?
     private let patience: Duration
 
-    /// - Parameter patience: how long an answer may take.
+    /// - Parameter patience: the timeout of an answer.
     init(_ address: MetricsAddress, token: String?, patience: Duration) {
         (self.address, self.token, self.patience) = (address, token, patience)
     }
@@ -57,7 +57,7 @@ struct MetricsClient: Sendable {
         return Metrics(MetricsText.read(String(decoding: answer.body, as: UTF8.self)), time: Self.now())
     }
 
-    /// Asks, and notes what came of it.
+    /// Reads the metrics and records the result.
     func ask(_ watch: inout Watch) async {
         do throws(MetricsFailure) { watch.took(try await read()) } catch {
             watch.failed(error.reason, time: Self.now())
@@ -71,17 +71,17 @@ struct MetricsClient: Sendable {
         let hint =
             switch status {
             case 401: "give the server's admin token with --token or MVI_ADMIN_TOKEN"
-            case 403: "without an admin token it answers programs on its own machine only"
-            case 404: "it has no metrics there; give its admin address"
-            default: "its log may say why"
+            case 403: "without an admin token it answers only programs on its own machine"
+            case 404: "there are no metrics; give its admin address"
+            default: "see its log"
             }
         return MetricsFailure(reason: "the status is \(status); \(hint)")
     }
 
     private static func reason(_ failure: CurlFailure) -> String {
         switch failure.reason {
-        case .tookTooLong: "it took too long"
-        case .noConnection, .unknownHost: "nothing listens there"
+        case .tookTooLong: "the request timed out"
+        case .noConnection, .unknownHost: "the connection failed"
         default: failure.description
         }
     }

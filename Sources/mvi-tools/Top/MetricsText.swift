@@ -9,10 +9,10 @@ struct MetricSample: Hashable, Sendable {
     }
 }
 
-/// Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/), as far as a reader of values needs
-/// it: comments are passed over, and so are times and exemplars behind a value.
+/// Parses Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/) for its values:
+/// comments, timestamps and exemplars are ignored.
 enum MetricsText {
-    /// The values of a text, in its order. A line that is none of the format is passed over.
+    /// Returns the values of a text, in order. Malformed lines are ignored.
     static func read(_ text: String) -> [MetricSample] {
         text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
             var reader = LineReader(line)
@@ -60,7 +60,7 @@ enum MetricsText {
             }
         }
 
-        /// `[a-zA-Z_:][a-zA-Z0-9_:]*`; nil for a comment and for anything else.
+        /// Reads `[a-zA-Z_:][a-zA-Z0-9_:]*`; nil for a comment and other text.
         private mutating func word() -> String? {
             let bytes = rest.prefix { byte in
                 switch byte {
@@ -75,7 +75,7 @@ enum MetricsText {
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        /// Reads up to the closing quote.
+        /// Reads the text before the closing quote.
         private mutating func quoted() -> String? {
             var bytes: [UInt8] = []
             while let byte = rest.popFirst() {

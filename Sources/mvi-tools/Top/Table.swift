@@ -1,15 +1,15 @@
-/// The figures of one moment and of the interval before it, as lines.
+/// The lines for a reading and the interval before it.
 struct Table {
     private let now: Metrics
-    /// Nil as long as there is one answer only.
+    /// Nil with a single reading.
     private let interval: Interval?
 
     init(_ now: Metrics, _ interval: Interval?) { (self.now, self.interval) = (now, interval) }
 
-    /// - Parameter height: lines at most.
+    /// - Parameter height: the maximal number of lines.
     func lines(height: Int?) -> [TableLine] {
         var above = process + [TableLine()]
-        guard interval != nil else { return above + [TableLine("Rates come with the next answer.", .dim)] }
+        guard interval != nil else { return above + [TableLine("Rates need a second answer.", .dim)] }
         above += rates + [TableLine()] + journal + [TableLine()]
         let below = problems
         let room = height.map { max(2, $0 - above.count - below.count - 1) }
@@ -132,7 +132,7 @@ struct Table {
 
     /// The slowest first.
     ///
-    /// - Parameter room: lines, the head included; nil for all.
+    /// - Parameter room: the number of lines, including the head; nil for all.
     private func features(room: Int?) -> [TableLine] {
         guard let interval else { return [] }
         let times = interval.histograms(MetricNames.turnTime, by: "feature")
@@ -195,7 +195,7 @@ struct Table {
             found.append(("labels dropped", rate, .warning))
         }
         if let rate = interval.rate(MetricNames.conflations), rate > 0 {
-            found.append(("states passed over for slow streams", rate, .dim))
+            found.append(("states skipped for slow streams", rate, .dim))
         }
         let sorted = found.sorted { ($1.rate, $0.text) < ($0.rate, $1.text) }
         let longest = 8

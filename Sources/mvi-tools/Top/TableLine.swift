@@ -1,9 +1,9 @@
-/// A line of the table, in parts that look different.
+/// A line of the table, in parts of different styles.
 struct TableLine: Sendable, Hashable {
-    /// The style of a part where colors are available.
+    /// The style of a part on a color terminal.
     enum Style: Sendable, Hashable {
         case plain, strong, dim, good, warning, bad
-        /// Of a table's head.
+        /// The table's head.
         case head
     }
 
@@ -19,7 +19,7 @@ struct TableLine: Sendable, Hashable {
     init(_ text: String, _ style: Style = .plain) { add(text, style) }
 
     mutating func add(_ text: String, _ style: Style = .plain) {
-        // Nothing that a server says moves the cursor or changes the terminal.
+        // Text of a server must not move the cursor or change the terminal.
         let shown = String(text.map { $0.unicodeScalars.allSatisfy(Self.isShown) ? $0 : "?" })
         parts.append(Part(text: shown, style: style))
     }
@@ -37,18 +37,18 @@ struct TableLine: Sendable, Hashable {
         }
     }
 
-    /// Without looks.
+    /// The text without styles.
     var text: String {
         var text = parts.map(\.text).joined()
         while text.last == " " { text.removeLast() }
         return text
     }
 
-    /// For a terminal.
+    /// The text for a terminal.
     ///
     /// - Parameters:
-    ///   - width: columns; what is beyond is left out. Each character counts as one.
-    ///   - hasColours: whether escape sequences say how it looks.
+    ///   - width: the number of columns, after which the line is cut. Each character counts as one.
+    ///   - hasColours: true to add escape sequences for colors.
     func terminal(width: Int, hasColours: Bool) -> String {
         var left = max(0, width)
         var shown = ""
@@ -81,10 +81,10 @@ extension TableLine.Style {
 }
 
 extension String {
-    /// At least so wide, with blanks before it.
+    /// Pads the text on the left to a minimal width.
     func right(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 
-    /// Just so wide, with blanks behind it; what is longer is cut.
+    /// Pads the text on the right, or cuts it, to a width.
     func left(_ width: Int) -> String {
         count > width ? String(prefix(max(0, width - 1))) + "…" : self + String(repeating: " ", count: width - count)
     }

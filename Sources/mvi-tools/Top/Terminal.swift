@@ -8,21 +8,21 @@ import Dispatch
     import Darwin
 #endif
 
-/// The terminal that the program runs in, changed for a table and given back as it was.
+/// The program's terminal, set up for a table and restored at the end.
 ///
-/// A border to C: structures are passed as pointers that are valid for the call.
+/// A C border: structures are passed as pointers that are valid for the call.
 final class Terminal {
     private let before: termios?
     private var sources: [any DispatchSourceProtocol] = []
 
-    /// Takes a screen of its own and hears keys at once, without showing them.
+    /// Switches to the alternate screen and reads keys at once, without echo.
     ///
-    /// - Parameter tell: told of keys, sizes and signals on a thread of Dispatch's.
+    /// - Parameter tell: called for keys, sizes and signals on a thread of Dispatch.
     init(_ tell: @escaping @Sendable (TopScreen.Event) -> Void) {
         var mode = termios()
         if isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 {
             before = mode
-            // Ctrl-C stays a signal.
+            // Ctrl-C still sends a signal.
             mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
             tcsetattr(STDIN_FILENO, TCSANOW, &mode)
         } else {
@@ -31,14 +31,14 @@ final class Terminal {
         _ = try? Tools.put(Screen.enter)
         let queue = DispatchQueue(label: "terminal")
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH] {
-            // The source hears of it all the same.
+            // The source receives the signal all the same.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { tell(number == SIGWINCH ? .resized : .ended) }
             source.resume()
             sources.append(source)
         }
-        // Stopped in the background it would leave the shell this screen.
+        // If it were suspended, the shell would get this screen.
         signal(SIGTSTP, SIG_IGN)
         if before != nil {
             let keys = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
@@ -46,7 +46,7 @@ final class Terminal {
                 var bytes = [UInt8](repeating: 0, count: 16)
                 let count = read(STDIN_FILENO, &bytes, bytes.count)
                 guard count > 0 else { return tell(.ended) }
-                // A longer one is an arrow or its like, not a letter.
+                // Longer input is an arrow key or similar, not a letter.
                 if count == 1 { tell(.key(bytes[0])) }
             }
             keys.resume()
@@ -54,7 +54,7 @@ final class Terminal {
         }
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     func restore() {
         for source in sources { source.cancel() }
         sources = []
@@ -62,13 +62,13 @@ final class Terminal {
         if var before { tcsetattr(STDIN_FILENO, TCSANOW, &before) }
     }
 
-    /// True if what is printed is shown on a terminal that has a screen.
+    /// True if the output goes to a terminal with a screen.
     static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 && Tools.variable("TERM") != "dumb" }
 
-    /// https://no-color.org
+    /// False if `NO_COLOR` is set (https://no-color.org).
     static var hasColours: Bool { Tools.variable("NO_COLOR") == nil }
 
-    /// Rows and columns now; a usual size where the terminal does not say.
+    /// The number of rows and columns; a default if the terminal does not report them.
     static var size: (rows: Int, columns: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {

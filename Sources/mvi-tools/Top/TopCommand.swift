@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// `mvi-server top`: what a server does now, in a terminal.
+/// `mvi-server top`: shows a server's current activity in a terminal.
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Show what a server does now, again and again.",
+        abstract: "Show a server's current activity.",
         discussion: """
-            Asks the server's admin address for its metrics and shows what changed since the answer before: rates, times, \
-            the slowest features, problems. q or Ctrl-C ends it. Where the output is no terminal, each table is printed below \
-            the last one, without colours; NO_COLOR takes them from a terminal as well.
+            Reads the metrics of the server's admin address repeatedly and shows the changes: rates, times, the \
+            slowest features, problems. Press q or Ctrl-C to quit. If the output is not a terminal, each table is \
+            printed below the last one, without colors; NO_COLOR disables colors in a terminal.
             """)
 
     @Argument(help: "The server's admin address.") var url = "http://127.0.0.1:8081"
@@ -16,10 +16,10 @@ struct TopCommand: AsyncParsableCommand {
     @Option(help: "The server's admin token. Other users see it on the command line. [MVI_ADMIN_TOKEN]")
     var token: String?
 
-    @Option(help: ArgumentHelp("Time between two questions, such as 500ms or 2s.", valueName: "time"))
+    @Option(help: ArgumentHelp("Time between two readings, such as 500ms or 2s.", valueName: "time"))
     var interval = "2s"
 
-    @Flag(help: "Print one table, of one interval, and end: with the code 1 if the server does not answer.")
+    @Flag(help: "Print one table of one interval and exit, with 1 if the server does not answer.")
     var once = false
 
     func run() async throws {
@@ -27,7 +27,7 @@ struct TopCommand: AsyncParsableCommand {
             throw ValidationError("--interval cannot be '\(interval)': expected a time from 100ms to 3600s.")
         }
         guard let target = MetricsAddress(url) else {
-            throw ValidationError("'\(url)' is no address: expected one such as http://127.0.0.1:8081.")
+            throw ValidationError("'\(url)' is not an address: expected one such as http://127.0.0.1:8081.")
         }
         let client = MetricsClient(
             target, token: token ?? Tools.variable("MVI_ADMIN_TOKEN"), patience: max(pause, .seconds(2)))
@@ -42,7 +42,8 @@ struct TopCommand: AsyncParsableCommand {
         }
     }
 
-    /// A time in seconds or milliseconds, as the server's settings have it; nil for another text, or one out of bounds.
+    /// A time in seconds or milliseconds, in the format of the server's settings; nil if it is malformed or out of
+    /// bounds.
     static func time(_ text: String) -> Duration? {
         for (unit, one) in [("ms", Duration.milliseconds(1)), ("s", .seconds(1))] where text.hasSuffix(unit) {
             guard let count = Int(text.dropLast(unit.count)), 0...3_600_000 ~= count else { return nil }
@@ -53,9 +54,9 @@ struct TopCommand: AsyncParsableCommand {
     }
 }
 
-/// The table as plain text, for files and other programs.
+/// Prints tables as plain text, for files and other programs.
 enum TopOutput {
-    /// One table of one interval.
+    /// Prints one table of one interval.
     static func once(_ client: MetricsClient, _ pause: Duration) async throws {
         var watch = Watch(address: client.address.shown)
         for isSecond in [false, true] {
@@ -67,7 +68,7 @@ enum TopOutput {
         _ = try put(watch.lines())
     }
 
-    /// One table after the other until the reader is gone.
+    /// Prints tables until the reader closes the output.
     static func run(_ client: MetricsClient, _ pause: Duration) async throws {
         var watch = Watch(address: client.address.shown)
         while true {

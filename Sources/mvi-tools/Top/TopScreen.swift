@@ -1,11 +1,11 @@
-/// The table on a terminal's screen, drawn anew when there is news, when the terminal has another size, and at the end gone.
+/// The table on a terminal's screen. Redraws at new metrics and at changes of size, and clears the screen at the end.
 struct TopScreen {
-    /// An event that the screen waits for.
+    /// An event that the screen handles.
     enum Event: Sendable {
         case answer(Result<Metrics, MetricsFailure>, time: Double)
         case key(UInt8)
         case resized
-        /// A signal asks for the end.
+        /// A signal to quit.
         case ended
     }
 
@@ -36,7 +36,7 @@ struct TopScreen {
             case .answer(.success(let metrics), _): watch.took(metrics)
             case .answer(.failure(let failure), let time): watch.failed(failure.reason, time: time)
             case .resized: break
-            // Also Ctrl-C and Ctrl-D, should the terminal not make signals of them.
+            // Also Ctrl-C and Ctrl-D, if the terminal does not turn them into signals.
             case .key(let key) where [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains(key): return
             case .key: continue
             case .ended: return
@@ -51,27 +51,27 @@ struct TopScreen {
         var lines = watch.lines(height: max(1, rows - 1))
         if rows > 1 {
             lines =
-                lines.prefix(rows - 1) + [TableLine("q ends it; a new table every \(SettingTime.text(pause))", .dim)]
+                lines.prefix(rows - 1) + [TableLine("q quits; updated every \(SettingTime.text(pause))", .dim)]
         }
         return try Tools.put(Screen.frame(lines, columns: columns, hasColours: Terminal.hasColours))
     }
 }
 
-/// The escape sequences for a terminal.
+/// The bytes for a terminal.
 enum Screen {
-    /// Lines from the top of the screen on, and nothing below them.
+    /// Draws lines from the top of the screen and clears the rest.
     static func frame(_ lines: [TableLine], columns: Int, hasColours: Bool) -> [UInt8] {
         let shown = lines.map { $0.terminal(width: columns, hasColours: hasColours) + "\u{1B}[K" }
-        // The cursor's home, and at the end the rest of the screen is erased (ECMA-48 sections 8.3.21, 8.3.39).
+        // Moves the cursor home, and at the end erases the rest of the screen (ECMA-48 sections 8.3.21, 8.3.39).
         return Array(("\u{1B}[H" + shown.joined(separator: "\r\n") + "\u{1B}[J").utf8)
     }
 
-    /// A screen of its own, without a cursor; and back to the one before (xterm's private modes).
+    /// Enters the alternate screen without a cursor, and leaves it (xterm's private modes).
     static let enter = Array("\u{1B}[?1049h\u{1B}[?25l".utf8)
     static let leave = Array("\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l".utf8)
 }
 
-/// A time as a setting has it.
+/// Formats a time like a setting.
 enum SettingTime {
     static func text(_ time: Duration) -> String {
         let milliseconds = Int64(time / .milliseconds(1))

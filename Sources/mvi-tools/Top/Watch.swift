@@ -1,39 +1,39 @@
-/// The readings of a server whose metrics are requested repeatedly.
+/// The state of a server whose metrics are read repeatedly.
 struct Watch: Sendable {
     private let address: String
-    /// The last answers, the older one first; and why there is none since, from when on.
+    /// The last two readings, the older one first, and the failure since then.
     private var before: Metrics?
     private var last: Metrics?
     private var failure: (reason: String, time: Double)?
 
-    /// - Parameter address: what the server is called in the first line.
+    /// - Parameter address: the server's name in the first line.
     init(address: String) { self.address = address }
 
-    /// The server answered.
+    /// Records a reading.
     mutating func took(_ metrics: Metrics) {
         (before, last, failure) = (last, metrics, nil)
     }
 
-    /// The server did not answer.
+    /// Records a failure.
     ///
     /// - Parameters:
-    ///   - reason: for a person, in a few words.
+    ///   - reason: a short reason for people.
     ///   - time: seconds since 1970.
     mutating func failed(_ reason: String, time: Double) { failure = (reason, time) }
 
-    /// True if there are two answers, so that rates are known.
+    /// True after two readings, so that rates are known.
     var hasRates: Bool { before != nil && last != nil }
 
     var isAnswering: Bool { failure == nil && last != nil }
 
     /// The table.
     ///
-    /// - Parameter height: lines at most; features that have no room are counted. Nil for as many as there are.
+    /// - Parameter height: the maximal number of lines; features without room are counted. Nil for no limit.
     func lines(height: Int? = nil) -> [TableLine] {
         var lines = [head]
         if let failure {
             var line = TableLine("No answer: \(failure.reason).", .bad)
-            if let last { line.add(" Below is what was so \(Figures.age(failure.time - last.time)) ago.", .warning) }
+            if let last { line.add(" The values below are \(Figures.age(failure.time - last.time)) old.", .warning) }
             lines.append(line)
         }
         guard let last else { return lines }

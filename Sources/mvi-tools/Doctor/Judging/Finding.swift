@@ -1,10 +1,10 @@
-/// The finding of one check.
+/// The result of one check.
 struct Finding: Sendable {
     var check: Check
     var verdict: Verdict
-    /// The measured figures, or the reason for having none.
+    /// The measurement with figures, or the reason for its absence.
     var measured: String
-    /// The advised change; nil if none is needed.
+    /// The change to make; nil if none is needed.
     var advice: Advice?
 
     init(_ check: Check, _ verdict: Verdict, _ measured: String, _ advice: Advice? = nil) {
@@ -14,7 +14,7 @@ struct Finding: Sendable {
 
 enum Verdict: String, Sendable {
     case ok
-    /// It works, though not as well as it could, or only for some clients.
+    /// It works, but could work better, or works only for some clients.
     case warning
     case wrong
     case notMeasured = "not measured"
@@ -40,10 +40,10 @@ enum Check: String, Sendable, CaseIterable {
     case clock
 }
 
-/// The advised change and its place.
+/// A change and its place.
 struct Advice: Sendable {
     var text: String
-    /// Lines for the settings of each proxy.
+    /// The lines for the settings of each proxy.
     var lines: [Proxy: String]
 
     init(_ text: String, nginx: String? = nil, haproxy: String? = nil, apache: String? = nil) {
@@ -57,7 +57,7 @@ enum Proxy: String, Sendable, CaseIterable {
     case haproxy = "HAProxy"
     case apache = "Apache"
 
-    /// The proxy that an answer's `Server` field names; HAProxy writes none.
+    /// The proxy that an answer's `Server` field names. HAProxy does not write the field.
     init?(serverField: String?) {
         let text = serverField?.lowercased() ?? ""
         if text.hasPrefix("nginx") {
@@ -70,9 +70,9 @@ enum Proxy: String, Sendable, CaseIterable {
     }
 }
 
-/// Judges measurements: pure functions, one for each check.
+/// Judges measurements with a pure function for each check.
 enum Judge {
-    /// A finding for each check, in their order.
+    /// Returns a finding for each check, in order.
     static func findings(_ measured: Measurements) -> [Finding] {
         Check.allCases.map { check in
             switch check {
@@ -108,7 +108,7 @@ enum Judge {
     }
 }
 
-/// Figures and foreign text as people read them.
+/// Formats figures and foreign text for people.
 enum Readable {
     /// `0.2 ms`, `35 ms`, `3.1 s`.
     static func time(_ time: Duration) -> String {
@@ -118,7 +118,7 @@ enum Readable {
         return "\((milliseconds / 100).rounded() / 10) s"
     }
 
-    /// Text of another machine on one line of a terminal: printable ASCII, and not much of it.
+    /// Text of another machine for one line of a terminal: printable ASCII, shortened.
     static func text(_ text: String) -> String {
         let bytes = text.utf8.prefix(120).map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }
         return String(decoding: bytes, as: UTF8.self)
@@ -135,6 +135,6 @@ extension Duration {
 }
 
 extension [Duration] {
-    /// The one in the middle; nil of none.
+    /// The median; nil without values.
     var median: Duration? { isEmpty ? nil : sorted()[count / 2] }
 }

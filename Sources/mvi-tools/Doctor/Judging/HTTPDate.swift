@@ -4,8 +4,8 @@ enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Seconds since 1970 of an IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7); nil for other
-    /// texts.
+    /// Returns the seconds since 1970 of an IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7); nil
+    /// for other texts.
     static func seconds(of text: String) -> Int? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let day = Int(parts[1]), 1...31 ~= day,
@@ -13,7 +13,7 @@ enum HTTPDate {
         else { return nil }
         let clock = parts[4].split(separator: ":").compactMap { Int($0) }
         guard clock.count == 3, 0...23 ~= clock[0], 0...59 ~= clock[1], 0...60 ~= clock[2] else { return nil }
-        // Days since 1970 by years that begin in March, so that a leap day is the last of its year.
+        // Counts days by years that begin in March, so that a leap day is the last day of its year.
         let shifted = month < 2 ? year - 1 : year
         let leaps = shifted / 4 - shifted / 100 + shifted / 400
         let days = 365 * shifted + leaps + (153 * ((month + 10) % 12) + 2) / 5 + day - 719_469

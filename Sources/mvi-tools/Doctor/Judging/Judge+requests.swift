@@ -1,4 +1,4 @@
-/// The checks of requests.
+/// Checks of requests on their path.
 extension Judge {
     static func health(_ measured: Measurements) -> Finding {
         let ways = [
@@ -9,7 +9,7 @@ extension Judge {
             ("the admin address's /health/ready", measured.adminReady, "ready"),
         ]
         let asked = (ways + admin).compactMap { path, exchange, status in exchange.map { (path, $0, status) } }
-        guard !asked.isEmpty else { return Finding(.health, .notMeasured, "The health checks were not asked.") }
+        guard !asked.isEmpty else { return Finding(.health, .notMeasured, "The health checks were not requested.") }
         let text = asked.map { "\($0.0): \(words($0.1))" }.joined(separator: "; ")
         let bad = asked.filter { path, exchange, status in !isHealthy(exchange, status) }
         guard let first = bad.first else { return Finding(.health, .ok, text) }
@@ -32,7 +32,7 @@ extension Judge {
             isAskedElsewhere
                 ? nil
                 : Advice(
-                    "The proxy keeps the health checks from this address. That is right if load balancers ask the admin address (--admin-port): give it to doctor with --admin. Else pass /health/ on."
+                    "The proxy blocks the health checks. That is right if load balancers use the admin address (--admin-port): give it to doctor with --admin. Otherwise pass /health/ on."
                 ))
     }
 
@@ -51,12 +51,12 @@ extension Judge {
             return Finding(
                 .sessions, .notMeasured, "POST /sessions: \(words(refusal)).",
                 Advice(
-                    "The server takes no guests: give an identity with --identity, or the proxy's field with --header.")
+                    "The server requires sign-in: give an identity with --identity, or the proxy's field with --header.")
             )
         case .some:
             return Finding(
                 .sessions, .wrong, "POST /sessions: \(words(refusal)).",
-                Advice("The server refuses new sessions; GET the problem's page at /problems/ for what to do."))
+                Advice("The server refuses new sessions; the problem's page at /problems/ explains it."))
         case nil:
             return Finding(
                 .sessions, .wrong, "POST /sessions: \(words(refusal)).",
@@ -67,7 +67,7 @@ extension Judge {
     }
 
     static func refusals(_ measured: Measurements) -> Finding {
-        guard !measured.refusals.isEmpty else { return Finding(.refusals, .notMeasured, "No refusal was asked for.") }
+        guard !measured.refusals.isEmpty else { return Finding(.refusals, .notMeasured, "No refusal was requested.") }
         let bad = measured.refusals.filter { $0.exchange.answer?.problem == nil || $0.exchange.status != $0.status }
         guard !bad.isEmpty else {
             let text = measured.refusals.map { "\($0.status)" }.joined(separator: ", ")
@@ -93,7 +93,7 @@ extension Judge {
         case nil: break
         }
         if let long = measured.longKey {
-            // 400 bad-request is about the key; 422 about the intent, which is judged later.
+            // 400 bad-request is about the key, 422 about the intent, which is checked later.
             switch (long.status, long.answer?.problem) {
             case (400?, "bad-request"?): arrived.append("Idempotency-Key")
             case (422?, .some): lost.append("Idempotency-Key")
@@ -109,12 +109,12 @@ extension Judge {
             return Finding(
                 .requestFields, .wrong, "\(lost.joined(separator: " and ")) did not reach the server.",
                 Advice(
-                    "Have the proxy pass these fields on: without Last-Event-ID streams do not resume, without Idempotency-Key repeated intents run twice, and without Sec-Fetch-Site pages of other sites are not kept out.",
+                    "Have the proxy pass these fields on: without Last-Event-ID streams do not resume, without Idempotency-Key repeated intents run twice, and without Sec-Fetch-Site pages of other sites are not refused.",
                     nginx: "no proxy_set_header with an empty value for them", haproxy: "no http-request del-header",
                     apache: "no RequestHeader unset"))
         }
         guard !arrived.isEmpty else {
-            return Finding(.requestFields, .notMeasured, "No answer told whether fields arrive.")
+            return Finding(.requestFields, .notMeasured, "No answer showed whether fields arrive.")
         }
         return Finding(.requestFields, .ok, "\(arrived.joined(separator: ", ")) reached the server.")
     }
@@ -132,16 +132,16 @@ extension Judge {
             let status = tags.conditional.map { "\($0)" } ?? "nothing"
             return Finding(
                 .entityTags, .wrong,
-                "The state's tag is \(Readable.text(tags.plain)), and \(Readable.text(asked)) for a client that takes compressed answers; If-None-Match with that got \(status), expected 304.",
+                "The state's tag is \(Readable.text(tags.plain)), and \(Readable.text(asked)) for a client that accepts compressed answers; If-None-Match with that got \(status), expected 304.",
                 advice)
         }
         if let encoding = tags.jsonEncoding {
             return Finding(
                 .entityTags, .warning,
-                "This state's tag stays, but larger answers in JSON are compressed (\(Readable.text(encoding))), and with them the tags of larger states may change.",
+                "This state's tag is unchanged, but larger JSON answers are compressed (\(Readable.text(encoding))), which may change the tags of larger states.",
                 advice)
         }
-        return Finding(.entityTags, .ok, "A state's tag is the same with and without compression, and is known again.")
+        return Finding(.entityTags, .ok, "A state's tag is the same with and without compression; If-None-Match works.")
     }
 
     static func bodySize(_ measured: Measurements) -> Finding {
@@ -151,7 +151,7 @@ extension Judge {
         guard !measured.losesProblems || measured.bodies.contains(where: { $0.exchange.answer?.problem != nil }) else {
             return Finding(
                 .bodySize, .notMeasured,
-                "The answers that tell it (\(words(largest.exchange))) are not the server's own.")
+                "The answers (\(words(largest.exchange))) are not from the server.")
         }
         let taken = measured.bodies.filter { $0.exchange.answer?.problem != nil }.max { $0.bytes < $1.bytes }
         if let taken, taken.bytes == largest.bytes {
@@ -159,7 +159,7 @@ extension Judge {
                 .bodySize, .ok, "A body of \(largest.bytes) bytes reached the server (\(words(taken.exchange))).")
         }
         let advice = Advice(
-            "Set the proxy's limit above the server's (--body-limit, 1 MiB by default), so that it is the server that refuses, with a problem document.",
+            "Set the proxy's limit above the server's (--body-limit, 1 MiB by default), so that the server refuses larger bodies, with a problem document.",
             nginx: "client_max_body_size 2m;", haproxy: "no http-request deny by req.body_size",
             apache: "SecRequestBodyLimit 2097152 (mod_security); LimitRequestBody does not count what is passed on")
         guard let taken else {
@@ -168,7 +168,7 @@ extension Judge {
                 "Bodies of \(measured.bodies.map { "\($0.bytes)" }.joined(separator: ", ")) bytes did not reach the server: \(words(largest.exchange)).",
                 advice)
         }
-        // The server takes no more than this unless its setting says otherwise.
+        // The server's limit by default.
         let verdict: Verdict = taken.bytes >= Measurements.usualBodyLimit ? .warning : .wrong
         return Finding(
             .bodySize, verdict,
@@ -178,11 +178,11 @@ extension Judge {
 }
 
 extension Measurements {
-    /// True if pages of a proxy's stand in the place of problem documents, by which much else is measured.
+    /// True if a proxy replaces problem documents, on which other measurements depend.
     var losesProblems: Bool {
         refusals.contains { $0.exchange.answer?.problem == nil && $0.exchange.status == $0.status }
     }
 
-    /// The server's limit by default, in bytes.
+    /// The server's default limit in bytes.
     static let usualBodyLimit = 1_048_576
 }

@@ -1,8 +1,8 @@
-/// The checks of streams.
+/// Checks of streams on their path.
 extension Judge {
-    /// An event that is later than this is held back by something.
+    /// Events later than this are buffered.
     static let late = Duration.seconds(1)
-    /// An event that is later than this waits for a timer somewhere.
+    /// Events later than this wait for a timer.
     static let slow = Duration.milliseconds(250)
 
     static func http2(_ measured: Measurements) -> Finding {
@@ -42,7 +42,7 @@ extension Judge {
             return Finding(
                 .streamsTogether, .wrong, text,
                 Advice(
-                    "Raise what one client, and one HTTP/2 connection, may have open at once in the proxy; a stream takes one place as long as it is open.",
+                    "Raise the proxy's limits of connections per client and of streams per HTTP/2 connection; an open stream takes one place.",
                     nginx: "http2_max_concurrent_streams, limit_conn, worker_connections",
                     haproxy: "tune.h2.max-concurrent-streams, maxconn", apache: "H2MaxSessionStreams, MaxRequestWorkers"
                 ))
@@ -55,7 +55,7 @@ extension Judge {
             return Finding(.buffering, .notMeasured, "No stream could be opened.")
         }
         let advice = Advice(
-            "Have the proxy pass on each byte of text/event-stream as it comes.",
+            "Have the proxy pass on each byte of text/event-stream at once.",
             nginx: "proxy_buffering off;  (and no proxy_ignore_headers X-Accel-Buffering)",
             haproxy: "no option http-buffer-request, no filter that collects answers; option http-no-delay",
             apache: "flushpackets=on on the ProxyPass or BalancerMember; no SetOutputFilter that collects")
@@ -63,10 +63,10 @@ extension Judge {
             if stream.cameAtItsEnd {
                 return Finding(
                     .buffering, .wrong,
-                    "No event came in \(Readable.time(stream.patience)); the first one came when the stream had been ended: something on the way keeps the stream's bytes.",
+                    "No event came in \(Readable.time(stream.patience)); the first one came when the stream had been ended: something on the path buffers the stream's bytes.",
                     advice)
             }
-            return Finding(.buffering, .wrong, "The stream showed no event: \(reason(stream)).", advice)
+            return Finding(.buffering, .wrong, "No event of the stream came: \(reason(stream)).", advice)
         }
         let usual = measured.roundTrips.median ?? .zero
         let lateness = max(.zero, first - usual)
@@ -93,7 +93,7 @@ extension Judge {
             : Finding(.buffering, .ok, text + ".")
     }
 
-    /// Two heartbeats that came closer together, or further apart, than they were written.
+    /// Two heartbeats that arrived closer together or further apart than they were sent.
     private static func lump(of sample: QuietSample) -> (sent: Duration, arrived: Duration)? {
         for (one, next) in zip(sample.pings, sample.pings.dropFirst()) {
             let (sent, arrived) = (next.sent - one.sent, next.arrival - one.arrival)
@@ -113,7 +113,7 @@ extension Judge {
             return Finding(.compression, .notMeasured, "No stream could be opened.")
         }
         guard let encoding = encoded.encoding else {
-            // Bytes that are held back hide the head, too.
+            // Buffering hides the head, too.
             guard encoded.head != nil else {
                 return Finding(.compression, .notMeasured, "No head of a stream came: \(reason(encoded)).")
             }
@@ -121,7 +121,7 @@ extension Judge {
                 .compression, .ok, "Streams are not compressed for a client that offers gzip, deflate, br and zstd.")
         }
         let advice = Advice(
-            "Do not compress text/event-stream: a compressor keeps events until it has enough of them.",
+            "Do not compress text/event-stream: a compressor buffers events.",
             nginx: "no text/event-stream in gzip_types and brotli_types",
             haproxy: "no text/event-stream in compression type",
             apache:
@@ -136,12 +136,12 @@ extension Judge {
         guard let first = decoded.firstEvent, first - (measured.roundTrips.median ?? .zero) < late else {
             return Finding(
                 .compression, .wrong,
-                "Streams are compressed (\(name)), and events are kept: \(decoded.firstEvent.map { "the first came after \(Readable.time($0))" } ?? "none came in \(Readable.time(decoded.patience))").",
+                "Streams are compressed (\(name)), and events are buffered: \(decoded.firstEvent.map { "the first came after \(Readable.time($0))" } ?? "none came in \(Readable.time(decoded.patience))").",
                 advice)
         }
         return Finding(
             .compression, .warning,
-            "Streams are compressed (\(name)); events came in time all the same (\(Readable.time(first))).", advice)
+            "Streams are compressed (\(name)); events came in time (\(Readable.time(first))).", advice)
     }
 
     static func silence(_ measured: Measurements) -> Finding {
@@ -152,7 +152,7 @@ extension Judge {
         let text =
             "A quiet stream was watched for \(Readable.time(sample.watched)): \(pings) (one each \(heartbeat) s), longest silence \(Readable.time(sample.longestSilence))"
         let advice = Advice(
-            "Have the proxy wait for longer than a heartbeat, or lower the server's --heartbeat.",
+            "Raise the proxy's timeout above a heartbeat, or lower the server's --heartbeat.",
             nginx: "proxy_read_timeout 75s; proxy_send_timeout 75s; send_timeout 75s;",
             haproxy: "timeout server 75s, timeout client 75s",
             apache: "Timeout 75, and timeout=75 on the ProxyPass or BalancerMember")
@@ -160,7 +160,7 @@ extension Judge {
         case .cut(let how):
             return Finding(
                 .silence, .wrong,
-                "A quiet stream ended after \(Readable.time(sample.watched)) without a word from the server (\(Readable.text(how))); \(pings) came, one is due each \(heartbeat) s.",
+                "A quiet stream ended after \(Readable.time(sample.watched)) without an event from the server (\(Readable.text(how))); \(pings) came, one is due each \(heartbeat) s.",
                 advice)
         case .said(let reason):
             return Finding(
@@ -169,7 +169,7 @@ extension Judge {
             )
         case .open: break
         }
-        // A heartbeat comes up to a tenth later.
+        // A heartbeat may come a tenth later.
         let due = Duration.seconds(heartbeat) * 1.1
         guard sample.watched > due else {
             return Finding(
@@ -178,7 +178,7 @@ extension Judge {
         }
         if sample.pings.isEmpty, sample.watched > due + late {
             return Finding(
-                .silence, .wrong, text + ": they are kept on the way.",
+                .silence, .wrong, text + ": they are buffered on the path.",
                 Advice("See the findings on buffering and compression."))
         }
         return Finding(.silence, .ok, text + ".")

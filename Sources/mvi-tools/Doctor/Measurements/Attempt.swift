@@ -1,28 +1,28 @@
-/// A request, and what became of it.
+/// A request with its answer or failure.
 enum Attempt: Sendable {
     case answer(Answer)
-    /// There was no answer: why not.
+    /// There was no answer, for this reason.
     case failure(String)
 
-    /// The answer if there was one.
+    /// The answer; nil after a failure.
     var answer: Answer? {
         if case .answer(let answer) = self { answer } else { nil }
     }
 
-    /// The answer's status if there was one.
+    /// The answer's status; nil after a failure.
     var status: Int? { answer?.status }
 }
 
-/// An answer, without what is beyond the bound of its body.
+/// An answer, with its body cut at the limit.
 struct Answer: Sendable {
     var status: Int
-    /// `1.1` or `2`.
+    /// The HTTP version: `1.1` or `2`.
     var http: String
     var fields: [(name: String, value: String)]
     var body: [UInt8]
-    /// From the request's first byte to the answer's last.
+    /// The time from the request's first byte to the answer's last.
     var took: Duration
-    /// The time since 1970 on this machine when the request was sent, and when the answer's head was there.
+    /// The times since 1970 on this machine when the request was sent and the answer's head arrived.
     var sent: Duration
     var received: Duration
 
@@ -34,10 +34,10 @@ struct Answer: Sendable {
         (self.took, self.sent, self.received) = (took, sent, received)
     }
 
-    /// The first value of a field; its name in lower case.
+    /// The first value of a field with a name in lower case.
     subscript(_ name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
 
-    /// The name at the end of a problem document's `type`; nil where the body is no problem document.
+    /// The name at the end of a problem document's `type`; nil for another body.
     var problem: String? {
         guard self["content-type"]?.lowercased().hasPrefix("application/problem+json") == true,
             let type = Wire.read(ProblemDocument.self, body)?.type, type.hasPrefix("/problems/")

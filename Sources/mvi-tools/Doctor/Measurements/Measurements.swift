@@ -1,10 +1,10 @@
-/// The measurements between this machine and a server, without judgment; nil means not measured.
+/// The measurements between this machine and a server, without judgments. Nil means not measured.
 struct Measurements: Sendable {
     var address: ServerAddress
     /// True if the address is this machine's own.
     var isLoopback: Bool { ["127.0.0.1", "localhost", "[::1]"].contains(address.host) }
 
-    /// The version that was agreed on with a client that offers HTTP/2: `1.1` or `2`.
+    /// The negotiated version for a client that offers HTTP/2: `1.1` or `2`.
     var http = "1.1"
     /// The `Server` and `Via` fields of an answer.
     var serverField: String?
@@ -19,36 +19,36 @@ struct Measurements: Sendable {
     var adminLive: Attempt?
     var adminReady: Attempt?
 
-    /// The refusal of a new session.
+    /// The answer that refused a session.
     var sessionRefusal: Attempt?
-    /// Refusals of the server: what was asked, the status that is right, and the answer.
+    /// The server's refusals: request, expected status and answer.
     var refusals: [ExaminedRefusal] = []
 
     /// A stream without compression.
     var plainStream: StreamSample?
-    /// A stream with all encodings of browsers, as far as its head.
+    /// The head of a stream with all encodings of browsers.
     var encodedHead: StreamSample?
-    /// A stream of which gzip is decoded.
+    /// A stream with decoded gzip.
     var decodedStream: StreamSample?
-    /// The delays from the answer to the event of a change.
+    /// The delays of changes' events after their answers.
     var eventDelays: [Duration] = []
-    /// Events of changes that did not come within the patience.
+    /// The number of events that did not arrive in time.
     var missingEvents = 0
-    /// A stream on which nothing happens.
+    /// A stream without changes.
     var quietStream: QuietSample?
     var together: TogetherSample?
 
     var arrival: RequestArrival?
-    /// The same request with forwarding fields that a client made up.
+    /// The same request with forged forwarding fields.
     var forgedArrival: RequestArrival?
 
-    /// An intent that is none, with the page's own origin, with another one, and with another site's `Sec-Fetch-Site`.
+    /// An invalid intent with the page's own origin, with another one, and with another site's `Sec-Fetch-Site`.
     var ownOrigin: Attempt?
     var foreignOrigin: Attempt?
     var foreignSite: Attempt?
     var cookie: CookieSample?
 
-    /// True if a `Last-Event-ID` that is none was answered with a `reset`.
+    /// True if an unknown `Last-Event-ID` was answered with a `reset`.
     var lastEventIDArrived: Bool?
     /// An intent with an `Idempotency-Key` that is too long.
     var longKey: Attempt?
@@ -58,7 +58,7 @@ struct Measurements: Sendable {
 
     init(_ address: ServerAddress) { self.address = address }
 
-    /// The address that no client has (RFC 5737), which forged fields name.
+    /// A reserved address (RFC 5737) for forged fields.
     static let forgedClient = "192.0.2.77"
 }
 
@@ -73,59 +73,59 @@ struct ExaminedRefusal: Sendable {
     }
 }
 
-/// The beginning of a stream.
+/// The first events of a stream.
 struct StreamSample: Sendable {
-    /// Status and fields of the head; nil if none came.
+    /// The status and fields of the head; nil if none came.
     var head: Answer?
-    /// From the request to the first event; nil if none came within the patience.
+    /// The time from the request to the first event; nil if none came in time.
     var firstEvent: Duration?
-    /// True if an event came only after the session, and with it the stream, had been ended.
+    /// True if an event came only after the session and its stream were ended.
     var cameAtItsEnd = false
-    /// The wait for the first event.
+    /// The timeout for the first event.
     var patience: Duration = .zero
-    /// The reason for which the stream failed.
+    /// The reason for the stream's failure.
     var failure: String?
 
     init() {}
 
-    /// The head's `Content-Encoding`, if it is any.
+    /// The head's `Content-Encoding`; nil without one.
     var encoding: String? {
         guard let encoding = head?["content-encoding"]?.lowercased(), encoding != "identity" else { return nil }
         return encoding
     }
 }
 
-/// A stream on which nothing but heartbeats is to come.
+/// A stream with heartbeats only.
 struct QuietSample: Sendable {
     enum End: Sendable, Equatable {
-        /// It was open when the watch was over.
+        /// The stream was open at the end of the measurement.
         case open
-        /// The server said why it ends the stream.
+        /// The server sent a reason and ended the stream.
         case said(String)
-        /// It ended without a word: cleanly or not.
+        /// The stream ended without an event: cleanly or not.
         case cut(String)
     }
 
-    /// Seconds between heartbeats, as the stream's `hello` says; nil if no `hello` came.
+    /// The seconds between heartbeats in the stream's `hello`; nil if no `hello` came.
     var heartbeat: Int?
     var watched: Duration = .zero
     var end = End.open
-    /// The arrival of each ping since the stream's start, and the server's clock in it since 1970.
+    /// The arrival of each ping since the stream's start, and its server time since 1970.
     var pings: [(arrival: Duration, sent: Duration)] = []
-    /// The longest time without any bytes.
+    /// The longest time without bytes.
     var longestSilence: Duration = .zero
 
     init() {}
 }
 
-/// Several streams at once.
+/// Several concurrent streams.
 struct TogetherSample: Sendable {
     var wanted: Int
-    /// The number of streams that showed their first event.
+    /// The number of streams that got their first event.
     var live: Int
-    /// The result of an intent that was sent while they were open.
+    /// The result of an intent during the streams.
     var intent: Attempt
-    /// `1.1` or `2`.
+    /// The HTTP version: `1.1` or `2`.
     var http: String
 
     init(wanted: Int, live: Int, intent: Attempt, http: String) {
@@ -133,7 +133,7 @@ struct TogetherSample: Sendable {
     }
 }
 
-/// A session by cookie.
+/// A session with a cookie.
 struct CookieSample: Sendable {
     /// `POST /sessions` for a cookie.
     var made: Attempt
@@ -148,14 +148,14 @@ struct CookieSample: Sendable {
     }
 }
 
-/// Entity tags of one state.
+/// The entity tags of one state.
 struct TagSample: Sendable {
     var plain: String
-    /// The same state's tag for a client that takes compressed answers.
+    /// The state's tag for a client that accepts compressed answers.
     var compressed: String?
-    /// The status that the compressed answer's tag got in `If-None-Match`.
+    /// The status for the compressed answer's tag in `If-None-Match`.
     var conditional: Int?
-    /// The `Content-Encoding` of a larger answer in JSON; a state may be too small to be compressed.
+    /// The `Content-Encoding` of a larger JSON answer; a state may be too small to be compressed.
     var jsonEncoding: String?
 
     init(plain: String, compressed: String?, conditional: Int?, jsonEncoding: String? = nil) {

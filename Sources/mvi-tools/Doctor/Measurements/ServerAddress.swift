@@ -1,12 +1,12 @@
-/// A server's address as clients know it: scheme, host and port.
+/// A server's address for clients: scheme, host and port.
 struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     let isSecure: Bool
     /// In lower case; an IPv6 address in brackets.
     let host: String
     let port: Int
 
-    /// An address from its text, such as `https://mvi.example.com`; nil for another scheme, and for a user, a path, a
-    /// query or a fragment behind the host: the server's paths begin at the root.
+    /// Creates an address from text, such as `https://mvi.example.com`; nil for another scheme, and with a user, path,
+    /// query or fragment, because the server's paths begin at the root.
     init?(_ text: String) {
         let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
@@ -32,13 +32,13 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         port = number
     }
 
-    /// The origin that a browser sends for its pages (RFC 6454 section 6.2), without a port that is the scheme's own.
+    /// The origin that browsers send for its pages (RFC 6454 section 6.2), without the scheme's default port.
     var description: String {
         let isUsual = port == (isSecure ? 443 : 80)
         return (isSecure ? "https://" : "http://") + host + (isUsual ? "" : ":\(port)")
     }
 
-    /// Letters, digits and what names and addresses are written with.
+    /// True for characters of names and addresses.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,8 +1,8 @@
 import WireJSON
 
-/// The server's JSON, as doctor reads it.
+/// The server's JSON that doctor reads.
 enum Wire {
-    /// A value from JSON that anyone may have written; nil if it is another one.
+    /// Decodes JSON from any sender; nil if it is malformed.
     static func read<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
         try? WireJSON.decode(type, from: bytes)
     }
@@ -48,13 +48,13 @@ struct GoAwayEvent: Decodable {
     var reason: String
 }
 
-/// The arrival of a request at the server: `GET /diagnostics/request`.
+/// A request as it arrived at the server: `GET /diagnostics/request`.
 struct RequestArrival: Decodable, Sendable {
     var http: String
     var keepsConnection: Bool
     var forwarded: String
     var client: String?
-    /// True if that address may name other clients itself.
+    /// True if that address is allowed to report other clients.
     var clientIsTrusted: Bool?
 
     init(

@@ -1,30 +1,30 @@
-/// The options and time limits of doctor.
+/// The options and timeouts of doctor.
 struct DoctorOptions: Sendable {
     var address: ServerAddress
-    /// The server's own address of health checks; nil if it is not to be asked.
+    /// The server's admin address for health checks; nil for none.
     var admin: ServerAddress?
-    /// The proof that new sessions are signed in with, such as a JWT; nil for guests.
+    /// The proof that signs new sessions in, such as a JWT; nil for anonymous sessions.
     var identity: String?
-    /// Fields of every request, such as those that a proxy asks for.
+    /// The fields of every request, such as those that a proxy requires.
     var fields: [(name: String, value: String)] = []
-    /// A file with certificates (PEM) that are trusted beside the system's.
+    /// A file with additional trusted certificates (PEM).
     var authorities: String?
-    /// The time for which a silent stream is watched; nil for a little over two heartbeats, at most a minute.
+    /// The time for which a quiet stream is watched; nil for a little over two heartbeats, at most a minute.
     var watch: Duration?
-    /// The wait after which an event counts as held back.
+    /// The timeout of an event, after which it counts as buffered.
     var patience = Duration.seconds(3)
-    /// The time limit of an answer.
+    /// The timeout of an answer.
     var answerTime = Duration.seconds(10)
-    /// The time limit of all measurements beside the silent stream.
+    /// The timeout of all measurements except the quiet stream.
     var totalTime = Duration.seconds(120)
 
     init(_ address: ServerAddress) { self.address = address }
 
-    /// The bound of everything.
+    /// The timeout of everything.
     var longestTime: Duration { totalTime + (watch ?? .seconds(60)) }
 }
 
-/// The reason for which nothing could be measured, and its remedy.
+/// An error that prevents all measurements: the cause and a remedy.
 struct Unreachable: Error, CustomStringConvertible {
     let description: String
 

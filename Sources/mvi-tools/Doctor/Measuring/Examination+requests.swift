@@ -1,9 +1,9 @@
-/// The measurements of intents, headers, bodies, entity tags and cookies.
+/// Measurements of intents, their fields and bodies, states' tags and cookies.
 extension Examination {
-    /// The first is what the server takes by default.
+    /// The first is the server's default limit.
     private static let bodySizes = [Measurements.usualBodyLimit, 262_144, 65_536, 16_384, 1_024]
 
-    /// Sends what no feature takes for an intent: it is refused before anything is made.
+    /// Sends a body that is no valid intent of any feature; it is refused before a store is made.
     func sendNoIntent(
         _ session: SessionKeeper.Session, _ feature: String, _ fields: [(name: String, value: String)] = [],
         bytes: Int = 0
@@ -39,7 +39,7 @@ extension Examination {
         await sessions.end(session)
     }
 
-    /// Tries again where the state changed meanwhile.
+    /// Repeats the measurement if the state changed meanwhile.
     private func measureTags(_ session: SessionKeeper.Session, _ feature: String) async {
         let path = "/features/\(feature)/state"
         let encodings = [session.field, ("Accept-Encoding", "gzip, deflate, br")]
@@ -67,7 +67,7 @@ extension Examination {
         if let session { await sessions.end(session) }
     }
 
-    /// Until one reaches the server, which has to read it whole to refuse it as no intent.
+    /// Sends smaller and smaller bodies until one reaches the server, which reads it completely before it refuses it.
     func measureBodies(_ feature: String?) async {
         guard let session = await sessions.make().session else { return }
         let name = feature ?? "mvi-doctor"
@@ -76,7 +76,7 @@ extension Examination {
             note { $0.bodies.append((bytes, exchange)) }
             guard exchange.answer?.problem != nil else { continue }
             if bytes == Measurements.usualBodyLimit {
-                // One that is larger than the server takes may be cut off in the middle, which says nothing.
+                // A body above the server's limit may be cut off, which proves nothing.
                 for _ in 0..<3 {
                     let more = await sendNoIntent(session, name, bytes: bytes + 1)
                     guard more.answer != nil else { continue }

@@ -1,4 +1,4 @@
-/// Streams: when their events come, and how long they stay.
+/// Measurements of streams: delays of events and duration.
 extension Examination {
     /// The encodings that browsers offer.
     private static let encodings = (name: "Accept-Encoding", value: "gzip, deflate, br, zstd")
@@ -31,8 +31,7 @@ extension Examination {
         return await finish(stream, session)
     }
 
-    /// The stream's beginning. Where no event has come, the stream is ended by its session, to see whether one comes
-    /// then.
+    /// Returns the first events of a stream. If no event has come, its session is ended to see whether one comes then.
     private func finish(_ stream: OpenStream, _ session: SessionKeeper.Session) async -> StreamSample {
         var sample = StreamSample()
         sample.patience = options.patience
@@ -49,7 +48,7 @@ extension Examination {
         return sample
     }
 
-    /// Ends sessions, and with them their streams. A proxy may take streams that a client resets for an attack.
+    /// Ends sessions and their streams. A proxy may treat resets of many streams as an attack.
     private func retire(_ streams: [OpenStream], _ ended: [SessionKeeper.Session]) async {
         for session in ended { await sessions.end(session) }
         for stream in streams {
@@ -58,7 +57,7 @@ extension Examination {
         }
     }
 
-    /// Makes a store and disposes of it, a few times: the stream shows both.
+    /// Makes a store and disposes it, a few times: the stream shows both.
     private func measureChanges(
         _ stream: OpenStream, _ session: SessionKeeper.Session, _ feature: String
     ) async {
@@ -77,7 +76,7 @@ extension Examination {
         }
     }
 
-    /// A stream on which nothing happens, with a cursor that no server gave.
+    /// Watches a stream without changes, with an unknown cursor.
     func watchQuietStream() async {
         guard let session = await sessions.make().session else { return }
         let stream = link.open("/events", [session.field, Self.none, ("Last-Event-ID", "mvi-doctor")])
@@ -109,13 +108,13 @@ extension Examination {
         }
         guard end != nil else { return sample }
         let farewell = record.events.last { $0.name == "goaway" }.flatMap { Wire.read(GoAwayEvent.self, $0.data) }
-        sample.end = farewell.map { .said($0.reason) } ?? .cut(record.failure ?? "it ended as if it were complete")
+        sample.end = farewell.map { .said($0.reason) } ?? .cut(record.failure ?? "it ended cleanly")
         return sample
     }
 
-    /// More streams than a browser has connections.
+    /// Opens more streams than a browser has connections.
     func measureTogether() async {
-        // An identity's session is kept at once, so fewer are made. A session has four streams at most.
+        // A session with an identity is stored at once, so fewer are made. A session has at most four streams.
         let (count, each) = options.identity == nil ? (4, 2) : (2, 4)
         var made: [SessionKeeper.Session] = []
         for _ in 0..<count {

@@ -2,8 +2,8 @@ import Locking
 
 /// Measures a server through the address that its clients use.
 ///
-/// It uses sessions of its own, which it ends. Of the features it touches one without a key, by reading its state and
-/// disposing of it; it sends no intent that a feature knows.
+/// It makes its own sessions and ends them. It reads the state of one feature without a key and disposes it. It sends
+/// no intent that a feature accepts.
 final class Examination: Sendable {
     let options: DoctorOptions
     let link: ServerLink
@@ -19,8 +19,8 @@ final class Examination: Sendable {
         measured = Lock(Measurements(options.address))
     }
 
-    /// Measures everything, in a bounded time, and ends what it began; once. A cancelled task gets what was measured so
-    /// far.
+    /// Measures everything in a bounded time and ends its sessions. Called once. A canceled task returns the
+    /// measurements so far.
     ///
     /// - Throws: ``Unreachable`` if there is no such server.
     func run() async throws(Unreachable) -> Measurements {
@@ -47,20 +47,20 @@ final class Examination: Sendable {
 
     func read<Value>(_ part: (Measurements) -> Value) -> Value { measured.withLock { part($0) } }
 
-    /// Finds out whether such a server is there.
+    /// Checks that the server is reachable.
     private func reach() async throws(Unreachable) {
         let exchange = await link.send("GET", "/features")
         let answer: Answer
         switch exchange {
         case .failure(let reason):
             throw Unreachable(
-                "\(options.address) gives no answer (\(reason)). Check the address, that the server runs, and for https that its certificate is good (--certificate trusts one of your own)."
+                "\(options.address) gives no answer (\(reason)). Check the address, that the server runs, and for https its certificate (--certificate trusts your own)."
             )
         case .answer(let found): answer = found
         }
         if 300...399 ~= answer.status, let place = answer["location"] {
             throw Unreachable(
-                "\(options.address) sends its clients to \(Readable.text(place)). Give doctor the address that they end up at."
+                "\(options.address) redirects to \(Readable.text(place)). Give doctor the final address."
             )
         }
         guard answer.problem != "wrong-host" else {
@@ -70,7 +70,7 @@ final class Examination: Sendable {
         }
         guard answer.status == 200, Wire.read(FeatureList.self, answer.body) != nil else {
             throw Unreachable(
-                "\(options.address) answers GET /features with \(Judge.words(exchange)), expected a list of features. Give the address of the server's root, and what the proxy asks for with --header."
+                "\(options.address) answers GET /features with \(Judge.words(exchange)), expected a list of features. Give the address of the server's root, and the fields that the proxy requires with --header."
             )
         }
         note { measured in
@@ -96,7 +96,7 @@ final class Examination: Sendable {
         await quiet
     }
 
-    /// Small requests on a connection that is there, which are refusals as well.
+    /// Measures small requests on an open connection, which are refusals as well.
     private func measureRoundTrips() async {
         for number in 0..<5 {
             let exchange = await link.send("GET", "/sessions/current")
@@ -110,7 +110,7 @@ final class Examination: Sendable {
                 measured.roundTrips.append(answer.took)
                 measured.dated.append(answer)
             }
-            // A server that does not answer is not asked again and again.
+            // Stops after a request without an answer.
             guard exchange.answer != nil else { return }
         }
         for (method, target, status) in [("GET", "/mvi-doctor", 404), ("DELETE", "/features", 405)] {
@@ -149,7 +149,7 @@ final class Examination: Sendable {
         note { ($0.adminLive, $0.adminReady) = (adminLive, adminReady) }
     }
 
-    /// The first feature without a key whose state this session may read. It has a store then.
+    /// The first feature without a key whose state this session may read. It then has a store.
     private func usableFeature(_ session: SessionKeeper.Session) async -> String? {
         guard let answer = await link.send("GET", "/features", [session.field]).answer,
             let list = Wire.read(FeatureList.self, answer.body)
@@ -163,7 +163,7 @@ final class Examination: Sendable {
         return nil
     }
 
-    /// Returns true if a name that another machine wrote may stand in a path.
+    /// True if a name from another machine is valid in a path.
     private static func isName(_ text: String) -> Bool {
         1...48 ~= text.utf8.count
             && text.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") }

@@ -2,17 +2,17 @@ import EventStream
 import LibCurl
 import Locking
 
-/// A stream that is being read: what came of it, and when.
+/// A stream that is being read, with its events and their times.
 ///
-/// Read by a task of its own; any task may look at the record and wait for it to change.
+/// A task of its own reads it; any task may read the record and wait for changes.
 final class OpenStream: Sendable {
     struct Event: Sendable {
         let name: String
-        /// From the request.
+        /// The time since the request.
         let arrival: Duration
-        /// The `feature` in its data, if there is one.
+        /// The `feature` in its data; nil without one.
         let feature: String?
-        /// Its data, if that is short.
+        /// Its data, if it is short.
         let data: [UInt8]
     }
 
@@ -20,11 +20,11 @@ final class OpenStream: Sendable {
         var head: Answer?
         var events: [Event] = []
         var hasEnded = false
-        /// The reason for which it failed; nil for a stream that continues or ended cleanly.
+        /// The reason for its failure; nil for an open stream and after a clean end.
         var failure: String?
         var lastByte = Duration.zero
         var longestSilence = Duration.zero
-        /// From the request to the stream's end.
+        /// The time from the request to the stream's end.
         var length: Duration?
     }
 
@@ -35,7 +35,7 @@ final class OpenStream: Sendable {
         var nextWaiter = 0
     }
 
-    /// A server that writes more events than this without end is not listened to any longer.
+    /// The maximal number of events that are read.
     private static let eventLimit = 10_000
     private static let dataLimit = 4_096
 
@@ -52,7 +52,7 @@ final class OpenStream: Sendable {
 
     deinit { reader.cancel() }
 
-    /// Ends the stream from this side.
+    /// Closes the stream.
     func close() async {
         reader.cancel()
         await reader.value
@@ -60,15 +60,14 @@ final class OpenStream: Sendable {
 
     var record: Record { state.withLock { $0.record } }
 
-    /// Since the request.
+    /// The time since the request.
     var age: Duration { ContinuousClock.now - start }
 
-    /// Waits until `find` finds something in the record; nil when the time is over, or when the stream has ended without
-    /// it.
+    /// Waits until `find` returns a value for the record; nil at the timeout or the end of the stream.
     func first<Found: Sendable>(
         within limit: Duration, _ find: @escaping @Sendable (Record) -> Found?
     ) async -> Found? {
-        // What is there counts, however short the time is.
+        // Existing events count, however short the timeout is.
         if let found = find(record) { return found }
         return await mvi_tools.within(limit) { [self] in
             while !Task.isCancelled {
@@ -81,7 +80,7 @@ final class OpenStream: Sendable {
         }
     }
 
-    /// Returns when the record has changed more often than this, or when the task is cancelled.
+    /// Returns after the record has changed more often than this, or after cancellation.
     private func change(after changes: Int) async {
         let number = state.withLock { state in
             defer { state.nextWaiter += 1 }
@@ -111,7 +110,7 @@ final class OpenStream: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The parsed bytes of the answer.
+    /// The parser's state for the answer's bytes.
     private struct Reading {
         var parser = EventParser(maximumLineLength: 4 << 20, maximumEventLength: 4 << 20)
         var count = 0
@@ -124,7 +123,7 @@ final class OpenStream: Sendable {
                 guard count > eventLimit else { return events }
                 failure = "more than \(eventLimit) events"
             } catch {
-                failure = "no event stream: \(Readable.text("\(error)"))"
+                failure = "not an event stream: \(Readable.text("\(error)"))"
             }
             return nil
         }

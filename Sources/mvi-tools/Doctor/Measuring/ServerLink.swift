@@ -2,21 +2,21 @@ import LibCurl
 
 /// Sends requests to one server, over HTTP/2 if it is offered.
 struct ServerLink: Sendable {
-    /// The maximum number of bytes read of an answer.
+    /// The maximal size of an answer.
     private static let bodyLimit = 4 << 20
 
     let client = CurlClient()
     let options: DoctorOptions
-    /// True if answers in gzip and deflate are decoded.
+    /// True if gzip and deflate are decoded.
     let decodes: Bool
 
     init(_ options: DoctorOptions, decodes: Bool) { (self.options, self.decodes) = (options, decodes) }
 
     func close() { client.close() }
 
-    /// Sends one request and waits for its answer, for as long as an answer may take.
+    /// Sends a request and returns its answer or a timeout.
     ///
-    /// - Parameter server: nil for the address that is examined.
+    /// - Parameter server: nil for the examined address.
     @discardableResult
     func send(
         _ method: String, _ target: String, _ fields: [(name: String, value: String)] = [], body: [UInt8] = [],
@@ -27,7 +27,7 @@ struct ServerLink: Sendable {
         return outcome ?? .failure("none in \(Readable.time(options.answerTime))")
     }
 
-    /// Opens a stream; it goes on until it is closed.
+    /// Opens a stream, which stays open until it is closed.
     func open(_ target: String, _ fields: [(name: String, value: String)]) -> OpenStream {
         let accept = [(name: "Accept", value: "text/event-stream"), (name: "Cache-Control", value: "no-cache")]
         return OpenStream(client, request("GET", target, accept + fields, body: [], to: options.address))
@@ -52,7 +52,7 @@ struct ServerLink: Sendable {
         let clock = ContinuousClock()
         let (start, sent) = (clock.now, WallClock.now)
         do throws(CurlFailure) {
-            // The task that waits beside this one ends it earlier.
+            // The concurrent task ends it earlier.
             let whole = try await client.send(request, longest: Self.bodyLimit)
             var answer = Answer(whole.head)
             (answer.body, answer.took, answer.sent, answer.received) = (
@@ -64,13 +64,13 @@ struct ServerLink: Sendable {
         }
     }
 
-    /// Returns the reason of a failed request in few words.
+    /// A short reason for a failed request.
     static func words(_ failure: CurlFailure) -> String {
         switch failure.reason {
-        case .noConnection: "nothing listens there"
-        case .unknownHost: "no connection: the name is not known"
+        case .noConnection: "the connection was refused"
+        case .unknownHost: "no connection: the name is unknown"
         case .badAuthorities:
-            "the certificates in the file of --certificate cannot be read; give a file in the form PEM"
+            "the certificates in the file of --certificate cannot be read; give a PEM file"
         case .tooLong: "an answer of more than \(bodyLimit) bytes"
         default: Readable.text(failure.description)
         }

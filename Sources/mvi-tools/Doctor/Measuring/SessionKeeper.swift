@@ -1,11 +1,11 @@
 import Locking
 import WireJSON
 
-/// Makes sessions, and ends all of them again.
+/// Makes sessions and ends all of them.
 final class SessionKeeper: Sendable {
     /// A session that doctor made.
     struct Session: Sendable, Hashable {
-        /// The field by which its requests name it.
+        /// The field of requests that names the session.
         let name: String
         let value: String
 
@@ -17,10 +17,10 @@ final class SessionKeeper: Sendable {
 
     init(_ link: ServerLink) { self.link = link }
 
-    /// The number of sessions to end.
+    /// The number of sessions that have not been ended.
     var count: Int { open.withLock { $0.count } }
 
-    /// A new session by bearer token, or the answer of its refusal.
+    /// Makes a session with a bearer token. Returns it, or the refusal.
     func make() async -> (session: Session?, exchange: Attempt) {
         let exchange = await create("bearer")
         guard let answer = exchange.answer, 200...201 ~= answer.status,
@@ -29,7 +29,7 @@ final class SessionKeeper: Sendable {
         return (keep("Authorization", "Bearer \(token)"), exchange)
     }
 
-    /// A new session by cookie; nil where no cookie came.
+    /// Makes a session with a cookie; nil without a cookie.
     func makeByCookie() async -> (session: Session?, exchange: Attempt) {
         let exchange = await create("cookie")
         guard let cookie = CookieSample(made: exchange, used: nil).setCookie else { return (nil, exchange) }
@@ -37,7 +37,7 @@ final class SessionKeeper: Sendable {
         return Self.isSendable(pair) ? (keep("Cookie", pair), exchange) : (nil, exchange)
     }
 
-    /// Ends one, once; false if the server did not say that it has ended.
+    /// Ends a session once; false if the server did not confirm it.
     @discardableResult
     func end(_ session: Session) async -> Bool {
         guard open.withLock({ $0.contains(session) }) else { return true }
@@ -47,7 +47,7 @@ final class SessionKeeper: Sendable {
         return true
     }
 
-    /// Ends all, also when this task is cancelled.
+    /// Ends all sessions, also in a canceled task.
     func endAll() async {
         await Task { [self] in
             await withTaskGroup(of: Void.self) { group in
@@ -72,7 +72,7 @@ final class SessionKeeper: Sendable {
         return await link.send("POST", "/sessions", body: body)
     }
 
-    /// A field's value must not be able to make another field.
+    /// True if a field's value cannot contain another field.
     private static func isSendable(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count < 4_096 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }

@@ -16,8 +16,7 @@ enum WallClock {
     }
 }
 
-/// Runs `work` for at most so long; nil when the time is over, or when the task is cancelled. `work` must heed its
-/// cancellation.
+/// Runs `work` with a timeout; nil at the timeout or after cancellation. `work` must react to cancellation.
 func within<Value: Sendable>(
     _ limit: Duration, _ work: @escaping @Sendable () async -> Value?
 ) async -> Value? {

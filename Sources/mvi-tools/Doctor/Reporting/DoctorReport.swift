@@ -1,12 +1,12 @@
 import WireJSON
 
-/// The findings of doctor, as text and as JSON.
+/// The findings as text and as JSON.
 struct DoctorReport: Sendable {
     let address: ServerAddress
     let findings: [Finding]
-    /// The proxy that answers name; nil where it is not known.
+    /// The proxy that answers name; nil if unknown.
     let proxy: Proxy?
-    /// Sessions that doctor made and could not end.
+    /// The number of sessions that doctor could not end.
     let openSessions: Int
 
     init(_ measured: Measurements, openSessions: Int = 0) {
@@ -16,10 +16,10 @@ struct DoctorReport: Sendable {
         self.openSessions = openSessions
     }
 
-    /// True if anything is wrong.
+    /// True if a finding is wrong.
     var isWrong: Bool { findings.contains { $0.verdict == .wrong } }
 
-    /// For a terminal: a few lines for each check, at most 100 characters wide where words allow it.
+    /// The report for a terminal: a few lines for each check, at most 100 characters wide if words allow it.
     var text: String {
         var page = ["\(address)", ""]
         for finding in findings {
@@ -33,13 +33,13 @@ struct DoctorReport: Sendable {
         }
         page += ["", summary]
         if openSessions > 0 {
-            page.append("\(Readable.count(openSessions, "session")) of doctor's could not be ended, and will expire.")
+            page.append("\(Readable.count(openSessions, "session")) of doctor could not be ended and will expire.")
         }
         return page.joined(separator: "\n") + "\n"
     }
 
-    /// One object: `url`, `wrong`, `warnings`, and `findings` with `check`, `verdict`, `measured`, and perhaps `change` and
-    /// `settings`.
+    /// The report as one object: `url`, `wrong`, `warnings`, and `findings` with `check`, `verdict`, `measured`, and
+    /// optionally `change` and `settings`.
     var json: [UInt8] {
         struct Document: Encodable {
             struct Item: Encodable {
@@ -66,7 +66,7 @@ struct DoctorReport: Sendable {
         }
         let document = Document(
             url: "\(address)", wrong: count(.wrong), warnings: count(.warning), findings: items)
-        // Texts and numbers alone always encode.
+        // Texts and numbers can always be encoded.
         return ((try? WireJSON.encode(document)) ?? []) + [UInt8(ascii: "\n")]
     }
 
@@ -80,7 +80,7 @@ struct DoctorReport: Sendable {
 
     private func count(_ verdict: Verdict) -> Int { findings.count { $0.verdict == verdict } }
 
-    /// Of the proxy that is there, else of all.
+    /// The lines for the detected proxy, or for all proxies.
     private func lines(of advice: Advice) -> [(proxy: Proxy, line: String)] {
         Proxy.allCases.filter { proxy == nil || $0 == proxy }.compactMap { proxy in
             advice.lines[proxy].map { (proxy, $0) }

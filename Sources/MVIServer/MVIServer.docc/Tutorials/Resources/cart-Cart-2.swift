@@ -1,9 +1,9 @@
 import MVI
 
-/// The cart of one shop.
+/// The products that a user wants to buy in one shop.
 struct Cart: Feature {
     struct State: Codable, Equatable, Sendable {
-        /// The number of each product.
+        /// The count of each product.
         var counts: [String: Int] = [:]
     }
     enum Intent: Codable, Equatable, Sendable { case add(product: String, count: Int), empty }

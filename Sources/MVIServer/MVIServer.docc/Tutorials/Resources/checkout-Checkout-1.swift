@@ -6,7 +6,7 @@ struct Checkout: Feature {
         enum Status: String, Codable, Sendable { case reserved, cancelled }
 
         let id: String
-        /// The number of each product.
+        /// The count of each product.
         let goods: [String: Int]
         /// In cents.
         let total: Int

@@ -1,4 +1,4 @@
-/// The services of the features. Here they are in memory.
+/// The external services of the features, here in memory.
 struct Services: Sendable {
     /// The products whose name has a text in it.
     var search: @Sendable (_ text: String) async throws -> [Product]
