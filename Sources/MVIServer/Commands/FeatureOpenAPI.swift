@@ -108,7 +108,7 @@ private struct FeatureLines {
 
     private var keyParameter: String {
         let keys = feature.exampleKeys.map { "\(quoted($0)): { value: \(quoted($0)) }" }.joined(separator: ", ")
-        return "      - { name: key, in: path, required: true, description: Which instance., "
+        return "      - { name: key, in: path, required: true, description: The instance's key., "
             + #"schema: { type: string, pattern: "^[A-Za-z0-9._~-]{1,64}$" }"#
             + (keys.isEmpty ? " }" : ", examples: { \(keys) } }")
     }
