@@ -1,4 +1,4 @@
-/// Reads claims as a type of the author's.
+/// Decodes claims into a type of the application.
 struct ClaimDecoder: Decoder {
     let value: ClaimValue
     let codingPath: [any CodingKey]
@@ -34,12 +34,12 @@ struct ClaimDecoder: Decoder {
 extension ClaimDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool { value == .null }
 
-    /// Decodes a component of another type.
+    /// Decodes the basic types itself; other types decode themselves from this decoder.
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let found: Any
         switch type {
         case is Bool.Type: found = try need(value.bool, type, "true or false")
-        case is String.Type: found = try need(value.string, type, "a text")
+        case is String.Type: found = try need(value.string, type, "a string")
         case is Double.Type: found = try number()
         case is Float.Type: found = Float(try number())
         case let type as any FixedWidthInteger.Type: found = try whole(type)

@@ -1,5 +1,5 @@
-/// The name of a claim, or of a member of one. Names are compared by their bytes: Swift's texts are equal where Unicode
-/// calls them equivalent, and so would be a `K` and a Kelvin sign, which an issuer tells apart.
+/// The name of a claim or of a member of one. Names are compared by their bytes, since Swift's string comparison treats
+/// canonically equivalent texts, such as `K` and a Kelvin sign, as equal.
 public struct ClaimName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name as the issuer wrote it.
     public let text: String
@@ -18,7 +18,7 @@ public struct ClaimName: Hashable, Sendable, ExpressibleByStringLiteral, CustomS
     public var description: String { text }
 }
 
-/// A claim of a principal: any JSON value (RFC 8259). Texts in it are compared by their bytes, as names are.
+/// A claim of a principal: any JSON value (RFC 8259). Strings are compared by their bytes, as names are.
 public enum ClaimValue: Sendable {
     /// `null`.
     case null
@@ -28,21 +28,21 @@ public enum ClaimValue: Sendable {
     case integer(Int)
     /// Any other number.
     case number(Double)
-    /// A text.
+    /// A string.
     case string(String)
     /// A list.
     case array([ClaimValue])
     /// Members by name.
     case object([ClaimName: ClaimValue])
 
-    /// The text; nil if it is none.
+    /// The string; nil if the claim is not a string.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
-    /// The number; nil if it is none without a fraction.
+    /// The number; nil if the claim is not a number without a fraction.
     public var integer: Int? { if case .integer(let number) = self { number } else { nil } }
-    /// The truth value; nil if it is none.
+    /// The truth value; nil if the claim is not `true` or `false`.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// Returns true if it is a list with that value in it, as `roles` and `groups` mostly are.
+    /// Returns true if the claim is a list that contains `value`, as `roles` and `groups` often are.
     public func contains(_ value: ClaimValue) -> Bool {
         if case .array(let values) = self { values.contains(value) } else { false }
     }
@@ -76,7 +76,7 @@ extension ClaimValue: Hashable {
 }
 
 extension Hasher {
-    /// Combines the bytes of a text: `combine` itself takes equivalent texts for one.
+    /// Combines the bytes of a text. `combine` itself treats canonically equivalent texts as equal.
     mutating func combine(bytesOf text: String) {
         for byte in text.utf8 { combine(byte) }
         combine(0xFF as UInt8)
@@ -103,7 +103,7 @@ extension ClaimValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
 }
 
 extension ClaimValue: Codable {
-    /// Any value of any decoder that can hold JSON.
+    /// Decodes a claim from any decoder that can represent JSON.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: ClaimKey.self) {
             var members: [ClaimName: ClaimValue] = [:]
@@ -133,7 +133,7 @@ extension ClaimValue: Codable {
         }
     }
 
-    /// As the JSON value that it is.
+    /// Encodes the claim as its JSON value.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .array(let values):
@@ -162,7 +162,7 @@ extension ClaimValue: Codable {
     }
 }
 
-/// A member's name, or a place in a list.
+/// The name of a member, or an index in a list.
 struct ClaimKey: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -1,7 +1,7 @@
-/// A signed-in caller: an issuer's statement about a subject that an authenticator accepted.
+/// A signed-in caller: an issuer's statement about a subject, accepted by an authenticator.
 ///
-/// Fixed for an intent when that is accepted: its checks, its turn, a turn that runs again and the work that it launches
-/// have the same one.
+/// An intent keeps the principal that it was accepted with: its checks, its turn, repeated runs of the turn and the
+/// work that it launches have the same one.
 public struct Principal: Sendable {
     private final class Content: Sendable {
         let subject: Subject
@@ -14,16 +14,15 @@ public struct Principal: Sendable {
         }
     }
 
-    // One reference: turns carry it along.
     private let content: Content
 
-    /// A principal of its parts.
+    /// Creates a principal.
     ///
     /// - Parameters:
-    ///   - issuer: who says so, such as the `iss` of a JWT (RFC 7519 section 4.1.1).
-    ///   - subject: whom it is about, unique at the issuer, such as a JWT's `sub`.
-    ///   - claims: what else the issuer says.
-    ///   - expiry: until when it holds; nil for as long as the session lives.
+    ///   - issuer: the issuer of the statement, such as the `iss` of a JWT (RFC 7519 section 4.1.1).
+    ///   - subject: the issuer's unique name for the person, such as the `sub` of a JWT.
+    ///   - claims: the other claims of the issuer.
+    ///   - expiry: the end of the validity; nil if it lasts as long as the session.
     public init(
         issuer: String = "", subject: String, claims: [ClaimName: ClaimValue] = [:], expiry: Timestamp? = nil
     ) {
@@ -32,35 +31,35 @@ public struct Principal: Sendable {
 
     private init(_ content: Content) { self.content = content }
 
-    /// The number of the session's credential whose principal it is; nil outside a session. Equal principals may differ
-    /// in it, and it is not encoded.
+    /// The number of the session's credential that the principal belongs to; nil outside a session. It is neither
+    /// compared nor encoded.
     package var credential: Int? { content.credential }
 
-    /// The same principal as that of a session's credential.
+    /// Returns the same principal for a credential of a session.
     package func of(credential: Int) -> Principal {
         Principal(Content(content.subject, content.claims, content.expiry, credential: credential))
     }
 
     /// The issuer of the statement.
     public var issuer: String { content.subject.issuer }
-    /// The subject's id, unique at the issuer.
+    /// The issuer's unique name for the person.
     public var subject: String { content.subject.id }
-    /// Both: what names a user in all of the world.
+    /// The issuer and the subject, which together identify a user globally.
     public var identity: Subject { content.subject }
-    /// The issuer's further statements.
+    /// The other claims of the issuer.
     public var claims: [ClaimName: ClaimValue] { content.claims }
-    /// Until when it holds; nil for as long as the session lives.
+    /// The end of the validity; nil if it lasts as long as the session.
     public var expiry: Timestamp? { content.expiry }
 
-    /// One claim; nil if there is none of that name, byte for byte: `principal.claim("tier") == "premium"`.
+    /// Returns a claim, or nil if there is none with exactly these bytes: `principal.claim("tier") == "premium"`.
     public func claim(_ name: String) -> ClaimValue? { content.claims[ClaimName(name)] }
 
-    /// The claims as a type of the author's. Throws `DecodingError`.
+    /// Decodes the claims into a type of the application. Throws `DecodingError`.
     public func claims<T: Decodable>(as type: T.Type) throws -> T {
         try T(from: ClaimDecoder(.object(content.claims)))
     }
 
-    /// Returns true if its time is over.
+    /// Returns true if the validity has ended.
     public func hasExpired(at now: Timestamp) -> Bool { content.expiry.map { $0 <= now } ?? false }
 }
 
@@ -100,20 +99,20 @@ extension Principal: Codable {
     }
 }
 
-/// The name of a user: an issuer and its id for the user.
+/// The global name of a user: an issuer and its id for the user.
 public struct Subject: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The issuer of the id.
     public let issuer: String
-    /// Unique at the issuer.
+    /// The id, unique at the issuer.
     public let id: String
 
-    /// A subject of its parts.
+    /// Creates a subject.
     public init(issuer: String, id: String) {
         self.issuer = issuer
         self.id = id
     }
 
-    // By bytes: two ids that look the same, such as an é of one character and one of two, are two users.
+    // Compared by bytes: ids that look alike, such as an é of one character and one of two, are different users.
     public static func == (left: Subject, right: Subject) -> Bool {
         left.id.utf8.elementsEqual(right.id.utf8) && left.issuer.utf8.elementsEqual(right.issuer.utf8)
     }

@@ -1,6 +1,6 @@
 import Locking
 
-/// The session that a store belongs to, as its feature may know it.
+/// The session of a store, as its feature sees it.
 public struct SessionInfo: Sendable {
     private final class Content: Sendable {
         let id: String
@@ -12,47 +12,47 @@ public struct SessionInfo: Sendable {
         }
     }
 
-    // One reference: every store of a session has it.
+    // One reference, since each store of a session has a copy.
     private let content: Content
 
-    /// A session of its parts.
+    /// Creates a session.
     public init(id: String, created: Timestamp = Timestamp(sinceEpoch: .zero), subject: Subject? = nil) {
         content = Content(id, created, subject)
     }
 
-    /// The id that clients see; empty for a store outside a server.
+    /// The session's id as clients see it; empty for a store outside a server.
     public var id: String { content.id }
-    /// The time at which the session was created.
+    /// The creation time of the session.
     public var created: Timestamp { content.created }
-    /// The current owner; nil for an anonymous session.
+    /// The subject that the session belongs to; nil while it is anonymous.
     public var subject: Subject? { content.subject.withLock { $0 } }
 
-    /// Somebody signed in.
+    /// Sets the subject after a sign-in.
     package func belongs(to subject: Subject) { content.subject.withLock { $0 = subject } }
 
-    /// That of a store outside a server.
+    /// The session of a store outside a server.
     public static let none = SessionInfo(id: "")
 }
 
-/// The context in which a keyed feature is made.
+/// The values, besides the key, that the maker of a keyed feature receives.
 public struct InstanceContext: Sendable {
-    /// The session that names the key.
+    /// The session that requests the key.
     public let session: SessionInfo
-    /// The caller who first names the key; nil if anonymous, and for a restored store.
+    /// The first caller that uses the key; nil for an anonymous caller and for a store restored from the journal.
     public let principal: Principal?
 
-    /// A context of its parts.
+    /// Creates a context.
     @inlinable
     public init(session: SessionInfo, principal: Principal?) {
         (self.session, self.principal) = (session, principal)
     }
 }
 
-/// A kind of use of a feature's store that an access rule is asked about.
+/// A kind of use of a store that access rules are evaluated for.
 public enum Access: String, Sendable, Hashable, CaseIterable {
-    /// Reading the state, waiting for it, a stream, and a read by another store's turn.
+    /// Reading the state, waiting for it, streams, and reads by turns of other stores.
     case read
-    /// Sending an intent, also by another store's turn or by a step of launched work.
+    /// Sending an intent, including sends by turns of other stores and by steps of launched work.
     case send
     /// Disposing of the store.
     case dispose

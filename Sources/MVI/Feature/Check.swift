@@ -1,6 +1,6 @@
-/// The context of an asynchronous check of an intent.
+/// The values that an asynchronous check of an intent can use.
 public struct CheckContext<F: Feature>: Sendable {
-    /// The store's committed state when the check began; it may be another one when the intent runs.
+    /// The store's committed state when the check began. It may have changed when the intent runs.
     public let state: F.State
     /// The intent's id.
     public let intentID: IntentID
@@ -8,21 +8,21 @@ public struct CheckContext<F: Feature>: Sendable {
     public let instance: String
     /// The session that the store belongs to.
     public let session: SessionInfo
-    /// The caller who sent the intent; nil if anonymous.
+    /// The sender of the intent; nil if the sender is anonymous.
     public let principal: Principal?
-    /// The time at which the check began.
+    /// The start time of the check.
     public let now: Timestamp
 }
 
-/// The result of a check that does not refuse its intent. To refuse it, throw a `Refusal`.
+/// The result of a check that accepts an intent. A check refuses an intent by throwing a `Refusal`.
 public enum CheckResult<F: Feature>: Sendable {
-    /// It is executed as it is.
+    /// Executes the intent unchanged.
     case execute
-    /// That action is performed in its place. No client can send an action, so it can carry what the check found.
+    /// Performs an action instead of the intent. Clients cannot send actions, so it can carry the check's result.
     case perform(F.Action)
 }
 
 extension Feature {
-    /// Asks elsewhere about an intent before it is enqueued; see `check(_:)`.
+    /// Validates an intent asynchronously before it is enqueued; see `check(_:)`.
     public typealias Check = @Sendable (CheckContext<Self>) async throws -> CheckResult<Self>
 }

@@ -1,6 +1,6 @@
-/// A throw in an author's code, as it is reported and handed to `Feature.onFailure`.
+/// An error thrown by the author's code, as it is reported and passed to `Feature.onFailure`.
 public struct Failure: Error, Sendable {
-    /// The code that threw.
+    /// The place of the throw.
     public enum Stage: Sendable, Equatable {
         /// In `bootstrap`.
         case bootstrap
@@ -10,21 +10,21 @@ public struct Failure: Error, Sendable {
         case check
         /// In `execute`, `perform`, or an interceptor that threw something other than a `Refusal`.
         case execute
-        /// In launched work, with its id if it had one.
+        /// In launched work, with its id if it has one.
         case work(WorkID?)
     }
 
-    /// The code that threw.
+    /// The place of the throw.
     public var stage: Stage { content.stage }
-    /// The intent that led to it.
+    /// The id of the intent that led to the failure.
     public var intentID: IntentID { content.intentID }
-    /// That intent as it was executed, a value of the feature's `Intent`: with launched work the one that launched it,
-    /// with the work's own launches too. Nil for bootstrap, and for what no intent led to.
+    /// The intent as it was executed, a value of the feature's `Intent`. For launched work, it is the intent that
+    /// launched the work, also indirectly. Nil for bootstrap and for failures without an intent.
     public var intent: (any Sendable)? { content.intent }
     /// The thrown error.
     public var error: any Error { content.error }
 
-    /// Beside the value: what holds a failure only now and then, as an observation does, stays small.
+    /// Stored by reference, so that values that rarely hold a failure, such as observations, stay small.
     private final class Content: Sendable {
         let stage: Stage
         let intentID: IntentID
@@ -38,12 +38,12 @@ public struct Failure: Error, Sendable {
 
     private let content: Content
 
-    /// A failure of that stage.
+    /// Creates a failure.
     public init(stage: Stage, intentID: IntentID, intent: (any Sendable)? = nil, error: any Error) {
         content = Content(stage, intentID, intent, error)
     }
 
-    /// The name of the intent's case, without its values; nil without an intent, or if that is no enum.
+    /// The name of the intent's case without its values; nil without an intent, or if `Intent` is not an enum.
     public var intentName: String? {
         guard let intent else { return nil }
         let mirror = Mirror(reflecting: intent)
@@ -53,7 +53,7 @@ public struct Failure: Error, Sendable {
 }
 
 extension Failure.Stage {
-    /// In traces and metrics, where an id of work would be one of too many.
+    /// The name in traces and metrics. It leaves out work ids to keep the number of names small.
     package var name: String {
         switch self {
         case .bootstrap: "bootstrap"

@@ -1,12 +1,12 @@
-/// One screen's logic, written once: what clients may intend, what they see, what happens in between.
+/// The logic of one screen: the intents that clients send, the state that they see, and the steps in between.
 ///
-/// The flow is `intent → execute → messages → reduce → state → labels`. `execute` holds the side effects and never
-/// changes state; `reduce` is pure and the only place where state changes. What one accepted intent, action or step of
-/// launched work does synchronously is a *turn*, and a turn is a transaction: it is run, committed, and only then
-/// shown, answered, and followed by the work that it launched.
+/// The flow is `intent → execute → messages → reduce → state → labels`. `execute` contains the side effects and never
+/// changes state. `reduce` is pure and the only place where state changes. A *turn* is the synchronous processing of
+/// one intent, action or step of launched work. It is a transaction: after its commit the state is shown to clients,
+/// the request is answered and the launched work starts.
 ///
-/// A feature is a value that holds the services it needs. One value serves many stores at once, hence `Sendable`.
-/// A feature without effects needs a state, an intent, its examples and `reduce`; all else has a default:
+/// A feature is a value that holds the services it needs. It serves many stores concurrently, so it is `Sendable`. A
+/// feature without effects needs a state, an intent, its examples and `reduce`; the rest has defaults:
 ///
 /// ```swift
 /// struct Counter: Feature {
@@ -23,69 +23,67 @@
 /// }
 /// ```
 public protocol Feature: Sendable {
-    /// The value that the store keeps. Only `reduce` changes it.
+    /// The store's state. Only `reduce` changes it.
     associatedtype State: Codable & Equatable & Sendable
     /// A request of a client.
     associatedtype Intent: Codable & Sendable
-    /// A request of the feature to itself, visible to middleware. None by default.
+    /// An input that the feature sends to itself through the store, visible to middleware. None by default.
     associatedtype Action: Sendable = Never
-    /// An input of `reduce`: something that happened. By default the intents are the messages. Only recorded turns
-    /// need `Codable` messages and actions.
+    /// A value that `reduce` applies to the state. By default the intents are the messages. Recorded turns require
+    /// messages and actions that are `Codable`; nothing else does.
     associatedtype Message: Sendable = Intent
-    /// One-off events for clients: a toast, a navigation. None by default.
+    /// A one-off event for clients, such as a toast or a navigation. None by default.
     associatedtype Label: Codable & Equatable & Sendable = Never
-    /// The value that clients see. By default the state.
+    /// The value, derived from the state, that clients see. By default the whole state.
     associatedtype ViewState: Codable & Equatable & Sendable = State
 
-    /// The feature's name on the wire, `[a-z][a-z0-9-]{0,47}`. By default the type's name, `LessonDetail` becoming
+    /// The feature's name in the API, `[a-z][a-z0-9-]{0,47}`. By default the type's name: `LessonDetail` becomes
     /// `lesson-detail`.
     static var name: String { get }
-    /// One sentence for the list of features.
+    /// A sentence for the list of features.
     static var summary: String { get }
-    /// One value for each case of `Intent`: they describe the feature to clients, name the known intents where an
-    /// unknown one is refused, and are checked against the JSON mapping when a server starts.
+    /// One value for each case of `Intent`. They describe the feature to clients and list the known intents in refusals
+    /// of unknown ones. The server checks them against the JSON mapping at startup.
     static var examples: [Intent] { get }
     /// One value for each case of `Label`, for the feature's description.
     static var labelExamples: [Label] { get }
 
-    /// The version of `State`'s stored form. Raise it when a stored state could not be read as the present one any more
-    /// (a member renamed, or given another type or meaning), and add a migration from the version before. A member that
-    /// is new needs none: what a stored state lacks comes from `initialState`.
+    /// The schema version of the stored `State`. If stored states can no longer be decoded (a member was renamed, or
+    /// its type or meaning changed), raise it and add a migration from the previous version. A new member needs no
+    /// migration: members missing in a stored state are taken from `initialState`.
     static var schemaVersion: Int { get }
     /// The migrations of states that were stored under older schema versions.
     static var migrations: [Migration<State>] { get }
 
-    /// The state of a store that was never started before.
+    /// The state of a new store.
     var initialState: State { get }
-    /// The middleware of this feature's stores, beside that of the server.
+    /// The observers and interceptors of this feature's stores, in addition to those that a server installs for all.
     var middleware: Middleware<Self> { get }
 
-    /// Called once each time a store starts, before the first intent. A store that comes back from a journal is `.restored`
-    /// and finds its old state: one saved as "loading" must not stay so for ever.
+    /// Called each time a store starts, before the first intent. A store from a journal is `.restored` and has its old
+    /// state, which may contain a stale value such as "loading".
     ///
-    /// A throw is reported and leaves the store usable.
+    /// An error is reported; the store stays usable.
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) throws
-    /// Called when somebody signs in to the session that the store belongs to, which was anonymous: once, in a turn of its
-    /// own. A store that is made later knows by `turn.session.subject`; so does one after a crash just then, in
-    /// `bootstrap`.
+    /// Called once, in its own turn, when a caller signs in to the anonymous session of the store. Stores that start
+    /// later, or after a crash during the sign-in, read `turn.session.subject` in `bootstrap`.
     func signedIn(_ principal: Principal, _ turn: inout Turn<Self>) throws
-    /// Returns a check that runs before an intent is enqueued, such as one that asks another system whether a coupon
-    /// is valid; nil, the default, for none.
+    /// Returns an asynchronous check of an intent, such as the validation of a coupon, or nil for none, which is the
+    /// default.
     ///
-    /// The check that is returned runs while other intents go on, for 5 s at most. It may refuse the intent, or have an
-    /// action performed in its place that carries what it found.
+    /// The check runs before the intent is enqueued, concurrently with other intents, for at most 5 s. It may refuse
+    /// the intent, or replace it with an action that carries the check's result.
     func check(_ intent: Intent) -> Check?
-    /// Decides what an intent does: dispatches messages, publishes labels, launches work. Must not block.
+    /// Handles an intent: dispatches messages, publishes labels, launches work. Must not block.
     ///
-    /// A throw undoes the turn: nothing of it is kept or shown, the caller is told, `onFailure` is called. A `Refusal` is
-    /// an answer and no failure: `onFailure` is not called.
+    /// If it throws, the turn is undone, the caller receives an error and `onFailure` is called. A `Refusal` is an
+    /// answer and not a failure, so `onFailure` is not called.
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws
-    /// The same for an action that a turn sent.
+    /// Handles an action that a turn sent, as `execute` handles an intent.
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws
-    /// Called in each turn that had messages, after its handler and actions, so that one place decides what follows from a
-    /// change, whichever message made it: compare what matters in `before` with `turn.state`. What it does belongs to the
-    /// turn. If its own messages change the state it is called again, with the state before those; after 16 calls the turn
-    /// fails.
+    /// Called in each turn that had messages, after its handler and actions, to react to a change in one place,
+    /// whichever message made it: compare `before` with `turn.state`. Its effects belong to the turn. If its own
+    /// messages change the state, it is called again with the state before them; after 16 calls the turn fails.
     ///
     /// ```swift
     /// func onChange(from before: State, _ turn: inout Turn<Self>) {
@@ -93,23 +91,23 @@ public protocol Feature: Sendable {
     /// }
     /// ```
     ///
-    /// A throw undoes the turn, as in `execute`.
+    /// If it throws, the turn is undone, as in `execute`.
     func onChange(from before: State, _ turn: inout Turn<Self>) throws
-    /// The next state. Pure, quick, total: it cannot throw and must not read clocks, randomness or services.
+    /// Applies a message to the state. Must be pure and fast, and must not use clocks, randomness or services.
     func reduce(_ state: inout State, _ message: Message)
-    /// Returns the value that clients see of a state. Pure.
+    /// Returns the view state that clients see. Pure.
     func view(_ state: State) -> ViewState
-    /// Called in a turn of its own after a throw in `bootstrap`, `execute`, `perform` or launched work, so that the
+    /// Called in a separate turn after an error in `bootstrap`, `execute`, `perform` or launched work, so that the
     /// feature can show it.
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>)
-    /// Returns how long a label waits for a client that is not connected. By default 5 minutes.
+    /// The time that a label is kept for clients that are not connected. By default 5 minutes.
     func timeToLive(of label: Label) -> Duration
 }
 
 extension Feature {
     /// The type's name in lower case with hyphens.
     public static var name: String { kebabCase(String(describing: Self.self)) }
-    /// Nothing.
+    /// An empty text.
     public static var summary: String { "" }
     /// None.
     public static var labelExamples: [Label] { [] }
@@ -130,14 +128,14 @@ extension Feature {
     /// Does nothing.
     @inlinable
     public func onChange(from before: State, _ turn: inout Turn<Self>) throws {}
-    /// Shows nothing.
+    /// Does nothing.
     public func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {}
     /// 5 minutes.
     public func timeToLive(of label: Label) -> Duration { .seconds(300) }
 }
 
 extension Feature where Message == Intent {
-    /// A reducer is enough: the intent is the message.
+    /// Dispatches the intent as the message.
     @inlinable
     public func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws { turn.dispatch(intent) }
 }
@@ -148,22 +146,22 @@ extension Feature where Action == Never {
 }
 
 extension Feature where ViewState == State {
-    /// All of the state.
+    /// Returns the whole state.
     @inlinable
     public func view(_ state: State) -> State { state }
 }
 
 /// The start of a new or a restored store.
 public enum StartReason: Sendable, Equatable {
-    /// It begins with the feature's initial state.
+    /// The store begins with the feature's initial state.
     case new
-    /// It goes on with the state that was kept.
+    /// The store resumes with its stored state.
     case restored
 }
 
 /// `LessonDetail` → `lesson-detail`; a run of capitals is one word (`URLList` → `url-list`).
 package func kebabCase(_ typeName: String) -> String {
-    // A generic type's arguments are no part of the name.
+    // The arguments of a generic type are not part of the name.
     let letters = Array(typeName.prefix { $0 != "<" })
     var result = ""
     for (index, letter) in letters.enumerated() {

@@ -1,21 +1,21 @@
 import Locking
 
-/// Names one accepted intent. Everything that it leads to carries it, launched work included.
+/// The id of an accepted intent. Turns and launched work that result from the intent have the same id.
 public struct IntentID: Hashable, Sendable, CustomStringConvertible {
-    /// The text clients see; their own idempotency key where they gave one.
+    /// The id as clients see it. It is the client's idempotency key if there is one.
     public let text: String
 
-    /// An id with a text of the caller's.
+    /// Creates an id with a given text.
     public init(_ text: String) { self.text = text }
 
-    /// A new one: 64 bits in base 32, 13 characters. No two of a process are the same, and of two processes only by
-    /// chance; it is a name, not a secret.
+    /// Returns a new id: 64 bits in base 32, 13 characters. It is unique within a process and unlikely to repeat across
+    /// processes; it is not a secret.
     public static func random() -> IntentID {
-        // Asking the system for each would be a system call on every intent.
+        // The system's generator would cost a system call for each intent.
         IntentID(bits: generator.withLock { $0.next() })
     }
 
-    /// The name of a number.
+    /// Creates an id from a number.
     package init(bits: UInt64) {
         let alphabet = Self.alphabet
         text = String(unsafeUninitializedCapacity: 13) { buffer in
@@ -36,19 +36,19 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension IntentID {
-    /// The id of bootstrap and its work. It is not ASCII, so no client's key can equal it.
+    /// The id of bootstrap and its work. It is not ASCII, so it never equals a client's key.
     public static let bootstrap = IntentID("‹bootstrap›")
     @usableFromInline static let end = IntentID("end")
 
-    /// True if it is `bootstrap`. Its first byte is no other's: comparing texts of two forms takes ten times as long.
+    /// True for `bootstrap`. Its first byte is unique; comparing texts of two forms takes ten times as long.
     package var isBootstrap: Bool {
         guard let first = text.utf8.first, first > 0x7F else { return false }
         return self == .bootstrap
     }
 }
 
-/// A permutation of the numbers of 64 bits, from a random start (Steele, Lea, Flood: Fast Splittable Pseudorandom
-/// Number Generators, 2014).
+/// A permutation of the 64-bit numbers from a random start (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+/// Generators, 2014).
 package struct SplitMix: Sendable {
     private var state: UInt64
 
@@ -63,7 +63,7 @@ package struct SplitMix: Sendable {
     }
 }
 
-/// An intent whose turn is committed.
+/// The outcome of an intent whose turn is committed.
 public struct IntentOutcome: Sendable {
     /// The intent's id.
     public let id: IntentID
@@ -71,17 +71,17 @@ public struct IntentOutcome: Sendable {
     public let version: UInt64
     /// True if no work that the intent launched is running.
     public var isSettled: Bool
-    /// The view state as its session's clients are shown it, where the request wants it: after the turn, after the wait
-    /// if there was one, the present one for a repeated request.
+    /// The view state as the session's clients see it, if requested: after the turn, after the wait if there was one,
+    /// or the present one for a repeated request.
     public var state: StateSnapshot?
-    /// True if the client may not be shown the state that it wants: it lost its access after the intent had run.
+    /// True if the client requested the state but lost its access after the intent ran.
     public var isWithheld = false
     /// True if this is the outcome of an earlier request, from its receipt.
     public var isReplayed = false
-    /// True if the request's wait was granted; false also where none was asked for.
+    /// True if the request asked for a wait and the wait was granted.
     public var isWaitGranted = false
 
-    /// The answer of an earlier request with the same number, which was refused; nil if the intent ran.
+    /// The stored answer if an earlier request with the same number was refused; nil if the intent ran.
     public let refusal: RecordedRefusal?
 
     package init(id: IntentID, version: UInt64, isSettled: Bool) {
@@ -93,14 +93,14 @@ public struct IntentOutcome: Sendable {
     }
 }
 
-/// The answer that is stored when a refusal uses up its `Intent-Seq`.
+/// The answer that is stored when a refusal consumes its `Intent-Seq`.
 public struct RecordedRefusal: Sendable, Equatable {
-    /// The answer's status.
+    /// The status of the answer.
     public let status: Int
-    /// The answer's body.
+    /// The body of the answer.
     public let body: [UInt8]
 
-    /// An answer's status and body.
+    /// Creates an answer.
     public init(status: Int, body: [UInt8]) {
         self.status = status
         self.body = body
@@ -113,13 +113,13 @@ public struct StateSnapshot: Sendable, Equatable {
     public let version: UInt64
     /// The view state.
     public let view: [UInt8]
-    /// The name of the log that the version is of.
+    /// The name of the epoch that the version belongs to.
     package let epoch: String
 
     package init(version: UInt64, view: [UInt8], epoch: String = "") {
         (self.version, self.view, self.epoch) = (version, view, epoch)
     }
 
-    /// Its entity tag, without quotes: no other state of the feature instance has it.
+    /// The entity tag without quotes, unique among the states of the feature instance.
     package var entityTag: String { "\(epoch).\(version)" }
 }

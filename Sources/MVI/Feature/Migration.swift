@@ -1,20 +1,20 @@
-/// The way from a state as it was stored under an older schema version to the present one.
+/// A conversion of states that were stored under an older schema version to the present `State`.
 ///
 /// ```swift
 /// static let schemaVersion = 2
 /// static let migrations = [Migration(from: 1, StateV1.self) { State(total: $0.count) }]
 /// ```
 ///
-/// The old type lists the members that are read. A state with others is reported and set aside as it was, since these are
-/// lost: list those that are to go as well. Each older version has a way of its own to the present
-/// state; a version without one cannot be read any more, and its stores begin anew.
+/// The old type lists the members to read. A state with other members is reported and a copy is kept, since these
+/// members are lost; to drop members silently, list them too. Each older version needs its own migration to the present
+/// state. States of versions without one cannot be read, and their stores begin anew.
 public struct Migration<State: Codable & Equatable & Sendable>: Sendable {
-    /// The schema version of the states that it takes.
+    /// The schema version of the old states.
     public let from: Int
     private let run: @Sendable (any StateReader) throws -> State
 
-    /// The way from that version. What `migrate` throws, as what cannot be decoded, is reported; the state is set aside
-    /// then and the store begins anew.
+    /// Creates a migration. If `migrate` throws or the state cannot be decoded, the error is reported, a copy of the
+    /// state is kept and the store begins anew.
     public init<Old: Decodable & SendableMetatype>(
         from version: Int, _ old: Old.Type, _ migrate: @escaping @Sendable (Old) throws -> State
     ) {
@@ -22,10 +22,10 @@ public struct Migration<State: Codable & Equatable & Sendable>: Sendable {
         run = { try migrate($0.read(Old.self)) }
     }
 
-    /// The present state, made of the one that the reader holds.
+    /// Converts a stored state to the present one.
     package func migrate(_ stored: any StateReader) throws -> State { try run(stored) }
 
-    /// Returns the fault of a feature's schema version or migrations as a sentence; nil if there is none.
+    /// Returns a sentence about an invalid schema version or migration of a feature, or nil if they are valid.
     package static func fault<F: Feature>(of feature: F.Type) -> String? where F.State == State {
         let name = "The feature \"\(F.name)\""
         if F.schemaVersion < 1 {
@@ -47,8 +47,8 @@ public struct Migration<State: Codable & Equatable & Sendable>: Sendable {
     }
 }
 
-/// A stored state, before its type is known.
+/// A stored state that is not decoded yet.
 package protocol StateReader {
-    /// Reads it as that type; throws if it is not one.
+    /// Decodes the state as a type.
     func read<T: Decodable>(_ type: T.Type) throws -> T
 }

@@ -1,11 +1,11 @@
-/// The other stores of the session.
+/// Access to the other stores of the session.
 extension Turn {
-    /// Returns the view state of another store of the session, including changes by earlier turns of the same commit.
-    /// A missing store is created.
+    /// Returns the view state of another store of the session: its committed state with the earlier turns of the same
+    /// commit applied. The store is created if it does not exist.
     ///
-    /// A store that has to be loaded or made first abandons this turn, which runs again when it is there: the throw that
-    /// this comes with must not be caught. Throws also a `Refusal` where the feature's access rule excludes the
-    /// principal, and a `StoreError` where there is no such store to be had.
+    /// If the store must be loaded or created first, the call throws; do not catch that error. The turn is abandoned
+    /// and runs again when the store is ready. Throws a `Refusal` if the access rule excludes the principal, and a
+    /// `StoreError` if there is no such store.
     public mutating func view<Other: Feature>(
         of feature: Other.Type, key: String? = nil
     ) throws -> Other.ViewState {
@@ -15,20 +15,21 @@ extension Turn {
         return runner.workingView
     }
 
-    /// Sends an intent to another store of the session. It runs directly after this turn, before anything else, and is
-    /// committed with it: a refusal or a throw there undoes this turn, too, and is what its sender is told. A throw is handed
-    /// to `onFailure` of both features. A store that is not there is made. Work that it launches counts for the settling of this turn's intent.
+    /// Sends an intent to another store of the session, which is created if it does not exist. The intent runs directly
+    /// after this turn and is committed with it. If it is refused or throws, this turn is undone, too, and its sender
+    /// receives the error; both features' `onFailure` are called for a throw. Work that it launches counts for the
+    /// settling of this turn's intent.
     ///
-    /// What is sent so may send further, 64 intents in all. The other feature's interceptors judge the
-    /// intent; its asynchronous check is not asked.
+    /// The intent may send further ones, 64 in total. The other feature's interceptors apply; its asynchronous check
+    /// does not.
     @inlinable
     public mutating func send<Other: Feature>(_ intent: Other.Intent, to feature: Other.Type, key: String? = nil) {
         makeRare().sends.append(
             SiblingIntent(instance: Other.instance(key), run: TurnRunner<Other>.execute(intent)))
     }
 
-    /// Has another store of the session perform an action, as `send(_:to:key:)` has it execute an intent: for what no client
-    /// may ask for.
+    /// Performs an action on another store of the session, in the same way as `send(_:to:key:)`, for requests that
+    /// clients may not send.
     @inlinable
     public mutating func perform<Other: Feature>(
         _ action: Other.Action, on feature: Other.Type, key: String? = nil
@@ -43,7 +44,7 @@ extension Turn {
         do {
             return try context.host.runner(of: instance, for: principal)
         } catch let absent as StoreIsAbsent {
-            // Also where the handler catches it.
+            // Set even if the handler catches the error.
             let rare = makeRare()
             rare.missing = rare.missing ?? absent.instance
             throw absent
@@ -52,7 +53,7 @@ extension Turn {
 }
 
 extension Feature {
-    /// The id of an instance, as clients write it.
+    /// Returns the feature id, as clients write it.
     @usableFromInline
     package static func instance(_ key: String?) -> String { key.map { "\(name):\($0)" } ?? name }
 }
@@ -62,7 +63,7 @@ extension Feature {
 package struct SiblingIntent: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     @usableFromInline package let instance: String
-    /// Its turn on that feature's store.
+    /// The turn on that feature's store.
     package let run: RunTurn
 
     @usableFromInline
@@ -71,7 +72,7 @@ package struct SiblingIntent: Sendable {
     }
 }
 
-/// A store that a turn needs is not in memory yet, or has something to do before.
+/// The error for a store that a turn needs and that is not loaded or not ready.
 @usableFromInline
 package struct StoreIsAbsent: Error {
     package let instance: String
@@ -83,6 +84,6 @@ package struct StoreIsAbsent: Error {
 extension StoreError {
     @usableFromInline
     static func notServed(_ instance: String) -> StoreError {
-        StoreError(.failed, "The server has no feature for \"\(instance)\", or it is another type's.")
+        StoreError(.failed, "The server has no feature for \"\(instance)\", or it has another type.")
     }
 }

@@ -1,5 +1,5 @@
 extension Turn {
-    /// The time on the wall clock, the same throughout the turn, and when it runs again after another writer was first.
+    /// The wall-clock time. It is the same during the whole turn and when the turn runs again after a conflict.
     public var now: Timestamp {
         mutating get {
             let rare = makeRare()
@@ -9,8 +9,8 @@ extension Turn {
         }
     }
 
-    /// A new UUID of version 4 (RFC 9562 section 5.4) as text, in lower case. A turn that runs again after another writer
-    /// was first gets the same ones in the same order.
+    /// Returns a new UUID of version 4 (RFC 9562 section 5.4) in lower case. A turn that runs again after a conflict
+    /// gets the same UUIDs in the same order.
     public mutating func uuid() -> String {
         let rare = makeRare()
         defer { rare.uuidCount += 1 }
@@ -19,19 +19,19 @@ extension Turn {
     }
 }
 
-/// The time and UUIDs that a turn used: it gets the same when it runs again.
+/// The time and UUIDs that a turn read, to be repeated when it runs again.
 @usableFromInline
 package final class TurnInputs: Sendable {
     package let now: Timestamp?
     let uuids: [String]
-    /// Those of the intents that it sent to other stores, in their order.
+    /// The inputs of the intents that it sent to other stores, in order.
     package let links: [TurnInputs?]
 
     package init(now: Timestamp?, uuids: [String] = [], links: [TurnInputs?] = []) {
         (self.now, self.uuids, self.links) = (now, uuids, links)
     }
 
-    /// The same with those of a chain.
+    /// Returns a copy with the inputs of a chain.
     package func with(links: [TurnInputs?]) -> TurnInputs { TurnInputs(now: now, uuids: uuids, links: links) }
 }
 

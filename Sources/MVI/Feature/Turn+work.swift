@@ -1,13 +1,13 @@
 extension Turn {
-    /// Launched work: an asynchronous function of the context in which it takes steps.
+    /// The function that launched work runs. It receives the context for its steps.
     public typealias Operation = @Sendable (Work<F>) async throws -> Void
 
-    /// Starts `operation` once this turn is committed, as a child of the store: it is cancelled with it.
+    /// Launches `operation` after the commit of this turn. It is canceled if the store ends.
     ///
     /// - Parameters:
-    ///   - id: names the work inside this store.
-    ///   - policy: what happens when work of that id is running already.
-    ///   - isCounted: whether the intent is settled only after this work. What work that is not counted launches is not
+    ///   - id: the name of the work inside this store.
+    ///   - policy: the rule if work of that id is already running.
+    ///   - isCounted: true if the intent settles only after this work. If false, the work that it launches is not
     ///     counted either.
     ///   - operation: the work.
     public mutating func launch(
@@ -16,9 +16,9 @@ extension Turn {
         effects.append(.launch(request(id, policy, isCounted: isCounted, operation)))
     }
 
-    /// The work without its feature's type.
+    /// Returns the work without its feature's type.
     ///
-    /// - Parameter part: the part that it ends with.
+    /// - Parameter part: the part that the work ends with.
     func request(
         _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, of part: PartName? = nil,
         _ operation: @escaping Operation
@@ -36,7 +36,7 @@ extension Turn {
         if !gone.isEmpty { effects.append(.cancelParts(gone)) }
     }
 
-    /// The origin of work that this turn launches: that of the work whose step it is, if it is one.
+    /// Returns the origin for work that this turn launches. Steps of launched work pass their own origin on.
     private func workOrigin(isCounted: Bool) -> WorkOrigin {
         guard let origin else {
             return WorkOrigin(intentID, cause, principal, isCounted: isCounted, trace: context.trace)
@@ -44,17 +44,17 @@ extension Turn {
         return isCounted || !origin.isCounted ? origin : origin.uncounted
     }
 
-    /// Cancels the running and waiting work of that id once this turn is committed. Nothing running: nothing happens.
+    /// Cancels the running and waiting work of an id after the commit of this turn, if there is any.
     public mutating func cancel(_ id: WorkID) {
         effects.append(.cancel(id))
     }
 
-    /// Returns true if work of that id would run or wait if this turn were committed now: with what it and the batch's earlier
-    /// turns launched and cancelled so far. A call that `debounce` or `throttle` holds back waits. Work that is
-    /// registered for watchers counts while it runs; cancelled work does not count. Inside a step, the work itself runs.
+    /// Returns true if work of the id would run or wait if this turn were committed now, including launches and
+    /// cancellations so far in this turn and in earlier turns of the batch. A call held back by `debounce` or
+    /// `throttle` counts as waiting. Work registered for watchers counts only while it runs. Canceled work does not
+    /// count. A step's own work counts.
     ///
-    /// Work ends on its own: what runs now may have ended when the turn is committed. Where exactly one piece must run,
-    /// launch with a policy instead of asking.
+    /// Running work may end before the turn is committed. If exactly one piece must run, use a policy instead.
     public func isRunning(_ id: WorkID) -> Bool { context.host.isRunning(id, after: context.earlier, effects) }
 
     /// Runs `operation` when `interval` has passed without another call for the same id.
@@ -62,13 +62,13 @@ extension Turn {
         launch(id: id, policy: .cancelPrevious, Work.after(interval, operation))
     }
 
-    /// Runs `operation` at once, and holds further calls for the same id back until `interval` has passed.
+    /// Runs `operation` at once and holds back further calls for the same id until `interval` has passed.
     ///
     /// - Parameters:
-    ///   - id: names the work inside this store.
-    ///   - interval: how long further calls are held back.
-    ///   - latest: whether the last call that was held back runs at the interval's end, which begins the next interval. If
-    ///     not, all of them are dropped.
+    ///   - id: the name of the work inside this store.
+    ///   - interval: the time during which further calls are held back.
+    ///   - latest: true to run the last held-back call at the end of the interval, which begins the next interval. If
+    ///     false, all held-back calls are dropped.
     ///   - operation: the work.
     public mutating func throttle(
         id: WorkID, for interval: Duration, latest: Bool = false, _ operation: @escaping Operation
@@ -76,18 +76,18 @@ extension Turn {
         effects.append(.throttle(interval, latest: latest, request(id, .parallel, operation)))
     }
 
-    /// Runs `operation` every `interval`, first after one interval, until `cancel(id)` or the store's end. Setting it
-    /// again starts it anew. An intent settles without waiting for a timer, or for what it launches.
+    /// Runs `operation` every `interval`, first after one interval, until `cancel(id)` or the store's end. Setting the
+    /// timer again restarts it. Intents settle without waiting for timers or the work that timers launch.
     public mutating func timer(id: WorkID, every interval: Duration, _ operation: @escaping Operation) {
         launch(id: id, policy: .cancelPrevious, isCounted: false, Work.every(interval, operation))
     }
 
-    /// Runs `operation` while a stream shows the store, and cancels it `grace` after the last one left; one that
-    /// comes back in time finds it running. It stays registered under its id until `cancel(id)`. An intent settles
-    /// without waiting for it.
+    /// Runs `operation` while a stream shows the store, and cancels it `grace` after the last stream ended. If a stream
+    /// returns in time, the operation goes on. It stays registered until `cancel(id)`. Intents settle without waiting
+    /// for it.
     ///
-    /// Registering the id again takes the place of what is registered: what runs of that id is cancelled, and the new
-    /// operation starts at once if a stream shows the store.
+    /// Registering the id again replaces the registration: the running operation is canceled, and the new one starts at
+    /// once if a stream shows the store.
     public mutating func whileWatched(id: WorkID, grace: Duration = .seconds(5), _ operation: @escaping Operation) {
         effects.append(.whileWatched(grace, request(id, .keepPrevious, isCounted: false, operation)))
     }
@@ -102,16 +102,15 @@ extension Turn {
     /// }
     /// ```
     ///
-    /// The end of the sequence ends the work. What the sequence or `onElement` throws ends it as well and is a failure,
-    /// as with other work. An intent settles without waiting for it. Observing again under the same id takes the place
-    /// of what runs.
+    /// The work ends with the sequence. An error of the sequence or `onElement` ends it, too, and is a failure as with
+    /// other work. Intents settle without waiting for it. Observing again under the same id replaces the running work.
     ///
     /// - Parameters:
-    ///   - id: the work's name, for `cancel`.
+    ///   - id: the name of the work, for `cancel`.
     ///   - lifetime: while watched, or until the store's end.
-    ///   - makeSequence: called in the work's task each time the work starts, for a sequence of its own: what is
-    ///     observed while watched starts anew with each first watcher.
-    ///   - onElement: may take steps; the next element is asked for when it has returned.
+    ///   - makeSequence: called in the work's task each time the work starts. Work that is observed while watched
+    ///     starts with a new sequence for each first watcher.
+    ///   - onElement: called for each element; may take steps. The next element is read after it returns.
     public mutating func observe<Elements: AsyncSequence & SendableMetatype>(
         id: WorkID, _ lifetime: WorkLifetime = .whileWatched(),
         _ makeSequence: @escaping @Sendable () async throws -> Elements,

@@ -1,21 +1,21 @@
-/// The context of a handler: the state to read, and the operations of a turn.
+/// The context of a running handler: the state, and the methods that change it or launch work.
 ///
-/// It is handed over `inout` and cannot be copied, so it can neither escape into a task nor be used after the turn.
-/// Everything done through it belongs to one transaction: it takes effect when the turn is committed, or not at all.
+/// It is passed `inout` and is not copyable, so it cannot outlive the turn. Everything done through it belongs to one
+/// transaction, which takes effect at the commit of the turn, or not at all.
 public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline var current: F.State
     @usableFromInline let runner: TurnRunner<F>
     @usableFromInline let context: TurnContext
-    /// The intent that it begins with; nil for bootstrap, steps of launched work and turns of failures.
+    /// The intent that started the turn; nil for bootstrap, steps of launched work and turns of failures.
     @usableFromInline let cause: F.Intent?
-    /// That of the launched work whose step or failure this is; nil for a turn that no work led to.
+    /// The origin of the work whose step or failure this is; nil for turns without launched work.
     @usableFromInline let origin: WorkOrigin?
     @usableFromInline package var hasMessages = false
     @usableFromInline package var labels: [F.Label] = []
     @usableFromInline package var observations: [StoreObservation<F>.Event] = []
     @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
-    /// The requests that few turns make.
+    /// Data that few turns need.
     @usableFromInline package var rare: RareRequests<F>?
 
     @inlinable
@@ -27,11 +27,11 @@ public struct Turn<F: Feature>: ~Copyable {
         self.origin = origin
     }
 
-    /// The intent that led to this turn.
+    /// The id of the intent that led to this turn.
     @inlinable public var intentID: IntentID { context.intentID }
 
-    /// The caller who sent the intent, as of its acceptance; nil if anonymous, and for bootstrap, reminders and
-    /// deliveries from outside.
+    /// The intent's sender when the intent was accepted; nil if anonymous, and for bootstrap, reminders and intents
+    /// from outside the API.
     @inlinable public var principal: Principal? { context.principal }
 
     /// The session that the store belongs to.
@@ -40,10 +40,10 @@ public struct Turn<F: Feature>: ~Copyable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     public var instance: String { runner.environment.instance }
 
-    /// The state, with every message dispatched so far in it.
+    /// The state with all messages that were dispatched so far.
     @inlinable public var state: F.State { current }
 
-    /// Says what happened. When this returns, `state` is the new state.
+    /// Dispatches a message. On return, `state` is the new state.
     @inlinable
     public mutating func dispatch(_ message: F.Message) {
         hasMessages = true
@@ -56,21 +56,21 @@ public struct Turn<F: Feature>: ~Copyable {
         observations.append(.message(message, before: before, after: current))
     }
 
-    /// Sends a one-off event to the clients that show the feature, after the state of this turn.
+    /// Publishes a one-off event to the clients that show the feature, after the state of this turn.
     @inlinable
     public mutating func publish(_ label: F.Label) {
         labels.append(label)
         if runner.isObserved { observations.append(.label(label)) }
     }
 
-    /// Asks the feature to `perform` an action after the running handler returned, as part of this turn. Actions run
-    /// first in, first out, never nested.
+    /// Sends an action that the feature performs in this turn after the running handler returns. Actions run first in,
+    /// first out, never nested.
     @inlinable
     public mutating func send(_ action: F.Action) {
         actions.append(action)
     }
 
-    /// Runs the actions sent so far, from the given one on, and those that they send, in order.
+    /// Performs the sent actions from a given index on, including those that they send, in order.
     @usableFromInline
     mutating func performActions(from first: Int = 0) throws {
         var next = first
@@ -83,7 +83,7 @@ public struct Turn<F: Feature>: ~Copyable {
         }
     }
 
-    /// Has the feature follow what the turn's messages changed in a state, and then what it changes itself by that.
+    /// Calls `onChange` for the changes by the turn's messages, and again for its own changes.
     @inlinable
     mutating func followChanges(since before: F.State) throws {
         let after = current
@@ -96,8 +96,8 @@ public struct Turn<F: Feature>: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - state: the one before the feature's own messages.
-    ///   - performed: how many of the actions have been performed.
+    ///   - state: the state before the feature's own messages.
+    ///   - performed: the number of actions that have been performed.
     @usableFromInline
     mutating func followOwnChanges(since state: F.State, performed: Int) throws {
         var (before, performed) = (state, performed)
@@ -113,9 +113,9 @@ public struct Turn<F: Feature>: ~Copyable {
     }
 }
 
-/// The error of a turn in which actions or changes led to each other without end.
+/// The error of a turn whose actions, or changes, lead to one another without an end.
 private struct TurnWithoutEnd: Error, CustomStringConvertible {
-    /// The maximum number of actions in a turn, and of calls of `onChange`.
+    /// The maximum number of actions in a turn, and the maximum number of `onChange` calls.
     static let actions = 100_000
     static let changes = 16
 
@@ -123,24 +123,23 @@ private struct TurnWithoutEnd: Error, CustomStringConvertible {
 
     static let ofActions = TurnWithoutEnd(
         description:
-            "More than \(actions) actions were sent in one turn. Send no action that leads to itself: `launch` "
-            + "work for what goes on.")
+            "More than \(actions) actions were sent in one turn. Do not send an action that leads to itself: `launch` "
+            + "work that repeats.")
     static let ofChanges = TurnWithoutEnd(
-        description: "`onChange` was called \(changes) times in one turn, and what it did changed the state each time. "
-            + "Dispatch only messages after which the values that it compares stay as they are.")
+        description: "`onChange` was called \(changes) times in one turn, and it changed the state each time. "
+            + "Dispatch only messages after which the values that it compares stay unchanged.")
 }
 
-/// The requests that few turns make. A class that is created when needed, so that other turns pass one empty
-/// reference.
+/// Data that few turns need. A class that is created on first use, so that other turns carry only a nil reference.
 @usableFromInline
 package final class RareRequests<F: Feature> {
     @usableFromInline package var reminders: [ReminderRequest<F>] = []
     @usableFromInline var sends: [SiblingIntent] = []
-    /// The first store that the turn needs and that is not there yet.
+    /// The first store that the turn needs and that is not loaded.
     @usableFromInline var missing: String?
     /// True if the turn launches work of parts that may leave.
     @usableFromInline var hasPartWork = false
-    /// The observation of its result.
+    /// The closure for observers and interceptors in the turn's result.
     @usableFromInline var observe: (@Sendable () -> Void)?
     @usableFromInline var judged: RunTurn?
     var now: Timestamp?
@@ -148,7 +147,7 @@ package final class RareRequests<F: Feature> {
     /// The number of UUIDs that the turn has used.
     var uuidCount = 0
 
-    /// - Parameter inputs: what the turn got of time and chance when it ran before.
+    /// - Parameter inputs: the time and UUIDs of the turn's previous run.
     @usableFromInline
     init(_ inputs: TurnInputs?) { (now, uuids) = (inputs?.now, inputs?.uuids ?? []) }
 
@@ -157,7 +156,7 @@ package final class RareRequests<F: Feature> {
 }
 
 extension Turn {
-    /// The rare requests, which there are from now on.
+    /// Returns the rare requests, creating them if needed.
     @usableFromInline
     mutating func makeRare() -> RareRequests<F> {
         if let rare { return rare }

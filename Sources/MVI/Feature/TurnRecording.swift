@@ -1,21 +1,21 @@
-/// A recorded turn. `MVIServer` and `MVITesting` encode and decode it if the feature's messages and actions are
-/// `Codable`.
+/// The events of a turn as they are recorded. With `MVIServer` or `MVITesting` a recording is `Codable` if the
+/// feature's messages and actions are.
 public struct TurnRecording<F: Feature>: Sendable {
-    /// The id of the intent that led to it.
+    /// The id of the intent that led to the turn.
     public var intent: String
-    /// The intent that it began with, as interceptors left it; nil for bootstrap, steps of launched work and turns of
-    /// failures.
+    /// The intent that started the turn, as interceptors left it; nil for bootstrap, steps of launched work and turns
+    /// of failures.
     public var cause: F.Intent?
-    /// The actions that were performed, in order.
+    /// The performed actions, in order.
     public var actions: [F.Action]
-    /// The messages that were reduced, in order.
+    /// The reduced messages, in order.
     public var messages: [F.Message]
-    /// The state after it.
+    /// The state after the turn.
     public var state: F.State
-    /// The labels that were published, in order.
+    /// The published labels, in order.
     public var labels: [F.Label]
 
-    /// A recording of its parts.
+    /// Creates a recording.
     public init(
         intent: String, cause: F.Intent?, actions: [F.Action], messages: [F.Message], state: F.State,
         labels: [F.Label]
@@ -36,7 +36,7 @@ public struct TurnRecording<F: Feature>: Sendable {
         }
     }
 
-    /// A turn that ran, with the events that it has where its store's environment says `isRecording`.
+    /// A completed turn, with its events if its store's environment has `isRecording`.
     @usableFromInline
     package init(_ turn: borrowing Turn<F>) {
         self.init(intent: turn.intentID.text, events: turn.observations, state: turn.state, labels: turn.labels)

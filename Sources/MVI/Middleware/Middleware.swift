@@ -1,26 +1,26 @@
 import Tracing
 
-/// The observers and interceptors of a feature. Observers see everything and change nothing; interceptors may refuse
-/// or rewrite an intent before it is executed.
+/// Code around a feature: observers, which see everything and change nothing, and interceptors, which may refuse or
+/// rewrite an intent before it is executed.
 public struct Middleware<F: Feature>: Sendable {
-    /// Sees what happened, after its commit, in order, on the threads of observers: a slow or throwing observer cannot hurt
-    /// the store, and one that lags far behind misses observations, which is counted in the store's diagnostics.
+    /// Receives events after their commit, in order, on the threads of observers. A slow or throwing observer does not
+    /// affect the store. An observer that lags far behind misses observations; the store's diagnostics count them.
     public typealias Observer = @Sendable (StoreObservation<F>) throws -> Void
-    /// Returns the intent to execute, the given one or another; throws a `Refusal` to refuse it. Runs where the intent
-    /// runs and must not block.
+    /// Returns the intent to execute, unchanged or rewritten, or throws a `Refusal`. Runs on the intent's thread and
+    /// must not block.
     public typealias Interceptor = @Sendable (F.Intent, Interception<F>) throws -> F.Intent
 
     @usableFromInline let observers: [Observer]
     @usableFromInline let interceptors: [Interceptor]
-    /// Told of the events of one turn together, right after its commit or its end without one, on the thread on which that
-    /// is: for tests, which have to know where a turn ends and must not miss any. Called under no lock.
+    /// Receives the events of one turn together, right after its commit or its failure, on the same thread. For tests,
+    /// which need the ends of turns and must not miss events. Called without locks held.
     let witnesses: [Witness]
 
-    /// `isSent`: whether a turn of another store of the session sent the intent or the action.
+    /// `isSent`: true if a turn of another store of the session sent the intent or the action.
     package typealias Witness =
         @Sendable (_ events: [StoreObservation<F>.Event], IntentID, _ instance: String, _ isSent: Bool) -> Void
 
-    /// None of either, or those given, in order.
+    /// Creates middleware with the given observers and interceptors, in order.
     public init(observers: [Observer] = [], interceptors: [Interceptor] = []) {
         self.init(observers, interceptors, [])
     }
@@ -31,17 +31,17 @@ public struct Middleware<F: Feature>: Sendable {
 
     package init(witness: @escaping Witness) { self.init([], [], [witness]) }
 
-    /// Middleware that observes.
+    /// Returns middleware with one observer.
     public static func observing(_ observer: @escaping Observer) -> Middleware {
         Middleware(observers: [observer])
     }
 
-    /// Middleware that intercepts.
+    /// Returns middleware with one interceptor.
     public static func intercepting(_ interceptor: @escaping Interceptor) -> Middleware {
         Middleware(interceptors: [interceptor])
     }
 
-    /// Both, this one first; every hook of either is kept.
+    /// Returns middleware with the hooks of both, this one's first.
     public func combined(with next: Middleware) -> Middleware {
         Middleware(
             observers + next.observers, interceptors + next.interceptors, witnesses + next.witnesses)
@@ -52,13 +52,13 @@ public struct Middleware<F: Feature>: Sendable {
 
 /// Middleware for every feature of a server, such as logging.
 public protocol CommonMiddleware: Sendable {
-    /// Returns the middleware for stores of `feature`.
+    /// Returns the middleware for the stores of `feature`.
     func middleware<F: Feature>(for feature: F.Type) -> Middleware<F>
 }
 
-/// The context of an interceptor.
+/// The values that an interceptor can use.
 public struct Interception<F: Feature>: Sendable {
-    /// The state on which the intent would run.
+    /// The state that the intent would run on.
     public let state: F.State
     /// The intent's id.
     public let intentID: IntentID
@@ -66,15 +66,15 @@ public struct Interception<F: Feature>: Sendable {
     public let instance: String
     /// The session that the store belongs to.
     public let session: SessionInfo
-    /// The caller who sent the intent; nil if anonymous.
+    /// The sender of the intent; nil if the sender is anonymous.
     public let principal: Principal?
-    /// The span that the intent came in, of the tracer of swift-distributed-tracing; nil where nothing is traced.
+    /// The span of the request in swift-distributed-tracing; nil without tracing.
     public let trace: ServiceContext?
 }
 
-/// Something that happened in a store, as observers are told it after the commit: once each, in causal order.
+/// An event in a store. Observers receive each event once, after its commit, in causal order.
 public struct StoreObservation<F: Feature>: Sendable {
-    /// An observed event.
+    /// The kinds of events.
     public enum Event: Sendable {
         /// The store started.
         case started(StartReason)
@@ -88,22 +88,22 @@ public struct StoreObservation<F: Feature>: Sendable {
         case message(F.Message, before: F.State, after: F.State)
         /// A label was published.
         case label(F.Label)
-        /// Something threw; what its turn did is undone.
+        /// An error was thrown; its turn is undone.
         case failed(Failure)
         /// The store was disposed.
         case ended
     }
 
-    /// The observed event.
+    /// The event.
     public let event: Event
-    /// The intent that led to it.
+    /// The id of the intent that led to the event.
     public let intentID: IntentID
     /// The feature instance, such as `counter` or `order-detail:42`.
     public let instance: String
     /// The session that the store belongs to.
     public let session: SessionInfo
-    /// The caller who sent the intent; nil if anonymous, and without an intent.
+    /// The sender of the intent; nil if the sender is anonymous, or without an intent.
     public let principal: Principal?
-    /// The span of the turn; nil where nothing is traced.
+    /// The span of the turn; nil without tracing.
     public let trace: ServiceContext?
 }

@@ -2,8 +2,8 @@ import Dispatch
 import Locking
 import Tracing
 
-/// Hands a store's observations to its observers, in order, on threads that nothing else runs on: a store never waits
-/// for its observers, and one that blocks delays other observers only.
+/// Passes a store's observations to its observers, in order, on dedicated threads. A store never waits for its
+/// observers, and an observer that blocks delays only other observers.
 @usableFromInline
 final class ObserverQueue<F: Feature>: Sendable {
     private struct State {
@@ -14,7 +14,7 @@ final class ObserverQueue<F: Feature>: Sendable {
         var caughtUp: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The maximum number of waiting observations; beyond it the newest are dropped and counted.
+    /// The maximum number of waiting observations. Beyond it, new ones are dropped and counted.
     private static var limit: Int { 10_000 }
 
     private let observers: [Middleware<F>.Observer]
@@ -85,11 +85,11 @@ final class ObserverQueue<F: Feature>: Sendable {
     }
 }
 
-/// The threads of all observers. Swift's own are as many as there are cores: one observer that blocks would stop the
-/// launched work of every store on them.
+/// The threads of all observers. They are separate from Swift's pool, whose size is the number of cores: there, a
+/// blocked observer would delay launched work of all stores.
 private enum ObserverThreads {
     private static let all = (0..<4).map { DispatchQueue(label: "MVI.observers.\($0)") }
 
-    /// The queues of observers are spread over the threads.
+    /// Distributes observer queues over the threads.
     static func next() -> DispatchQueue { all[Int.random(in: 0..<all.count)] }
 }
