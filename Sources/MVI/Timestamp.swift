@@ -1,40 +1,39 @@
-/// A moment on the wall clock. Coded as RFC 3339 text in UTC with milliseconds, `2026-01-31T23:59:59.250Z`, which every
-/// client can read.
+/// A point in time on the wall clock. Encoded as RFC 3339 text in UTC with milliseconds, `2026-01-31T23:59:59.250Z`.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Time since 1970-01-01T00:00:00Z, without leap seconds.
+    /// The time since 1970-01-01T00:00:00Z, without leap seconds.
     public let sinceEpoch: Duration
 
-    /// A time since 1970-01-01T00:00:00Z.
+    /// Creates a point in time from the time since 1970-01-01T00:00:00Z.
     public init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
 
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.sinceEpoch < right.sinceEpoch }
 
-    /// So much later.
+    /// Returns the time plus a duration.
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
         Timestamp(sinceEpoch: time.sinceEpoch + duration)
     }
 
-    /// So much earlier.
+    /// Returns the time minus a duration.
     public static func - (time: Timestamp, duration: Duration) -> Timestamp {
         Timestamp(sinceEpoch: time.sinceEpoch - duration)
     }
 
-    /// Returns the time from another timestamp to this one.
+    /// Returns the time between two points in time.
     public static func - (left: Timestamp, right: Timestamp) -> Duration { left.sinceEpoch - right.sinceEpoch }
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// RFC 3339 in UTC with milliseconds.
+    /// The time as RFC 3339 text in UTC with milliseconds.
     public var description: String {
         let (seconds, attoseconds) = sinceEpoch.components
-        // A time before 1970 has a negative rest.
+        // The remainder of a time before 1970 is negative.
         let milliseconds = attoseconds / 1_000_000_000_000_000
         let isBefore = milliseconds < 0
         let digits = "\(1_000 + (isBefore ? milliseconds + 1_000 : milliseconds))".dropFirst()
         return "\(Self.text(isBefore ? seconds - 1 : seconds)).\(digits)Z"
     }
 
-    /// RFC 3339 in UTC, whole seconds: `2026-01-31T23:59:59Z`.
+    /// The time as RFC 3339 text in UTC with whole seconds: `2026-01-31T23:59:59Z`.
     public var wholeSeconds: String { "\(Self.text(sinceEpoch.components.seconds))Z" }
 
     private static func text(_ seconds: Int64) -> String {
@@ -45,7 +44,7 @@ extension Timestamp: CustomStringConvertible {
         return "\(digits)-\(two(month))-\(two(day))T\(two(rest / 3_600)):\(two(rest / 60 % 60)):\(two(rest % 60))"
     }
 
-    /// The Gregorian date, by counting in eras of 400 years that begin on a March 1st, so that a leap day comes last.
+    /// Computes the Gregorian date in eras of 400 years that begin on March 1, so that a leap day comes last.
     private static func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let days = daysSinceEpoch + 719_468
         let era = days.flooredDivision(by: 146_097)
@@ -62,7 +61,7 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// A date and time as RFC 3339 writes it, with any offset; nil for another text.
+    /// Parses an RFC 3339 date and time with any offset; nil if the text is invalid.
     public init?(_ text: some StringProtocol) {
         var rest = Substring(text).utf8[...]
         func digits(_ count: Int) -> Int64? {
@@ -97,7 +96,7 @@ extension Timestamp {
         }
         guard rest.isEmpty else { return nil }
         let days = Self.days(year, month, day)
-        // A day that the month does not have becomes another day.
+        // A day that does not exist in the month gives another date.
         guard day > 0, Self.civilDate(daysSinceEpoch: days) == (year, month, day) else { return nil }
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
         self.init(sinceEpoch: .seconds(seconds) + .nanoseconds(fraction))
@@ -113,7 +112,7 @@ extension Timestamp {
 }
 
 extension Timestamp: Codable {
-    /// Reads RFC 3339 text.
+    /// Decodes RFC 3339 text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -124,7 +123,7 @@ extension Timestamp: Codable {
         self = time
     }
 
-    /// Writes RFC 3339 text in UTC; what is less than a millisecond is dropped.
+    /// Encodes RFC 3339 text in UTC. Fractions of a millisecond are dropped.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -145,8 +144,8 @@ extension Int64 {
     import Darwin
 #endif
 
-/// Nanoseconds since some fixed point, for how long something took. `ContinuousClock` costs ten times as much, and this
-/// is read twice a turn.
+/// Nanoseconds since a fixed point, to measure durations. `ContinuousClock` costs ten times as much, and this is read
+/// twice per turn.
 @usableFromInline
 package func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
@@ -155,7 +154,7 @@ package func monotonicNanoseconds() -> UInt64 {
 }
 
 extension Timestamp {
-    /// The machine's wall clock.
+    /// The machine's wall-clock time.
     static var system: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -164,7 +163,7 @@ extension Timestamp {
 }
 
 extension Duration {
-    /// Whole nanoseconds, none if it is negative.
+    /// The whole nanoseconds; 0 if negative.
     @usableFromInline var nanoseconds: UInt64 {
         UInt64(clamping: components.seconds) &* 1_000_000_000
             &+ UInt64(clamping: components.attoseconds / 1_000_000_000)

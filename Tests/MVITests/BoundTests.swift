@@ -42,7 +42,7 @@ struct BoundTests {
 
     static let tooMuch =
         "The turn would leave its store with more than 4 pieces of work that run, wait or are registered for watchers. "
-        + "Give work an id and a policy, so that it takes the place of what runs already."
+        + "Give work an id and a policy, so that it replaces running work."
 
     @Test("34, 41: a turn that asks for more work than its store may have fails as if it had thrown, and is undone")
     func limit() async throws {

@@ -56,8 +56,8 @@ struct ChangeTests {
         let error = await store.sendRejected(.put(cents: 7))
         #expect(
             error?.failure.map { "\($0.error)" }
-                == "`onChange` was called 16 times in one turn, and what it did changed the state each time. Dispatch only "
-                + "messages after which the values that it compares stay as they are.")
+                == "`onChange` was called 16 times in one turn, and it changed the state each time. Dispatch only "
+                + "messages after which the values that it compares stay unchanged.")
         // Two of them in the turn of the failure.
         #expect(store.feature.seen.all.count == 16 + 2)
         await store.receive(.added(-1)) { $0.coins = [-1] }

@@ -124,7 +124,7 @@ private struct TurnWithoutEnd: Error, CustomStringConvertible {
     static let ofActions = TurnWithoutEnd(
         description:
             "More than \(actions) actions were sent in one turn. Do not send an action that leads to itself: `launch` "
-            + "work that repeats.")
+            + "work instead.")
     static let ofChanges = TurnWithoutEnd(
         description: "`onChange` was called \(changes) times in one turn, and it changed the state each time. "
             + "Dispatch only messages after which the values that it compares stay unchanged.")

@@ -1,6 +1,6 @@
-/// A turn that was lent to code of one part.
+/// A turn that is lent to code of one part.
 final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
-    /// Nil while it is lent to code of a part in this one, and once it was given back.
+    /// Nil while it is lent to code of an inner part, and after it was given back.
     private var turn: Turn<F>?
     private let place: PartPlace<F.State, F.Message, P>
     private(set) var state: P
@@ -13,7 +13,7 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
         self.place = place
     }
 
-    /// Gives the turn back. Called once.
+    /// Returns the turn. Called once.
     func release() -> Turn<F> {
         guard let turn = turn.take() else { preconditionFailure("cannot give a turn back twice") }
         return turn
@@ -73,9 +73,9 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
 
     private func scoped(_ id: WorkID) -> WorkID { WorkID(id.name, in: place.name) }
 
-    /// Runs a body on the turn. A `PartTurn` cannot be used while its turn is another's, so that there is one.
+    /// Runs a body on the turn. A `PartTurn` cannot be used while its turn is lent to an inner part.
     private func with<R, E: Error>(_ body: (inout Turn<F>) throws(E) -> R) throws(E) -> R {
-        guard var held = turn.take() else { preconditionFailure("cannot use a part's turn when it is over") }
+        guard var held = turn.take() else { preconditionFailure("cannot use a part's turn after its end") }
         do throws(E) {
             let result = try body(&held)
             turn = consume held

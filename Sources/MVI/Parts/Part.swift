@@ -1,7 +1,8 @@
-/// A part of a feature's state with messages, a reducer and a view of its own: a section of a screen, a row of a list.
+/// A part of a feature's state with its own messages, reducer and view, such as a section of a screen or a row of a
+/// list.
 ///
-/// The part is its own state, so a feature holds it as a member, or many of them in a ``Parts`` list, and gives its
-/// messages a case:
+/// The part is its own state: a feature holds it as a member, or several in a ``Parts`` list, and has a message case
+/// for it:
 ///
 /// ```swift
 /// struct State: Codable, Equatable, Sendable { var fee = FeeSection() }
@@ -13,25 +14,25 @@
 /// }
 /// ```
 ///
-/// `turn.part(\.fee, Message.fee) { … }` runs code that knows the part alone.
+/// `turn.part(\.fee, Message.fee) { … }` runs code that depends only on the part.
 public protocol Part: Codable, Equatable, Sendable {
-    /// An input of `reduce`: something that happened to the part.
+    /// An event of the part.
     associatedtype Message: Sendable
-    /// The value that clients see. By default the part.
+    /// The value that clients see. By default the whole part.
     associatedtype View: Codable & Equatable & Sendable = Self
 
-    /// Makes the next state. Pure, quick and total, as a feature's `reduce`.
+    /// Applies a message. Must be pure and fast, like a feature's `reduce`.
     mutating func reduce(_ message: Message)
     /// The value that clients see. Pure.
     var view: View { get }
 
-    /// Identifies the part among those that its key path may have: when one with another id takes its place, its work
-    /// ends. By default the `id` of a part that is `Identifiable`, and nil for others, whose work goes on.
+    /// Identifies the part among the possible parts at its key path. If a part with another id takes its place, its
+    /// work ends. By default the `id` of an `Identifiable` part, and nil for others, whose work goes on.
     var partID: (any Hashable & Sendable)? { get }
 }
 
 extension Part where View == Self {
-    /// All of it.
+    /// The whole part.
     public var view: Self { self }
 }
 

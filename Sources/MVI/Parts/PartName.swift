@@ -1,15 +1,15 @@
-/// The part to which work and its id belong: parts need not know each other's ids, and work ends with its part.
+/// The part that work and its id belong to. Ids of different parts do not collide, and work ends with its part.
 @usableFromInline
 package final class PartName: Hashable, Sendable {
-    /// The part that it is in; nil for a part of the feature's state.
+    /// The surrounding part; nil for a part of the feature's state.
     private let outer: PartName?
     /// The key path of the part or of its list.
     private let path: any Hashable & Sendable
     /// The part's id; nil for a part that has none.
     private let id: (any Hashable & Sendable)?
-    /// True if a state may be without it.
+    /// True if the part can be absent from a state.
     let canLeave: Bool
-    /// The ids of the parts that a state has at the path, nil for one without an id.
+    /// Returns the ids of the parts at the path in a state, nil for parts without an id.
     private let ids: @Sendable (any Sendable) -> Set<AnyHashable?>
 
     init<State: Sendable>(
@@ -20,7 +20,7 @@ package final class PartName: Hashable, Sendable {
         self.ids = { ($0 as? State).map(ids) ?? [] }
     }
 
-    /// The name of a part of another part.
+    /// Creates the name of a part inside another part.
     init<State: Sendable, Outer: Part>(
         _ name: PartName, within outer: PartName, read: @escaping @Sendable (State) -> Outer?
     ) {
@@ -29,14 +29,14 @@ package final class PartName: Hashable, Sendable {
         ids = { ($0 as? State).flatMap(read).map(name.ids) ?? [] }
     }
 
-    /// Its id, then those of the parts that it is in; nil if none has one.
+    /// The part's id, then those of the surrounding parts; nil if none has one.
     var description: String? {
         let own = id.map { "\($0)" }
         guard let outer = outer?.description else { return own }
         return own.map { "\($0) in \(outer)" } ?? outer
     }
 
-    /// Those of the parts that a state of the feature has not. The ids at each place are read once.
+    /// Returns the parts that are absent from a state of the feature. The ids at each path are read once.
     static func gone(_ parts: Set<PartName>, from state: any Sendable) -> Set<PartName> {
         var present: [Siblings: Set<AnyHashable?>] = [:]
         return parts.filter { part in
@@ -48,12 +48,12 @@ package final class PartName: Hashable, Sendable {
         }
     }
 
-    /// The parts at one key path of a state or of an outer part.
+    /// The parts at one key path of a state or of a surrounding part.
     private struct Siblings: Hashable {
         let outer: PartName?
         let path: AnyHashable
 
-        /// Leaves out the path, which takes long: there are few of them in one type.
+        /// Does not hash the path, which is slow; a type has few paths.
         func hash(into hasher: inout Hasher) { hasher.combine(outer) }
     }
 

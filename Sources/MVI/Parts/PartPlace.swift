@@ -1,11 +1,11 @@
-/// The place of a part in the state of a feature or of an enclosing part, and the mapping of its messages.
+/// The place of a part in the state of a feature or a surrounding part: the way to read it and to wrap its messages.
 struct PartPlace<State: Sendable, Message: Sendable, P: Part>: Sendable {
-    /// Nil if the part is gone.
+    /// Returns the part, or nil if it is gone.
     let read: @Sendable (State) -> P?
     let message: @Sendable (P.Message) -> Message
     let name: PartName
 
-    /// The place of a part at a key path of a state: the present one says which part it is.
+    /// Creates the place of a part at a key path of a state. The present part determines the id.
     init(
         _ path: any KeyPath<State, P> & Sendable, in state: State,
         _ message: @escaping @Sendable (P.Message) -> Message
@@ -13,7 +13,7 @@ struct PartPlace<State: Sendable, Message: Sendable, P: Part>: Sendable {
         self.init(path, state, isOptional: false, message) { $0[keyPath: path] }
     }
 
-    /// The place of a part that a state may be without.
+    /// Creates the place of an optional part.
     init(
         _ path: any KeyPath<State, P?> & Sendable, in state: State,
         _ message: @escaping @Sendable (P.Message) -> Message
@@ -33,7 +33,7 @@ struct PartPlace<State: Sendable, Message: Sendable, P: Part>: Sendable {
         }
     }
 
-    /// The place of a part of a list.
+    /// Creates the place of a part in a list.
     init(
         _ id: P.ID, in list: any KeyPath<State, Parts<P>> & Sendable,
         _ message: @escaping @Sendable (P.ID, P.Message) -> Message
@@ -45,7 +45,7 @@ struct PartPlace<State: Sendable, Message: Sendable, P: Part>: Sendable {
         }
     }
 
-    /// The place of a part that is at `place` of another part.
+    /// Creates the place of a part inside the part at `place`.
     init<Outer: Part>(
         _ place: PartPlace<Outer, Outer.Message, P>, within outer: PartPlace<State, Message, Outer>
     ) {

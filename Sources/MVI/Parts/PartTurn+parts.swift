@@ -11,9 +11,9 @@ extension PartTurn {
         _ = try turn.part(at: PartPlace(state, in: self.state, message), body)
     }
 
-    /// The same with a part that this part may be without.
+    /// Runs code of an optional part of this part.
     ///
-    /// - Returns: whether there is such a part.
+    /// - Returns: true if the part exists.
     @discardableResult
     public mutating func part<Inner: Part, E: Error>(
         _ state: any KeyPath<P, Inner?> & Sendable, _ message: @escaping @Sendable (Inner.Message) -> P.Message,
@@ -22,9 +22,9 @@ extension PartTurn {
         try turn.part(at: PartPlace(state, in: self.state, message), body)
     }
 
-    /// The same with a part of a list in this part.
+    /// Runs code of a part of a list in this part.
     ///
-    /// - Returns: whether there is such a part.
+    /// - Returns: true if the part exists.
     @discardableResult
     public mutating func part<Inner: Part & Identifiable, E: Error>(
         _ id: Inner.ID, in list: any KeyPath<P, Parts<Inner>> & Sendable,

@@ -1,14 +1,14 @@
-/// The part's work. It ends with the part, and its ids are the part's own.
+/// The part's work. It ends with the part, and its ids are separate from those of other parts.
 extension PartTurn {
-    /// Launched work of the part: an asynchronous function of the context in which it may take steps.
+    /// The function that launched work of the part runs. It receives the context for its steps.
     public typealias Operation = @Sendable (PartWork<P>) async throws -> Void
 
-    /// Starts `operation` once this turn is committed, as `Turn.launch` does.
+    /// Launches `operation` after the commit of this turn, as `Turn.launch` does.
     ///
     /// - Parameters:
-    ///   - id: names the work inside the part. Parts at other places, and other parts of a list, have ids of their own.
-    ///   - policy: what happens when work of that id is running already.
-    ///   - isCounted: whether the intent is settled only after this work.
+    ///   - id: the name of the work inside the part. Other parts, including those of the same list, have separate ids.
+    ///   - policy: the rule if work of that id is already running.
+    ///   - isCounted: true if the intent settles only after this work.
     ///   - operation: the work.
     public mutating func launch(
         id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
@@ -16,10 +16,10 @@ extension PartTurn {
         turn.launch(id, policy, isCounted: isCounted, operation) { .launch($0) }
     }
 
-    /// Cancels the part's running and waiting work of that id once this turn is committed.
+    /// Cancels the part's running and waiting work of an id after the commit of this turn.
     public mutating func cancel(_ id: WorkID) { turn.cancel(id) }
 
-    /// Returns true if the part's work of that id would run or wait, as `Turn.isRunning` says.
+    /// Returns true if the part's work of the id would run or wait, as `Turn.isRunning` does.
     public func isRunning(_ id: WorkID) -> Bool { turn.isRunning(id) }
 
     /// Runs `operation` when `interval` has passed without another call for the same id of the part.
@@ -27,7 +27,7 @@ extension PartTurn {
         launch(id: id, policy: .cancelPrevious, PartWork.after(interval, operation))
     }
 
-    /// Runs `operation` at once, and holds further calls for the same id of the part back until `interval` has passed,
+    /// Runs `operation` at once and holds back further calls for the same id of the part until `interval` has passed,
     /// as `Turn.throttle` does.
     public mutating func throttle(
         id: WorkID, for interval: Duration, latest: Bool = false, _ operation: @escaping Operation

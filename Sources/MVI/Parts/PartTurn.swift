@@ -1,29 +1,29 @@
-/// A turn as code sees it that knows one part only: the part's state, its messages, and its work.
+/// A turn for code that depends on one part only: the part's state, its messages and its work.
 ///
-/// All that is done through it belongs to the turn that it came from. It is handed over `inout` and cannot be copied, so
-/// it does not outlive that.
+/// Everything done through it belongs to the underlying turn. It is passed `inout` and is not copyable, so it cannot
+/// outlive that turn.
 public struct PartTurn<P: Part>: ~Copyable {
     let turn: any PartTurnHolder<P>
 
-    /// The part's state, with every message dispatched so far in it. The last one, if it is gone.
+    /// The part's state with all messages dispatched so far; the last state if the part is gone.
     public var state: P { turn.state }
 
-    /// The intent that led to this turn.
+    /// The id of the intent that led to this turn.
     public var intentID: IntentID { turn.intentID }
 
-    /// The time on the wall clock, as `Turn.now` has it.
+    /// The wall-clock time, as `Turn.now`.
     public var now: Timestamp { turn.now }
 
-    /// A new UUID, the next one of the turn, as `Turn.uuid` makes it.
+    /// Returns a new UUID, as `Turn.uuid` does.
     public mutating func uuid() -> String { turn.uuid() }
 
-    /// Says what happened to the part. When this returns, `state` is the new state.
+    /// Dispatches a message of the part. On return, `state` is the new state.
     ///
-    /// If the part has left its list or is nil, nothing happens, and the store's diagnostics count it.
+    /// If the part has left its list or is nil, the message is dropped and counted in the store's diagnostics.
     public mutating func dispatch(_ message: P.Message) { turn.dispatch(message) }
 }
 
-/// Holds a turn while code runs that knows one of its parts only.
+/// Holds a turn while code runs that depends on one part only.
 protocol PartTurnHolder<P>: AnyObject {
     associatedtype P: Part
 

@@ -1,7 +1,6 @@
-/// The context of a part's launched work. Each of its steps is a turn and returns after its commit.
+/// The context of a part's launched work. Each step is a turn of its own and returns after the commit.
 ///
-/// It may be used from any task. If the part is gone, a step does nothing but to cancel the work; the store's
-/// diagnostics count it.
+/// It can be used from any task. If the part is gone, a step only cancels the work; the store's diagnostics count it.
 public struct PartWork<P: Part>: Sendable {
     private let context: WorkContext
     private let read: @Sendable () -> P?
@@ -20,7 +19,7 @@ public struct PartWork<P: Part>: Sendable {
         first = { [step] isMet in
             let state = try await work.state(where: { place.read($0).map(isMet) ?? true })
             guard let part = place.read(state) else {
-                // It cancels the work, unless the turn that removed the part has.
+                // Cancels the work, unless the turn that removed the part did.
                 await step { _ in }
                 throw CancellationError()
             }
@@ -28,26 +27,26 @@ public struct PartWork<P: Part>: Sendable {
         }
     }
 
-    /// The intent that launched this work.
+    /// The id of the intent that launched this work.
     public var intentID: IntentID { context.origin.intentID }
 
-    /// The time on the wall clock now.
+    /// The present time on the wall clock.
     public var now: Timestamp { context.host.environment.now() }
 
-    /// The part's state now; nil if it is gone.
+    /// The part's present state; nil if the part is gone.
     public var state: P? { read() }
 
-    /// Returns the part's first state of which a condition holds, as `Work.state(where:)` does.
+    /// Returns the part's first state that fulfills a condition, as `Work.state(where:)` does.
     ///
-    /// - Throws: `CancellationError` if the part has left its list or the work is cancelled first.
+    /// - Throws: `CancellationError` if the part leaves its list or the work is canceled first.
     public func state(where isMet: @escaping @Sendable (P) -> Bool) async throws -> P { try await first(isMet) }
 
-    /// A step with one message.
+    /// Dispatches a message in one step.
     public func dispatch(_ message: P.Message) async {
         await turn { $0.dispatch(message) }
     }
 
-    /// Several things in one step: all of them are kept, or none.
+    /// Runs a body as one step, which is committed whole or not at all.
     public func turn(_ body: @escaping @Sendable (inout PartTurn<P>) -> Void) async { await step(body) }
 
     /// Waits on the store's clock, as `Work.sleep` does.
@@ -61,7 +60,7 @@ public struct PartWork<P: Part>: Sendable {
         try await context.retry(attempts: attempts, backoff: backoff, if: isRetried, operation)
     }
 
-    /// Runs `operation` and cancels it when its time is up, as `Work.timeout` does.
+    /// Runs `operation` and cancels it after a time limit, as `Work.timeout` does.
     public func timeout<Success: Sendable>(
         after limit: Duration, _ operation: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {

@@ -1,6 +1,7 @@
-/// A list of parts, ordered, no two of which have the same id.
+/// An ordered list of parts with unique ids.
 ///
-/// It is stored as the array of its parts. Looking for an id goes through the list: hundreds are no trouble.
+/// It is stored as an array of its parts. Looking up an id is a linear search, which is fast enough for hundreds of
+/// parts.
 ///
 /// ```swift
 /// struct State: Codable, Equatable, Sendable { var rows = Row.List() }
@@ -15,7 +16,7 @@ public struct Parts<Element: Part & Identifiable>: Equatable, Sendable where Ele
     @inlinable
     public init() {}
 
-    /// The parts in order. One whose id was there before takes that one's place.
+    /// Creates a list. A part with the id of an earlier one replaces it.
     @inlinable
     public init(_ parts: some Sequence<Element>) {
         for part in parts { append(part) }
@@ -24,11 +25,11 @@ public struct Parts<Element: Part & Identifiable>: Equatable, Sendable where Ele
     /// The ids, in order.
     @inlinable public var ids: [Element.ID] { elements.map(\.id) }
 
-    /// The values that clients see, in order.
+    /// The view of each part, in order.
     @inlinable public var view: [Element.View] { elements.map(\.view) }
 
-    /// The part of an id; nil if there is none. Setting a part puts it into the place of the one that has its id, or at
-    /// the end; setting nil removes the one of that id.
+    /// The part with an id; nil if there is none. Setting a part replaces the one with its id, or appends it; setting
+    /// nil removes the one with that id.
     @inlinable
     public subscript(id id: Element.ID) -> Element? {
         get { index(of: id).map { elements[$0] } }
@@ -37,9 +38,9 @@ public struct Parts<Element: Part & Identifiable>: Equatable, Sendable where Ele
         }
     }
 
-    /// Has the part of that id reduce a message. One whose part is gone does nothing.
+    /// Applies a message to the part with an id, if there is one.
     ///
-    /// - Returns: whether there is such a part.
+    /// - Returns: true if the part exists.
     @discardableResult
     @inlinable
     public mutating func reduce(_ id: Element.ID, _ message: Element.Message) -> Bool {
@@ -48,12 +49,11 @@ public struct Parts<Element: Part & Identifiable>: Equatable, Sendable where Ele
         return true
     }
 
-    /// Adds a part at the end. One with the same id is replaced where it is.
+    /// Appends a part, or replaces the one with the same id.
     @inlinable
     public mutating func append(_ part: Element) { insert(part, at: elements.count) }
 
-    /// Adds a part before the one at that place; places beyond the ends are the ends. One with the same id is replaced
-    /// where it is.
+    /// Inserts a part at an index, which is clamped to the list, or replaces the one with the same id.
     @inlinable
     public mutating func insert(_ part: Element, at place: Int) {
         if let index = index(of: part.id) {
@@ -63,14 +63,14 @@ public struct Parts<Element: Part & Identifiable>: Equatable, Sendable where Ele
         }
     }
 
-    /// Removes the part of that id and returns it; nil if there is none.
+    /// Removes and returns the part with an id; nil if there is none.
     @discardableResult
     @inlinable
     public mutating func remove(id: Element.ID) -> Element? {
         index(of: id).map { elements.remove(at: $0) }
     }
 
-    /// Moves the part of that id so that it is at that place of the list; places beyond the ends are the ends.
+    /// Moves the part with an id to an index, which is clamped to the list.
     @inlinable
     public mutating func move(id: Element.ID, to place: Int) {
         guard let part = remove(id: id) else { return }
@@ -86,7 +86,7 @@ extension Parts: RandomAccessCollection {
     @inlinable public var startIndex: Int { 0 }
     /// The number of parts.
     @inlinable public var endIndex: Int { elements.count }
-    /// The part at a place.
+    /// The part at an index.
     @inlinable public subscript(place: Int) -> Element { elements[place] }
 }
 
@@ -97,9 +97,9 @@ extension Parts: ExpressibleByArrayLiteral {
 }
 
 extension Parts: Codable {
-    /// Reads an array of parts.
+    /// Decodes an array of parts.
     ///
-    /// - Throws: `DecodingError` if two have the same id.
+    /// - Throws: `DecodingError` if two parts have the same id.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         elements = try container.decode([Element].self)
@@ -108,7 +108,7 @@ extension Parts: Codable {
         }
     }
 
-    /// Writes the array of the parts.
+    /// Encodes the parts as an array.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(elements)
@@ -116,6 +116,6 @@ extension Parts: Codable {
 }
 
 extension Part where Self: Identifiable, ID: Sendable {
-    /// A list of such parts.
+    /// A list of parts of this type.
     public typealias List = Parts<Self>
 }

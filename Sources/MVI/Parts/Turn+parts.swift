@@ -1,14 +1,15 @@
 extension Turn {
-    /// Runs code of one part as part of this turn.
+    /// Runs code of one part in this turn.
     ///
     /// ```swift
     /// turn.part(\.fee, Message.fee) { fee in fee.dispatch(.started) }
     /// ```
     ///
     /// - Parameters:
-    ///   - state: where the part is in the state. Another ``Part/partID`` there is another part, with work of its own.
-    ///   - message: what a message of the part is as the feature's: the name of the case, or a closure.
-    ///   - body: runs at once. What it throws is thrown on.
+    ///   - state: the part's place in the state. A part with another ``Part/partID`` there is another part with its own
+    ///     work.
+    ///   - message: wraps a message of the part as the feature's: the name of the case, or a closure.
+    ///   - body: runs at once. Its errors are rethrown.
     public mutating func part<P: Part, E: Error>(
         _ state: any KeyPath<F.State, P> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
@@ -16,12 +17,12 @@ extension Turn {
         _ = try part(at: PartPlace(state, in: current, message), body)
     }
 
-    /// Runs code of a part that the state may be without. If it is nil, nothing happens, and the store's diagnostics count
-    /// it. Its work ends with the turn that sets it to nil.
+    /// Runs code of an optional part in this turn. If it is nil, nothing happens, and the store's diagnostics count it.
+    /// Its work ends with the turn that sets it to nil.
     ///
-    /// A case of an enum is such a part by a property that returns its value, and nil in the other cases.
+    /// A case of an enum can be such a part through a property that returns its value, and nil in the other cases.
     ///
-    /// - Returns: whether there is such a part.
+    /// - Returns: true if the part exists.
     @discardableResult
     public mutating func part<P: Part, E: Error>(
         _ state: any KeyPath<F.State, P?> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
@@ -30,19 +31,19 @@ extension Turn {
         try part(at: PartPlace(state, in: current, message), body)
     }
 
-    /// Runs code of one part of a list as part of this turn. If there is none of that id, nothing happens, and the
-    /// store's diagnostics count it.
+    /// Runs code of one part of a list in this turn. If no part has that id, nothing happens, and the store's
+    /// diagnostics count it.
     ///
     /// ```swift
     /// turn.part(id, in: \.rows, Message.row) { row in row.dispatch(.renamed("b")) }
     /// ```
     ///
     /// - Parameters:
-    ///   - id: names the part.
-    ///   - list: where the list is in the state.
-    ///   - message: what a message of the part is as the feature's: the name of the case, or a closure.
-    ///   - body: runs at once. What it throws is thrown on.
-    /// - Returns: whether there is such a part.
+    ///   - id: the id of the part.
+    ///   - list: the list's place in the state.
+    ///   - message: wraps a message of the part as the feature's: the name of the case, or a closure.
+    ///   - body: runs at once. Its errors are rethrown.
+    /// - Returns: true if the part exists.
     @discardableResult
     public mutating func part<P: Part & Identifiable, E: Error>(
         _ id: P.ID, in list: any KeyPath<F.State, Parts<P>> & Sendable,
@@ -70,6 +71,6 @@ extension Turn {
         return true
     }
 
-    /// Counts something that was meant for a part that is gone.
+    /// Counts the use of a part that is gone.
     func noteGonePart() { context.host.noteGonePart() }
 }

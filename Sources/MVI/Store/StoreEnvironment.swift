@@ -1,6 +1,6 @@
-/// The surroundings of a store, which a test can replace: its names, and its `Settings`.
+/// The dependencies of a store, which tests can replace: its names and its `Settings`.
 ///
-/// Copies share the settings until one is changed: a server has one environment for very many stores.
+/// Copies share the settings until one is changed, since a server has one environment for many stores.
 @dynamicMemberLookup
 @usableFromInline
 package struct StoreEnvironment: Sendable {
@@ -8,9 +8,9 @@ package struct StoreEnvironment: Sendable {
     @usableFromInline package var instance: String
     /// The session of the store.
     @usableFromInline package var session: SessionInfo
-    /// Measures what the store does; nil where nothing is measured.
+    /// Measures the store; nil without metrics.
     @usableFromInline package var meter: (any StoreMeter)?
-    /// Traces its turns and launched work; nil where nothing is traced.
+    /// Traces the store's turns and launched work; nil without tracing.
     @usableFromInline package var tracer: StoreTracer?
     private var shared: Shared
 
@@ -19,30 +19,30 @@ package struct StoreEnvironment: Sendable {
         init(_ settings: Settings) { self.settings = settings }
     }
 
-    /// All but the names. They are read and set as members of the environment.
+    /// All values except the names, accessible as members of the environment.
     @usableFromInline
     package struct Settings: Sendable {
         /// The clock of `debounce`, `throttle`, `timer` and `Work.sleep`.
         package var clock: any Clock<Duration>
-        /// The time on the wall clock: `turn.now`.
+        /// Returns the wall-clock time, for `turn.now`.
         package var now: @Sendable () -> Timestamp
-        /// A new UUID as text: `turn.uuid()`.
+        /// Returns a new UUID as text, for `turn.uuid()`.
         package var uuid: @Sendable () -> String
         /// The executor of launched work; nil for the global pool.
         package var executor: (any TaskExecutor)?
-        /// The maximum number of waiting intents; one more is refused as `busy`.
+        /// The maximum number of waiting intents; more are refused as `busy`.
         package var queueLimit: Int
-        /// The maximum number of a store's pieces of work that run, wait or are registered for watchers. A turn that
-        /// asks for more fails as if it had thrown.
+        /// The maximum number of pieces of work that run, wait in a queue or are registered for watchers. A turn that
+        /// exceeds it fails as if it had thrown.
         package var workLimit: Int
-        /// A turn that takes longer, with its interceptors and `view`, is reported.
+        /// The duration, with interceptors and `view`, above which a turn is reported.
         @usableFromInline package var slowTurn: Duration
-        /// Records the events of each turn even without an observer.
+        /// True if the events of each turn are recorded even without an observer.
         @usableFromInline package var isRecording: Bool
-        /// Varies the waits before something is tried again, those of `Work.retry` as well, so that not all stores try
-        /// again at the same time: takes the wait that the back-off gives, and returns the one to use.
+        /// Varies the delay before a retry, also for `Work.retry`, so that stores do not retry at the same time. Takes
+        /// the delay of the back-off and returns the one to use.
         package var jitter: @Sendable (Duration) -> Duration
-        /// Told of what should be in an operator's log. Called from any thread, never under a lock; must not block.
+        /// Receives reports for the operator's log. Called from any thread, never with a lock held; must not block.
         package var report: @Sendable (StoreReport) -> Void
     }
 
@@ -65,7 +65,7 @@ package struct StoreEnvironment: Sendable {
                 jitter: jitter, report: report))
     }
 
-    /// The store's place in reports.
+    /// The place of the store in reports.
     package var place: StorePlace { StorePlace(instance: instance, session: session.id) }
 
     /// One of the settings.
@@ -80,64 +80,64 @@ package struct StoreEnvironment: Sendable {
     }
 }
 
-/// A report of a store beside its states and labels.
+/// An event that a store reports in addition to its states and labels.
 package enum StoreReport: Sendable {
-    /// An author's code threw.
+    /// The author's code threw an error.
     case failure(Failure, in: StorePlace)
-    /// A handler kept its thread too long.
+    /// A handler took too long.
     case slowTurn(Duration, IntentID, in: StorePlace)
-    /// Labels were given up because no stream came for them and the bound was reached.
+    /// Labels were dropped because no stream received them before the limit was reached.
     case undelivered(count: Int, in: StorePlace)
-    /// Turns could not be committed, or what the journal has of a session cannot be read. Intents were refused; launched
-    /// work and bootstrap are tried again, unless the turn itself is at fault. What fails again and again is reported once.
+    /// Turns could not be committed, or a session's stored data cannot be read. Intents were refused; launched work and
+    /// bootstrap are retried unless the turn itself is invalid. Repeated failures are reported once.
     case commitFailed(StoreError, in: StorePlace)
-    /// A state that was kept could not be read; it was set aside, and the store began anew.
+    /// A stored state could not be read. A copy is kept, and the store begins anew.
     case stateSetAside(reason: String, in: StorePlace)
-    /// A state that was kept under the present schema version has members, given as JSON Pointers, that the feature's
-    /// `State` neither reads nor writes. The state as it was is set aside before another one takes its place. Reported
-    /// once for each feature of a process.
+    /// A stored state of the present schema version has members, given as JSON Pointers, that the feature's `State`
+    /// neither reads nor writes. A copy of the state is kept before it is overwritten. Reported once per feature and
+    /// process.
     case membersUnread([String], instance: String)
-    /// Turns are to be recorded, and messages or actions of this feature are not `Codable`: its recordings say so
-    /// instead.
+    /// Recording is enabled, but messages or actions of this feature are not `Codable`. Its recordings note this.
     case unrecordable(feature: String)
 }
 
-/// The store that a report concerns.
+/// The store that a report is about.
 package struct StorePlace: Sendable, Hashable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     package let instance: String
-    /// The session's package id, which is not its token.
+    /// The session's internal id, which is not its token.
     package let session: String
 
     package init(instance: String, session: String = "") { (self.instance, self.session) = (instance, session) }
 }
 
-/// The condition of a store.
+/// Counters and the condition of a store.
 public struct StoreDiagnostics: Sendable {
-    /// True if `bootstrap` threw.
+    /// The error of `bootstrap`, if it threw.
     public var bootstrapFailure: Failure?
-    /// Turns that took longer than the limit.
+    /// The number of turns that took longer than the limit.
     public var slowTurns = 0
-    /// Throws in the author's code.
+    /// The number of errors thrown by the author's code.
     public var failures = 0
-    /// Throws that `onFailure` was not called for: turns for it could not be committed, and too many waited already.
+    /// The number of failures without a call of `onFailure`, since earlier calls could not be committed and too many
+    /// waited.
     public var droppedFailures = 0
-    /// Intents, steps and labels that came after the end.
+    /// The number of intents, steps and labels after the store's end.
     public var droppedAfterEnd = 0
-    /// Steps of launched work that had ended: what it started did not end with it.
+    /// The number of steps of launched work that had already ended, for example from a task that it started.
     public var droppedLateSteps = 0
-    /// Messages, steps and other uses of parts that have left their list, or are nil.
+    /// The number of messages, steps and other uses of parts that have left their list or are nil.
     public var droppedForGoneParts = 0
-    /// Observations that observers were too slow for.
+    /// The number of observations dropped because observers were too slow.
     public var missedObservations = 0
-    /// Throws of observers.
+    /// The number of errors thrown by observers.
     public var observerFailures = 0
-    /// Pieces of launched work that run now.
+    /// The number of running pieces of launched work.
     public var runningWork = 0
 
     package init() {}
 
-    /// Adds another store's.
+    /// Adds another store's counters.
     package mutating func add(_ other: StoreDiagnostics) {
         bootstrapFailure = bootstrapFailure ?? other.bootstrapFailure
         for count in [

@@ -1,50 +1,49 @@
-/// The reason for which a store, its session or its journal did not fulfill a request.
+/// An error of a store, its session or its journal.
 ///
-/// The one error of the way from the journal to the answer: it is made where something goes wrong and is handed on as it
-/// is. A server maps its code to a problem type.
+/// All layers from the journal to the server pass this error on unchanged. The server maps its code to a problem type.
 public struct StoreError: Error, Sendable {
-    /// The kind of an error. It is open: a journal or a server may have its own codes.
+    /// An error code. Journals and servers may define their own.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, such as `full`.
         public let name: String
 
-        /// A code of that name.
+        /// Creates a code.
         public init(_ name: String) { self.name = name }
 
         /// The name.
         public var description: String { name }
     }
 
-    /// A place in a body that is not as it must be.
+    /// An invalid value in a body.
     public struct Issue: Sendable, Equatable {
         /// A JSON Pointer (RFC 6901), empty for the whole body.
         public let pointer: String
-        /// The expected and the actual value.
+        /// The expected and the found value.
         public let detail: String
 
-        /// An issue at a place.
+        /// Creates an issue.
         public init(pointer: String, detail: String) {
             self.pointer = pointer
             self.detail = detail
         }
     }
 
-    /// The kind of the error.
+    /// The error code.
     public var code: Code { content.code }
-    /// A sentence about it: for an operator, or for a client's author where the code says so.
+    /// A description for the operator, or for the client's developer if the code says so.
     public var detail: String { content.detail }
-    /// The error that an author's code threw, with its stage; nil unless the code is `failed`.
+    /// The error of the author's code and its place; nil unless the code is `failed`.
     public var failure: Failure? { content.failure }
-    /// After how long the same may succeed; nil if that is not known.
+    /// The time after which a retry may succeed; nil if unknown.
     public var retryAfter: Duration? { content.retryAfter }
-    /// The faults of a body.
+    /// The invalid values in a body.
     public var issues: [Issue] { content.issues }
-    /// The `Intent-Seq` that is to come first, with the code `outOfSequence`.
+    /// The `Intent-Seq` that must come first, for the code `outOfSequence`.
     public var expectedNumber: UInt64? { content.expectedNumber }
-    /// A refusal's name for clients to switch over, such as `coupon-expired`.
+    /// The refusal's code for clients, such as `coupon-expired`.
     public var refusalCode: String? { content.refusalCode }
 
-    /// Beside the value: results that mostly are no error stay small.
+    /// Stored by reference, so that results without an error stay small.
     private final class Content: Sendable {
         let code: Code
         let detail: String
@@ -65,7 +64,7 @@ public struct StoreError: Error, Sendable {
 
     private let content: Content
 
-    /// An error with a sentence about it, and what else its code comes with.
+    /// Creates an error with a description and the details of its code.
     public init(
         _ code: Code, _ detail: String, failure: Failure? = nil, retryAfter: Duration? = nil, issues: [Issue] = [],
         expectedNumber: UInt64? = nil, refusalCode: String? = nil
@@ -79,54 +78,54 @@ extension StoreError: CustomStringConvertible {
     public var description: String { detail }
 }
 
-/// The codes of a journal.
+/// Codes of journals.
 extension StoreError.Code {
-    /// It cannot be read or written now.
+    /// The journal cannot be read or written now.
     public static let unavailable = Self("unavailable")
-    /// Its medium is full.
+    /// The journal's medium is full.
     public static let full = Self("full")
-    /// The session is gone.
+    /// The session has ended.
     public static let gone = Self("gone")
-    /// There is such a session already.
+    /// The session exists already.
     public static let exists = Self("exists")
     /// The journal was closed.
     public static let closed = Self("closed")
-    /// The request can never be kept, however often it is tried.
+    /// The data cannot be stored; a retry does not help.
     public static let invalid = Self("invalid")
-    /// Other writers were first again and again.
+    /// Other writers won each conflict.
     public static let contended = Self("contended")
 }
 
-/// The codes of a store's jobs.
+/// Codes of jobs on a store.
 extension StoreError.Code {
-    /// The store was disposed before the job's turn came.
+    /// The store was disposed before the job ran.
     public static let disposed = Self("disposed")
-    /// Too many jobs wait already.
+    /// Too many jobs are already waiting.
     public static let busy = Self("busy")
     /// The caller's precondition does not hold.
     public static let preconditionFailed = Self("preconditionFailed")
-    /// The intent was refused: its sender may not do this. The detail is an author's sentence for clients.
+    /// The intent was refused: its sender may not do this. The detail is the author's sentence for clients.
     public static let forbidden = Self("forbidden")
-    /// The intent was refused: what it is about is not there. The detail is an author's sentence for clients.
+    /// The intent was refused: its target does not exist. The detail is the author's sentence for clients.
     public static let notFound = Self("notFound")
-    /// The intent was refused: it does not fit what has happened. The detail is an author's sentence for clients.
+    /// The intent was refused: it conflicts with the present state. The detail is the author's sentence for clients.
     public static let conflict = Self("conflict")
-    /// The intent was refused: it makes no sense as it is. The detail is an author's sentence for clients.
+    /// The intent was refused: it is invalid. The detail is the author's sentence for clients.
     public static let refused = Self("refused")
-    /// The intent was refused: too often. The detail is an author's sentence for clients.
+    /// The intent was refused: there were too many. The detail is the author's sentence for clients.
     public static let tooMany = Self("tooMany")
     /// The intent's asynchronous check took too long.
     public static let checkTimeout = Self("checkTimeout")
     /// A handler threw; the turn is undone.
     public static let failed = Self("failed")
-    /// A bound was exceeded, for instance the bytes of a view state. The detail is a sentence for clients.
+    /// A limit was exceeded, for instance the size of a view state. The detail is a sentence for clients.
     public static let tooLarge = Self("tooLarge")
-    /// The turn's result cannot be written as JSON, for instance a number that is not finite.
+    /// A result of the turn cannot be written as JSON, for instance a number that is not finite.
     public static let notEncodable = Self("notEncodable")
 }
 
 extension StoreError {
-    /// An author's no.
+    /// Creates the error of a refusal.
     package init(_ refusal: Refusal) {
         let (code, retryAfter): (Code, Duration?) =
             switch refusal.kind {
@@ -142,7 +141,7 @@ extension StoreError {
             refusalCode: refusal.code)
     }
 
-    /// A handler's throw.
+    /// Creates the error of a failed turn.
     init(_ failure: Failure) {
         self.init(
             .failed, "The feature failed at the intent \"\(failure.intentID.text)\"; nothing of it was kept.",

@@ -1,13 +1,13 @@
 import Tracing
 
-/// The tracer of a store's turns and work. A class, so that a store without one has one empty reference.
+/// Traces a store's turns and launched work. A class, so that stores without a tracer hold only a nil reference.
 @usableFromInline
 package final class StoreTracer: Sendable {
     private let tracer: any Tracer
 
     package init(_ tracer: any Tracer) { self.tracer = tracer }
 
-    /// Runs a turn in a span of its own, which is the current one meanwhile.
+    /// Runs a turn in its own span, which is the current span meanwhile.
     @usableFromInline
     func trace(
         _ context: TurnContext, in environment: StoreEnvironment, _ stage: Failure.Stage?,
@@ -27,7 +27,7 @@ package final class StoreTracer: Sendable {
     private func begin(
         _ what: String, _ trace: ServiceContext?, _ intentID: IntentID, in environment: StoreEnvironment
     ) -> any Span {
-        // The feature's name: an instance without its key, so that spans of one kind have one name.
+        // The feature's name without the key, so that spans of one kind have one name.
         let feature = environment.instance.prefix { $0 != ":" }
         let span = tracer.startAnySpan("\(what) \(feature)", context: trace ?? .topLevel)
         span.attributes["mvi.feature"] = environment.instance
@@ -36,14 +36,14 @@ package final class StoreTracer: Sendable {
         return span
     }
 
-    /// The span of an append with turns of those traces.
+    /// Returns the span of an append with turns of the given traces.
     package func append(_ traces: [ServiceContext]) -> any Span {
         let span = tracer.startAnySpan("append", context: traces.first ?? .topLevel, ofKind: .client)
         for trace in traces.dropFirst() { span.addLink(SpanLink(context: trace, attributes: [:])) }
         return span
     }
 
-    /// Runs launched work in a span of its own, which is the current one meanwhile.
+    /// Runs launched work in its own span, which is the current span meanwhile.
     package func trace(
         _ origin: WorkOrigin, _ id: WorkID?, in environment: StoreEnvironment, _ work: () async throws -> Void
     ) async throws {
@@ -62,16 +62,16 @@ package final class StoreTracer: Sendable {
     }
 }
 
-/// Measures what a store does, for its server's metrics. Its methods are called from any thread, never under a lock, and
-/// must not block.
+/// Measures stores for the server's metrics. Its methods are called from any thread, never with a lock held, and must
+/// not block.
 @usableFromInline
 package protocol StoreMeter: AnyObject, Sendable {
-    /// A turn ran: the author's code with its interceptors, `view` and encoding took so many nanoseconds. One that is run
-    /// again after a conflict counts again.
+    /// A turn ran. The duration includes interceptors, `view` and encoding. A turn that runs again after a conflict
+    /// counts again.
     func turnTook(_ nanoseconds: UInt64)
-    /// A turn is permanent.
+    /// A turn was committed.
     func turnCommitted(_ kind: TurnKind)
-    /// A piece of launched work begins, or has ended.
+    /// A piece of launched work began or ended.
     func workBegan()
     func workEnded()
 }

@@ -1,59 +1,59 @@
-/// The operations of a store's runner that do not depend on its feature; see `TurnRunner`.
+/// A store's runner as the engine uses it, independent of the feature's type; see `TurnRunner`.
 @usableFromInline
 package protocol StoreRunner: AnyObject, Sendable {
-    /// The turn of `bootstrap`.
+    /// Runs the turn of `bootstrap`.
     func bootstrap(_ reason: StartReason, _ context: TurnContext) -> TurnResult
-    /// The turn of `signedIn`.
+    /// Runs the turn of `signedIn`.
     func signedIn(_ principal: Principal, _ context: TurnContext) -> TurnResult
-    /// The turn of `onFailure`. `origin` is that of the launched work which failed; nil if none did.
+    /// Runs the turn of `onFailure`. `origin` is that of the failed launched work; nil for other failures.
     func onFailure(_ failure: Failure, of origin: WorkOrigin?, _ context: TurnContext) -> TurnResult
-    /// Takes the batch's working copy for the head.
+    /// Makes the batch's working copy the committed state.
     func commit()
-    /// Forgets the batch's working copy.
+    /// Discards the batch's working copy.
     func rollBack()
-    /// Remembers the working copy, unless a chain of intents runs already.
+    /// Saves the working copy, unless a chain of intents is already running.
     func beginChain()
-    /// Ends a chain: keeps what it did, or puts the working copy back.
+    /// Ends a chain: keeps its changes, or restores the working copy.
     func endChain(isKept: Bool)
-    /// Tells observers what is no part of a turn.
+    /// Notifies observers of a failure outside of a turn.
     func observe(failure: Failure)
     func observeEnd()
-    /// Returns when every observation so far was handed to the observers.
+    /// Returns when all observations so far have reached the observers.
     func observersCaughtUp() async
-    /// The number of pieces of work that wait for a state.
+    /// The number of pieces of launched work that wait for a state.
     var waiterCount: Int { get }
     func addObserverCounts(to diagnostics: inout StoreDiagnostics)
 }
 
-/// The operations of the engine that a turn uses for its store.
+/// The engine as a running turn uses it, for the turn's store.
 @usableFromInline
 package protocol TurnHost: AnyObject, Sendable {
-    /// Throws if the store would have too much work with these effects, after those of the batch's earlier turns.
+    /// Throws if the store would have too much work after these effects and those of the batch's earlier turns.
     func check(_ effects: [Effect], after earlier: [Effect]) throws
-    /// Returns true if work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
+    /// Returns true if work of the id would run or wait after the effects of the batch's earlier turns and of a turn.
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool
-    /// The parts that have work, after those effects.
+    /// Returns the parts that have work after these effects.
     func parts(after effects: [Effect]) -> Set<PartName>
-    /// Throws if the session would have too many reminders after these changes of the store's.
+    /// Throws if the session would have too many reminders after these changes.
     func check(_ reminders: [EncodedReminder]) throws
-    /// The runner of another store of the session. Called while a turn runs, by the thread that runs it.
+    /// Returns the runner of another store of the session. Called on the thread of a running turn.
     ///
-    /// Throws `StoreIsAbsent` if the store has to be made, loaded or started first; a `Refusal` if the principal may not
-    /// use it; a `StoreError` if there is none to be had.
+    /// Throws `StoreIsAbsent` if the store must be created, loaded or started first, a `Refusal` if the principal may
+    /// not use it, and a `StoreError` if it is not available.
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner
-    /// A turn took longer than the environment's `slowTurn`.
+    /// Reports a turn that took longer than the environment's `slowTurn`.
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID)
-    /// A turn did something for a part that has left its list.
+    /// Counts a use of a part that has left its list.
     func noteGonePart()
 }
 
-/// The operations of the engine that launched work uses for its store.
+/// The engine as launched work uses it, for the work's store.
 package protocol WorkHost: AnyObject, Sendable {
     var environment: StoreEnvironment { get }
-    /// Runs a step of the work as a turn; returns what it threw, nil when it is committed or dropped.
+    /// Runs a step of the work as a turn. Returns the error that it threw; nil if it was committed or dropped.
     func step(of work: WorkContext, _ turn: @escaping RunTurn) async -> (any Error)?
-    /// Returns true if the work runs and was not cancelled. Called under no lock.
+    /// Returns true if the work is running and was not canceled. Called without locks held.
     func isLive(_ work: WorkContext) -> Bool
-    /// Reports the error of a step whose call cannot throw.
+    /// Reports the error of a step whose caller cannot receive it.
     func failed(_ work: WorkContext, _ error: any Error)
 }

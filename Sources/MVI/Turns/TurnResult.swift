@@ -1,30 +1,30 @@
 import Tracing
 
-/// The outcome of a turn: one from the handler's run to the answer.
+/// The outcome of a turn.
 @usableFromInline
 package enum TurnOutcome: Sendable {
-    /// It ran to its end. Also that of a job that is no turn and did what it should.
+    /// The turn completed. Also the outcome of a successful job that is not a turn.
     case ran
-    /// An author's code, an access rule, a precondition or a bound said no. Nothing of it is kept.
+    /// The author's code, an access rule, a precondition or a limit refused the turn. Nothing is kept.
     case refused(StoreError)
-    /// An interceptor threw something else than a `Refusal`. Its intent is refused, and the throw reported.
+    /// An interceptor threw an error other than a `Refusal`. The intent is refused and the error reported.
     case unjudged(StoreError, Failure)
-    /// Its code threw, or what it made cannot be kept: the error that the job's caller is told, what was thrown, and the report
-    /// for the log and the feature's `onFailure`. The report is nil for a step of launched work and for a call of
-    /// `onFailure`, which have an owner that reports.
+    /// The turn threw, or its result cannot be stored: the error for the job's caller, the thrown error, and the report
+    /// for the log and the feature's `onFailure`. The report is nil for steps of launched work and calls of
+    /// `onFailure`, whose owner reports the error.
     case failed(StoreError, thrown: any Error, Failure?)
-    /// A store that it needs cannot be had here, or not now. No fault of the turn's.
+    /// Another store that the turn needs is not available. The turn is not at fault.
     case unavailable(StoreError)
-    /// It needs a store that is not in memory. It runs again when that is, and nothing of this run counts.
+    /// The turn needs a store that is not in memory. It runs again when the store is ready; this run has no effect.
     case needsStore(String)
-    /// Its store, or the work that it is a step of, was gone when its turn came.
+    /// The store, or the work of the step, had ended before the turn ran.
     case dropped
-    /// Another node runs the session's turns.
+    /// Another node owns the session.
     case elsewhere(StoreError)
-    /// It ran before. Its receipt is the answer.
+    /// The turn ran before. Its receipt is the answer.
     case replayed
 
-    /// The error that the job's caller is told; nil if there is none.
+    /// The error for the job's caller; nil if there is none.
     package var error: StoreError? {
         switch self {
         case .ran, .dropped, .replayed, .needsStore: nil
@@ -33,10 +33,10 @@ package enum TurnOutcome: Sendable {
         }
     }
 
-    /// The error of a turn that was not run to its end through no fault of its own code; nil if it was, or failed.
+    /// The error of a turn that did not complete for reasons outside its code; nil if it completed or failed.
     package var refusal: StoreError? { if case .failed = self { nil } else { error } }
 
-    /// The throw to report; nil if there is none, or if the job reports it.
+    /// The failure to report; nil if there is none, or if the job reports it.
     package var reported: Failure? {
         switch self {
         case .failed(_, _, let failure): failure
@@ -45,39 +45,38 @@ package enum TurnOutcome: Sendable {
         }
     }
 
-    /// The error that a step of launched work throws; nil if none.
+    /// The error that a step of launched work throws; nil if there is none.
     package var thrown: (any Error)? {
         if case .failed(_, let thrown, _) = self { thrown } else { error }
     }
 }
 
-/// The result of a handler's run, and the parts of it to keep, as bytes if the host keeps bytes. A class, since it is
-/// passed on several times.
+/// The result of a turn, as bytes if the store's host stores bytes. A class, since it is passed on several times.
 @usableFromInline
 package final class TurnResult: Sendable {
     package let outcome: TurnOutcome
-    /// The state as it is kept; nil if it is that of the turn before.
+    /// The stored form of the state; nil if the turn did not change it.
     package let state: [UInt8]?
-    /// The view state as clients are shown it; nil if it is that of the turn before.
+    /// The view state as JSON for clients; nil if the turn did not change it.
     package let view: [UInt8]?
-    /// In order.
+    /// The labels, in order.
     package let labels: [EncodedLabel]
-    /// Reminders to set and to forget, in order; nil if there are none.
+    /// The reminders to set and cancel, in order; nil if there are none.
     @usableFromInline package let reminders: [EncodedReminder]?
     /// The recording as JSON; nil unless turns are recorded.
     package let recording: [UInt8]?
-    /// The effects after the commit, in order.
+    /// The actions to perform after the commit, in order.
     package let effects: [Effect]
-    /// Intents for other stores of the session, which run directly after it.
+    /// The intents for other stores of the session, which run directly after the turn.
     package let sends: [SiblingIntent]
-    /// Tells observers; nil if there are none, or nothing to tell.
+    /// Notifies observers; nil if there is nothing to report.
     package let observe: (@Sendable () -> Void)?
-    /// Runs the intent again as interceptors left it; nil if there are none.
+    /// Runs the intent again as interceptors left it; nil without interceptors.
     package let judged: RunTurn?
-    /// The time and UUIDs that it used; nil if none.
+    /// The time and UUIDs that the turn used; nil if none.
     package let inputs: TurnInputs?
 
-    /// A turn that ran, as its host keeps it.
+    /// Creates the result of a completed turn.
     @inlinable
     package convenience init<F>(
         _ turn: borrowing Turn<F>, state: [UInt8]? = nil, view: [UInt8]? = nil, labels: [EncodedLabel] = [],
@@ -100,7 +99,7 @@ package final class TurnResult: Sendable {
         (self.observe, self.judged, self.inputs) = (observe, judged, inputs)
     }
 
-    /// A turn of which nothing is kept.
+    /// Creates the result of a turn without effects.
     @usableFromInline
     package init(
         _ outcome: TurnOutcome, observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil,
@@ -110,39 +109,39 @@ package final class TurnResult: Sendable {
         (state, view, labels, reminders, recording, effects, sends) = (nil, nil, [], nil, nil, [], [])
     }
 
-    /// The same with what its chain got of time and chance, or as it was judged in an earlier run.
+    /// Creates a copy with the inputs of a chain, or with the interceptors' result of an earlier run.
     package init(_ turn: TurnResult, judged: RunTurn?, inputs: TurnInputs?) {
         (outcome, state, view, labels) = (turn.outcome, turn.state, turn.view, turn.labels)
         (reminders, recording, effects) = (turn.reminders, turn.recording, turn.effects)
         (sends, observe, self.judged, self.inputs) = (turn.sends, turn.observe, judged, inputs)
     }
 
-    /// The result of a turn on a store of another feature: two features would have to have one name.
+    /// The result of a turn on a store of another feature, which happens only if two features have the same name.
     @usableFromInline static let ofAnotherFeature = TurnResult(
-        .unavailable(StoreError(.failed, "The store is another feature's.")))
+        .unavailable(StoreError(.failed, "The store belongs to another feature.")))
 
-    /// The turn of a chain that did not run to its end: nothing of it is kept.
+    /// Returns the result for a turn whose chain did not complete: nothing is kept.
     package func undone(_ outcome: TurnOutcome) -> TurnResult { TurnResult(outcome, judged: judged, inputs: inputs) }
 }
 
-/// Runs a handler on the working copy of a store of its feature: after a conflict that may be another store than before.
-/// Made where the feature's type is known.
+/// Runs a handler on the working copy of a store, which may be a new store object after a conflict. Created where the
+/// feature's type is known.
 @usableFromInline
 package typealias RunTurn = @Sendable (any StoreRunner, TurnContext) -> TurnResult
 
-/// Runs the asynchronous check of an intent on a store of its feature. Returns the turn to enqueue, also for an intent that it
-/// refuses or fails at.
+/// Runs the asynchronous check of an intent. Returns the turn to enqueue, also if the check refuses the intent or
+/// fails.
 @usableFromInline
 package typealias PendingCheck = @Sendable (any StoreRunner, TurnContext) async -> RunTurn
 
-/// A label as JSON, and how long it waits for a client.
+/// A label as JSON, and the time that it is kept for clients.
 @usableFromInline
 package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
 
-/// The context of a turn, beside its store's state.
+/// The context of a turn, without its store's state.
 @usableFromInline
 package struct TurnContext: Sendable {
-    /// The context that few turns need; other turns pass one empty reference.
+    /// Data that few turns have; other turns carry only a nil reference.
     @usableFromInline
     final class Rare: Sendable {
         @usableFromInline let principal: Principal?
@@ -176,18 +175,18 @@ package struct TurnContext: Sendable {
         rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent)
     }
 
-    /// The caller who sent the intent.
+    /// The sender of the intent that led to the turn.
     @inlinable package var principal: Principal? { rare?.principal }
-    /// The time and UUIDs of the turn's first run; nil in the first run.
+    /// The time and UUIDs of the turn's previous run; nil in the first run.
     @usableFromInline package var inputs: TurnInputs? { rare?.inputs }
-    /// The errors of other stores that are unavailable, by instance, for a turn that runs again.
+    /// The errors of unavailable stores of the session, by feature id, for a turn that runs again.
     package var failures: [String: StoreError] { rare?.failures ?? [:] }
-    /// The span that the turn runs in; nil where nothing is traced.
+    /// The span of the turn; nil without tracing.
     @usableFromInline package var trace: ServiceContext? { rare?.trace }
     /// True if another store's turn sent the intent or the action.
     @usableFromInline package var isSent: Bool { rare?.isSent ?? false }
 
-    /// The same, but for what is given.
+    /// Returns a copy with the given values replaced.
     package func with(
         inputs: TurnInputs? = nil, failures: [String: StoreError]? = nil, trace: ServiceContext? = nil
     ) -> TurnContext {

@@ -7,7 +7,7 @@ extension TurnRunner {
         }
     }
 
-    /// Interceptors come before the check: an intent that they refuse is not checked.
+    /// Runs the interceptors, then the check. A refused intent is not checked.
     private func judge(_ intent: F.Intent, _ context: TurnContext) async -> RunTurn {
         var intent = intent
         if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
@@ -43,12 +43,12 @@ extension TurnRunner {
             principal: context.principal, now: environment.now())
     }
 
-    /// A result that stands, however often the intent's batch is run.
+    /// Returns a turn with a fixed result for each run of the batch.
     private static func standing(_ result: TurnResult) -> RunTurn { { _, _ in result } }
 
-    /// The result of a turn that threw.
+    /// Returns the result of a turn that threw.
     ///
-    /// - Parameter hasRun: whether its code ran to its end, and what it made cannot be kept.
+    /// - Parameter hasRun: true if the code completed and its result cannot be stored.
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, _ stage: Failure.Stage?, _ cause: StoreObservation<F>.Event?,
@@ -64,7 +64,7 @@ extension TurnRunner {
             return result(.refused(StoreError(refusal)), intent.map { [.refused($0, refusal)] } ?? [])
         }
         let told = error as? StoreError
-        // Another store that cannot be had now: no fault of the feature's.
+        // Another store is not available. The feature is not at fault.
         if !hasRun, stage != nil, let told { return result(.unavailable(told)) }
         let failure = Failure(stage: stage ?? .execute, intentID: context.intentID, intent: intent, error: error)
         let reported = stage == nil ? nil : failure
@@ -73,10 +73,10 @@ extension TurnRunner {
             reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? [])
     }
 
-    /// Lets the interceptors rewrite the intent; returns the result if one refuses it.
+    /// Runs the interceptors, which may rewrite the intent; returns the result if one refuses it.
     ///
-    /// - Parameter isInTurn: whether they see what the batch's earlier turns made of the state; an asynchronous check runs
-    ///   outside of any batch.
+    /// - Parameter isInTurn: true if the interceptors see the changes of the batch's earlier turns. An asynchronous
+    ///   check runs outside of any batch.
     @usableFromInline
     func intercept(_ intent: inout F.Intent, _ context: TurnContext, isInTurn: Bool = true) -> TurnResult? {
         let interception = Interception<F>(
@@ -89,7 +89,7 @@ extension TurnRunner {
             } catch let refusal as Refusal {
                 return standing(.refused(StoreError(refusal)), [.refused(intent, refusal)], context)
             } catch {
-                // Not a decision but a fault of the guard: what it should have judged must not pass.
+                // An error of an interceptor is not a decision. The intent must not run without its check.
                 let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
                 let failure = Failure(stage: .execute, intentID: context.intentID, intent: intent, error: error)
                 return standing(
@@ -99,7 +99,7 @@ extension TurnRunner {
         return nil
     }
 
-    /// A result that stands, however often the intent's batch is run.
+    /// Returns a fixed result for each run of the batch.
     private func standing(
         _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
     ) -> TurnResult {

@@ -1,14 +1,16 @@
 import Locking
 import Tracing
 
-/// Runs the turns of one store on a working copy of its state. It alone knows the feature's type; all that leads here
-/// from a feature's definition is `@inlinable`, so that the type is known in the module of the feature's author, too.
+/// Runs the turns of one store on a working copy of its state. Only this type knows the feature's type. All functions
+/// on the way from the feature's definition are `@inlinable`, so that the compiler specializes them in the author's
+/// module.
 ///
-/// The queue of the store's session lets one thread at a time run turns, commit and roll back; `state` and `view` may be
-/// read from any thread.
+/// The session's queue runs turns, commits and rollbacks on one thread at a time. `state` and `view` can be read from
+/// any thread.
 @usableFromInline
 package final class TurnRunner<F: Feature>: StoreRunner {
-    /// The function by which a host keeps a turn. It throws if the turn cannot be kept.
+    /// Converts the result of a turn into the form that the host stores. Throws if that is impossible, which concerns
+    /// only this turn.
     @usableFromInline
     package typealias Output =
         @Sendable (_ turn: borrowing Turn<F>, _ view: F.ViewState, _ isViewChanged: Bool) throws(StoreError) ->
@@ -21,31 +23,31 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline let observers: ObserverQueue<F>?
     @usableFromInline let environment: StoreEnvironment
     @usableFromInline let output: Output
-    /// True if turns record their events.
+    /// True if turns collect their events.
     @usableFromInline let isObserved: Bool
     @usableFromInline let slowTurnNanoseconds: UInt64
     @usableFromInline let meter: (any StoreMeter)?
     @usableFromInline let tracer: StoreTracer?
     @usableFromInline let copies: Lock<Copies>
 
-    /// The committed values, and those with the turns of the batch that runs.
+    /// The committed values, and those with the turns of the running batch.
     @usableFromInline
     struct Copies {
         @usableFromInline var head: Values
         /// Nil between batches.
         @usableFromInline var working: Values?
-        /// The working copy before the chain of intents that runs; nil if none does.
+        /// The working copy before the running chain of intents; nil if there is none.
         @usableFromInline var beforeChain: SavedCopy?
-        /// True if a turn ever launched work of a removable part.
+        /// True if a turn ever launched work of a part that may leave.
         @usableFromInline var hasPartWork = false
-        /// Work that waits for a state, in the order in which it came; nil if none does.
+        /// The work that waits for a state, in order; nil if there is none.
         @usableFromInline var waiters: [StateWaiter<F.State>]?
 
         @inlinable
         init(head: Values) { self.head = head }
     }
 
-    /// A class, since hardly any store has one.
+    /// A class, since few stores have one.
     @usableFromInline
     final class SavedCopy {
         let working: Values?
@@ -53,7 +55,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     /// - Parameters:
-    ///   - middleware: what is installed for all features; the feature's own comes after it.
+    ///   - middleware: the middleware of all features, which precedes the feature's own.
     ///   - output: see `Output`.
     @inlinable
     package init(
@@ -81,13 +83,13 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// The committed state.
     @inlinable package var state: F.State { copies.withLock { $0.head.state } }
 
-    /// The view of the committed state.
+    /// The committed view state.
     @inlinable package var view: F.ViewState { copies.withLock { $0.head.view } }
 
-    /// The view with the batch's turns so far.
+    /// The view state after the batch's turns so far.
     package var workingView: F.ViewState { copies.withLock { ($0.working ?? $0.head).view } }
 
-    /// The turn of an intent, on any store of the feature.
+    /// Returns the turn of an intent, for any store of the feature.
     @inlinable
     package static func execute(_ intent: F.Intent, isJudged: Bool = false) -> RunTurn {
         { runner, context in
@@ -96,13 +98,13 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
     }
 
-    /// The asynchronous check that an intent has to pass before it is enqueued; nil if there is none.
+    /// Returns the asynchronous check that runs before an intent is enqueued; nil if there is none.
     @inlinable
     package func check(_ intent: F.Intent) -> PendingCheck? {
         feature.check(intent) == nil ? nil : pendingCheck(of: intent)
     }
 
-    /// The turn of an action that a reminder, or code outside the features, has the store perform.
+    /// Returns the turn of an action, from a reminder or from code outside the features.
     @inlinable
     package static func perform(_ action: F.Action) -> RunTurn {
         { runner, context in
@@ -123,7 +125,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
                 return refused
             }
             start = now
-            // Interceptors judge an intent once, however often it has to be run.
+            // The interceptors run once per intent, even if it runs several times.
             judged = Self.execute(intent, isJudged: true)
         }
         return run(
@@ -149,7 +151,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         return run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) }
     }
 
-    /// One turn, in a span of its own where turns are traced; see `runUntraced`.
+    /// Runs a turn, in its own span if tracing is enabled; see `runUntraced`.
     @inlinable
     func run(
         _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event? = nil, intent: F.Intent? = nil,
@@ -162,9 +164,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
     }
 
-    /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say. Observers are told of
-    /// `cause` first, also if the turn throws. `intent` is that of the cause; `origin` is that of the launched work which
-    /// led to the turn.
+    /// Runs a turn. `stage` is the place of a throw; nil if the job's owner determines it. Observers see `cause` first,
+    /// even if the turn throws. `intent` is that of the cause; `origin` is that of the launched work that led to the
+    /// turn.
     @inlinable
     func runUntraced(
         _ context: TurnContext, _ stage: Failure.Stage?, _ cause: StoreObservation<F>.Event?, _ intent: F.Intent?,
@@ -212,10 +214,10 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         copies.withLock { swap(&$0.working, &values) }
     }
 
-    /// Takes the batch's working copy for the head.
+    /// Makes the batch's working copy the committed state.
     @inlinable
     package func commit() {
-        // The old one dies after the lock.
+        // The old values are freed after the lock is released.
         let (_, hasWaiters) = copies.withLock { copies -> (Values?, Bool) in
             guard var values = copies.working.take() else { return (nil, false) }
             swap(&values, &copies.head)
@@ -226,16 +228,16 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     // MARK: Chains
 
-    /// Remembers the working copy, unless a chain runs already.
+    /// Saves the working copy, unless a chain is already running.
     @usableFromInline
     package func beginChain() {
         copies.withLock { if $0.beforeChain == nil { $0.beforeChain = SavedCopy($0.working) } }
     }
 
-    /// Forgets what `beginChain` remembered, or puts it back.
+    /// Discards the copy that `beginChain` saved, or restores it.
     @usableFromInline
     package func endChain(isKept: Bool) {
-        // The values die after the lock.
+        // The values are freed after the lock is released.
         _ = copies.withLock { copies -> (SavedCopy?, Values?) in
             guard let saved = copies.beforeChain.take() else { return (nil, nil) }
             let working = copies.working
@@ -247,7 +249,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     package func rollBack() { _ = copies.withLock { $0.working.take() } }
 
-    /// Takes another writer's state for the head.
+    /// Makes another writer's state the committed one.
     @usableFromInline
     package func adopt(_ state: F.State) {
         setWorking((state, feature.view(state)))
@@ -287,7 +289,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     package func observeEnd() {
         telling([.ended], .end, nil)?()
-        // Their work is over, which ends the waits.
+        // Their work has ended, which ends the waits.
         offerState()
     }
 

@@ -1,4 +1,4 @@
-/// Launched work of a feature or of a part, with the ways to run its operation later, again, or for a sequence.
+/// Launched work of a feature or a part, with variants that delay, repeat or iterate its operation.
 protocol ScheduledWork: Sendable {
     func sleep(for duration: Duration) async throws
 }
@@ -6,7 +6,7 @@ protocol ScheduledWork: Sendable {
 extension ScheduledWork {
     typealias Scheduled = @Sendable (Self) async throws -> Void
 
-    /// Runs the operation when the interval has passed.
+    /// Runs the operation after an interval.
     static func after(_ interval: Duration, _ operation: @escaping Scheduled) -> Scheduled {
         { work in
             try await work.sleep(for: interval)
@@ -14,7 +14,7 @@ extension ScheduledWork {
         }
     }
 
-    /// Runs the operation each time the interval has passed.
+    /// Runs the operation after each interval.
     static func every(_ interval: Duration, _ operation: @escaping Scheduled) -> Scheduled {
         { work in
             while true {
@@ -24,7 +24,7 @@ extension ScheduledWork {
         }
     }
 
-    /// Runs `onElement` for each element of a sequence that is made for this run.
+    /// Runs `onElement` for each element of a sequence that is created for this run.
     static func each<Elements: AsyncSequence & SendableMetatype>(
         _ makeSequence: @escaping @Sendable () async throws -> Elements,
         _ onElement: @escaping @Sendable (Elements.Element, Self) async throws -> Void

@@ -1,7 +1,7 @@
 import Locking
 
-/// Launched work that waits for a state of its store. It is offered each one that is committed until the wait ends, once: with
-/// a state or with an error.
+/// Launched work that waits for a state of its store. It receives each committed state until the wait ends, with a
+/// state or with an error.
 @usableFromInline
 final class StateWaiter<State: Sendable>: Sendable {
     private struct Progress {
@@ -12,10 +12,10 @@ final class StateWaiter<State: Sendable>: Sendable {
     private let isMet: @Sendable (State) throws -> Bool
     private let progress = Lock(Progress())
 
-    /// - Parameter isMet: whether the wait ends with a state; what it throws ends the wait, too.
+    /// - Parameter isMet: returns true to end the wait with a state. An error that it throws also ends the wait.
     init(_ isMet: @escaping @Sendable (State) throws -> Bool) { self.isMet = isMet }
 
-    /// Called under no lock.
+    /// Called without locks held.
     func offer(_ state: State) {
         do {
             if try isMet(state) { end(.success(state)) }
@@ -32,9 +32,9 @@ final class StateWaiter<State: Sendable>: Sendable {
         }?.resume()
     }
 
-    /// The state that the wait ends with.
+    /// Returns the state that ends the wait.
     ///
-    /// - Throws: what the condition threw; `CancellationError` if the calling task is cancelled first.
+    /// - Throws: the error of the condition; `CancellationError` if the calling task is canceled first.
     func found() async throws -> State {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -53,12 +53,12 @@ final class StateWaiter<State: Sendable>: Sendable {
 }
 
 extension TurnRunner {
-    /// The first committed state of which `isMet` holds, from the present one on. `isMet` is called where turns are
-    /// committed, and may end the wait by a throw.
+    /// Returns the first committed state, beginning with the present one, that fulfills `isMet`. `isMet` is called in
+    /// the commit of turns, and may end the wait by throwing.
     func state(where isMet: @escaping @Sendable (F.State) throws -> Bool) async throws -> F.State {
         try Task.checkCancellation()
         let waiter = StateWaiter(isMet)
-        // In one step, so that no state is missed.
+        // Under one lock, so that no state is missed.
         let state = copies.withLock { copies in
             copies.waiters = (copies.waiters ?? []) + [waiter]
             return copies.head.state
@@ -73,7 +73,7 @@ extension TurnRunner {
         return try await waiter.found()
     }
 
-    /// Offers the committed state to the work that waits for one. Called under no lock.
+    /// Passes the committed state to waiting work. Called without locks held.
     @usableFromInline
     func offerState() {
         let (state, waiters) = copies.withLock { ($0.head.state, $0.waiters) }
@@ -85,18 +85,18 @@ extension TurnRunner {
 }
 
 extension Work {
-    /// Returns the first state of which a condition holds: the present one, or that of a later turn, once it is committed. Of
-    /// turns that are committed together only the last one's state is looked at, as ``state`` shows it.
+    /// Returns the first state that fulfills a condition: the present one, or that of a later committed turn. Of turns
+    /// that are committed together only the last state is tested, as in ``state``.
     ///
     /// ```swift
     /// let order = try await work.state(where: { $0.isPaid }).order
     /// ```
     ///
-    /// - Parameter isMet: the condition: pure and quick, since it is asked where turns run.
-    /// - Throws: `CancellationError` if the calling task or the work is cancelled first, or the store ends.
+    /// - Parameter isMet: the condition. Must be pure and fast, since it runs on the turns' thread.
+    /// - Throws: `CancellationError` if the calling task or the work is canceled first, or the store ends.
     public func state(where isMet: @escaping @Sendable (F.State) -> Bool) async throws -> F.State {
         try await runner.state { [context] state in
-            // It may wait in a task that is not cancelled with the work.
+            // The calling task may not be canceled with the work.
             guard context.host.isLive(context) else { throw CancellationError() }
             return isMet(state)
         }

@@ -6,13 +6,13 @@ extension Work {
     /// ```
     ///
     /// - Parameters:
-    ///   - attempts: how often it runs at most; fewer than 1 count as 1.
-    ///   - backoff: how long to wait after each failure. The environment's `jitter` varies it.
-    ///   - isRetried: asked with each failure but the last; false gives up at once.
-    ///   - operation: what is tried.
-    /// - Returns: what the first successful attempt returned.
-    /// - Throws: what the last attempt threw; `CancellationError` if the work is cancelled during a wait. Once the task is
-    ///   cancelled no further attempt is made.
+    ///   - attempts: the maximum number of attempts, at least 1.
+    ///   - backoff: the delays after failures. The environment's `jitter` varies them.
+    ///   - isRetried: called with each failure except the last; returns false to give up.
+    ///   - operation: the operation.
+    /// - Returns: the result of the first successful attempt.
+    /// - Throws: the error of the last attempt; `CancellationError` if the work is canceled during a delay. After a
+    ///   cancellation of the task there are no further attempts.
     public nonisolated(nonsending) func retry<Success>(
         attempts: Int, backoff: Backoff = .exponential(), if isRetried: (any Error) -> Bool = { _ in true },
         _ operation: nonisolated(nonsending) () async throws -> Success
@@ -39,27 +39,27 @@ extension WorkContext {
     }
 }
 
-/// The pauses of `Work.retry` before each further attempt.
+/// The delays between the attempts of `Work.retry`.
 public struct Backoff: Sendable, Equatable {
     private let first: Duration
     private let longest: Duration
     private let factor: Double
 
-    /// `first` before the second attempt, then each time `factor` times as long, at most `longest`.
+    /// Returns a back-off with the delay `first`, multiplied by `factor` for each further attempt up to `longest`.
     public static func exponential(
         from first: Duration = .milliseconds(200), to longest: Duration = .seconds(10), factor: Double = 2
     ) -> Backoff {
         Backoff(first: first, longest: longest, factor: factor)
     }
 
-    /// The same time before each attempt.
+    /// Returns a back-off with a constant delay.
     public static func constant(_ delay: Duration) -> Backoff { Backoff(first: delay, longest: delay, factor: 1) }
 
-    /// The time to wait after so many failed attempts, one or more, before the store's jitter changes it.
+    /// Returns the delay after a number of failed attempts, one or more, before the store's jitter is applied.
     public func delay(afterAttempts count: Int) -> Duration {
         var delay = first
         for _ in 1..<max(1, count) {
-            // Stops before a product could overflow, and where it would not grow.
+            // Stops before a product overflows, and if the delay no longer grows.
             if delay >= longest || factor <= 1 { break }
             delay = delay * factor
         }
@@ -70,6 +70,6 @@ public struct Backoff: Sendable, Equatable {
 extension StoreEnvironment {
     private static let backoff = Backoff.exponential(from: .milliseconds(250), to: .seconds(8))
 
-    /// Returns the pause after this many failures in a row.
+    /// The delay before the store or its session retries an operation that has failed several times in a row.
     package func pause(afterFailures count: Int) -> Duration { self.jitter(Self.backoff.delay(afterAttempts: count)) }
 }

@@ -1,11 +1,12 @@
 extension Work {
-    /// Runs `operation` in a child task and cancels it when it takes longer than `limit` on the store's clock.
+    /// Runs `operation` in a child task and cancels it if it takes longer than `limit` on the store's clock.
     ///
-    /// Returns or throws only when the operation has ended: one that ignores its cancellation is waited for, and keeps
-    /// counting as running work.
+    /// Returns only when the operation has ended, even if it ignores its cancellation. Until then it counts as running
+    /// work.
     ///
-    /// - Returns: what the operation returned in time.
-    /// - Throws: ``WorkTimeout`` if its time was up first, whatever it returned or threw afterwards; else what it threw.
+    /// - Returns: the result of the operation.
+    /// - Throws: ``WorkTimeout`` if the limit was reached, whatever the operation's result; otherwise the operation's
+    ///   error.
     public func timeout<Success: Sendable>(
         after limit: Duration, _ operation: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {
@@ -13,7 +14,7 @@ extension Work {
     }
 }
 
-/// Tells a test's clock which sleepers only look at the time while something else goes on.
+/// Tells a test's clock that some sleepers only limit the time of other work.
 package enum Patience {
     @TaskLocal package static var isPatience = false
 }
@@ -22,7 +23,7 @@ extension WorkContext {
     private enum Race<Success: Sendable>: Sendable {
         case ended(Success)
         case timeUp
-        /// The wait was cancelled, with all of the work.
+        /// The wait was canceled together with the work.
         case calledOff
     }
 
@@ -52,11 +53,11 @@ extension WorkContext {
     }
 }
 
-/// The error that `Work.timeout` throws.
+/// The error of `Work.timeout` when the limit is reached.
 public struct WorkTimeout: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The operation's time limit.
+    /// The time limit.
     public let limit: Duration
 
-    /// The error as a sentence.
+    /// A description of the error.
     public var description: String { "The operation took longer than \(limit)." }
 }

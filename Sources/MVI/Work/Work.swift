@@ -1,4 +1,4 @@
-/// Launched work's way back to its store.
+/// The connection of launched work to its store.
 @usableFromInline
 package struct WorkContext: Sendable {
     package let host: any WorkHost
@@ -12,7 +12,7 @@ package struct WorkContext: Sendable {
     package func sleep(for duration: Duration) async throws { try await host.environment.clock.sleep(for: duration) }
 }
 
-/// Names one piece of launched work, inside its store.
+/// The id of a piece of launched work inside its store.
 @usableFromInline
 package struct WorkToken: Hashable, Sendable {
     package let number: UInt64
@@ -20,63 +20,63 @@ package struct WorkToken: Hashable, Sendable {
     package init(number: UInt64) { self.number = number }
 }
 
-/// The context of launched work. Each of its steps is a turn and returns after its commit.
+/// The context of launched work. Each step is a turn of its own and returns after the commit.
 ///
-/// It may be used from any task. Once the work is cancelled or its store disposed, steps are dropped without an error
-/// and return at once; `Task.isCancelled` tells.
+/// It can be used from any task. Once the work is canceled or its store disposed, steps are dropped without an error
+/// and return at once; see `Task.isCancelled`.
 public struct Work<F: Feature>: Sendable {
     let runner: TurnRunner<F>
     let context: WorkContext
 
-    /// The intent that launched this work.
+    /// The id of the intent that launched this work.
     public var intentID: IntentID { context.origin.intentID }
 
-    /// The caller who sent the intent, as of its acceptance; nil if anonymous.
+    /// The intent's sender when the intent was accepted; nil if the sender was anonymous.
     public var principal: Principal? { context.origin.principal }
 
     /// The session that the store belongs to.
     public var session: SessionInfo { runner.environment.session }
 
-    /// The time on the wall clock now.
+    /// The present time on the wall clock.
     public var now: Timestamp { runner.environment.now() }
 
-    /// The store's state now, not when the work was launched: after an `await` it may differ.
+    /// The store's present state, which may change at each `await`.
     public var state: F.State { runner.state }
 
-    /// A step with one message.
+    /// Dispatches a message in one step.
     public func dispatch(_ message: F.Message) async {
         await turn { $0.dispatch(message) }
     }
 
-    /// A step with one label.
+    /// Publishes a label in one step.
     public func publish(_ label: F.Label) async {
         await turn { $0.publish(label) }
     }
 
-    /// A step with one action.
+    /// Performs an action in one step.
     public func send(_ action: F.Action) async throws {
         try await turn { (turn: inout Turn<F>) throws in turn.send(action) }
     }
 
-    /// Several things in one step: all of them are kept, or none.
+    /// Runs a body as one step, which is committed whole or not at all.
     public func turn(_ body: @escaping @Sendable (inout Turn<F>) -> Void) async {
-        // The body cannot throw, but an action that it sends can; nothing else reports it.
+        // The body cannot throw, but an action that it sends can. The error is reported here.
         if let error = await step(body) {
             context.host.failed(context, error)
         }
     }
 
-    /// Several things in one step: all of them are kept, or none. A throw undoes the step and is thrown on.
+    /// Runs a body as one step, which is committed whole or not at all. An error undoes the step and is rethrown.
     public func turn(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async throws {
         if let error = await step(body) { throw error }
     }
 
-    /// Waits on the store's clock, so that a test can move it.
+    /// Waits on the store's clock, which tests can control.
     public func sleep(for duration: Duration) async throws {
         try await context.sleep(for: duration)
     }
 
-    /// Runs a step in its turn; returns what it threw, nil when it is committed or dropped.
+    /// Runs a step as a turn. Returns the error that it threw; nil if it was committed or dropped.
     private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {
         await context.host.step(of: context) { [runner, origin = context.origin] _, turn in
             runner.run(turn, stage: nil, origin: origin, body)

@@ -1,31 +1,31 @@
 import Tracing
 
-/// Names launched work inside one store. A string literal will do, also one with values in it: `"save \(id)"`.
+/// The id of launched work inside one store. It can be a string literal, also with interpolation: `"save \(id)"`.
 public struct WorkID: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The name, as the author gave it.
     public let name: String
-    /// The part whose work it names; nil for work of the feature.
+    /// The part that the work belongs to; nil for work of the feature.
     package let part: PartName?
 
-    /// An id with a name made at run time.
+    /// Creates an id from a name.
     public init(_ name: String) { self.init(name, in: nil) }
 
-    /// The same with a name from the source.
+    /// Creates an id from a string literal.
     public init(stringLiteral value: String) { self.init(value, in: nil) }
 
     init(_ name: String, in part: PartName?) { (self.name, self.part) = (name, part) }
 
-    /// The name, with the id of its part if that is in a list.
+    /// The name, with the part's id if the part is in a list.
     public var description: String { part?.description.map { "\(name) of \($0)" } ?? name }
 }
 
-/// The treatment of work that is launched while work of the same id runs.
+/// The rule for launching work while work of the same id is running.
 public enum WorkPolicy: Sendable, Equatable {
-    /// The running one is cancelled and what it still dispatches is dropped.
+    /// The running work is canceled, and its further steps are dropped.
     case cancelPrevious
-    /// The new one is dropped.
+    /// The new work is dropped.
     case keepPrevious
-    /// The new one starts when those before it have ended.
+    /// The new work starts after the previous ones have ended.
     case queue
     /// Both run.
     case parallel
@@ -35,13 +35,13 @@ public enum WorkPolicy: Sendable, Equatable {
 @usableFromInline
 package typealias WorkOperation = @Sendable (WorkContext) async throws -> Void
 
-/// Work that a turn asked for.
+/// A launch that a turn requests.
 @usableFromInline
 package struct WorkRequest: Sendable {
     package let origin: WorkOrigin
     package let id: WorkID?
     package let policy: WorkPolicy
-    /// The part that it ends with; nil for work of the feature.
+    /// The part that the work ends with; nil for work of the feature.
     package let part: PartName?
     package let operation: WorkOperation
 
@@ -52,17 +52,17 @@ package struct WorkRequest: Sendable {
     }
 }
 
-/// A request of a turn to its store, fulfilled after the commit, in order.
+/// An operation that a turn requests for the time after its commit.
 @usableFromInline
 package enum Effect: Sendable {
     case launch(WorkRequest)
     case throttle(Duration, latest: Bool, WorkRequest)
     case whileWatched(Duration, WorkRequest)
     case cancel(WorkID)
-    /// All work of parts that are gone.
+    /// Cancels all work of parts that are gone.
     case cancelParts(Set<PartName>)
 
-    /// Returns true if it cancels that work, should it run.
+    /// Returns true if the effect cancels the work.
     package func cancels(_ work: WorkRequest) -> Bool {
         switch self {
         case .cancelParts(let parts): return work.part.map(parts.contains) ?? false
@@ -74,13 +74,13 @@ package enum Effect: Sendable {
         }
     }
 
-    /// Returns true if it may begin or end work of that id.
+    /// Returns true if the effect may start or end work of the id.
     package func concerns(_ id: WorkID) -> Bool {
         if case .cancelParts(let parts) = self { return id.part.map(parts.contains) ?? false }
         return self.id == id
     }
 
-    /// The part that it launches work for.
+    /// The part that the effect launches work for.
     package var part: PartName? {
         switch self {
         case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.part
@@ -88,7 +88,7 @@ package enum Effect: Sendable {
         }
     }
 
-    /// True if work begins by it in any case; false where it depends on watchers, too.
+    /// True if the effect always launches work; false if it depends on watchers.
     package var launches: Bool {
         switch self {
         case .launch, .throttle: true
@@ -96,10 +96,10 @@ package enum Effect: Sendable {
         }
     }
 
-    /// True if work begins by it if the store is watched.
+    /// True if the effect launches work only while the store is watched.
     package var watches: Bool { if case .whileWatched = self { true } else { false } }
 
-    /// The id of the work that it is about.
+    /// The id of the affected work.
     private var id: WorkID? {
         switch self {
         case .cancelParts: nil
@@ -109,25 +109,25 @@ package enum Effect: Sendable {
     }
 }
 
-/// The error of a turn that asked for more work than its store may have.
+/// The error of a turn that requests more work than its store may have.
 public struct WorkLimitExceeded: Error, Sendable, Equatable, CustomStringConvertible {
     /// The maximum number of pieces: `StoreEnvironment.workLimit`.
     public let limit: Int
 
     package init(limit: Int) { self.limit = limit }
 
-    /// The fault and its remedy.
+    /// A description with advice.
     public var description: String {
         "The turn would leave its store with more than \(limit) pieces of work that run, wait or are registered for "
-            + "watchers. Give work an id and a policy, so that it takes the place of what runs already."
+            + "watchers. Give work an id and a policy, so that it replaces running work."
     }
 }
 
-/// The lifetime of an observation by `Turn.observe`.
+/// The time during which `Turn.observe` observes a sequence.
 public enum WorkLifetime: Sendable, Equatable {
-    /// While a stream shows the store, and for the grace period after the last one left.
+    /// While a stream shows the store, and for the grace period after the last stream ended.
     case whileWatched(grace: Duration = .seconds(5))
-    /// Until the store's end, watched or not. The store stays in memory meanwhile.
+    /// Until the store ends, watched or not. The store stays in memory meanwhile.
     case store
 }
 
@@ -135,13 +135,13 @@ public enum WorkLifetime: Sendable, Equatable {
 @usableFromInline
 package final class WorkOrigin: Sendable {
     @usableFromInline package let intentID: IntentID
-    /// The intent as it was executed; nil if none led to the work.
+    /// The intent as it was executed; nil if the work was not launched by an intent.
     package let intent: (any Sendable)?
-    /// The caller who sent the intent; nil if anonymous.
+    /// The sender of the intent; nil if the sender is anonymous.
     package let principal: Principal?
-    /// The span of the turn that launched it; nil where nothing is traced.
+    /// The span of the turn that launched the work; nil without tracing.
     package let trace: ServiceContext?
-    /// True if an intent is settled only after this work. Once false, it is false for all that follows.
+    /// True if the intent settles only after this work. Once false, it stays false for all further work.
     package let isCounted: Bool
 
     init(
@@ -155,6 +155,6 @@ package final class WorkOrigin: Sendable {
         self.isCounted = isCounted
     }
 
-    /// The same for work that is not counted.
+    /// The same origin for work that is not counted.
     package var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false, trace: trace) }
 }
