@@ -1,10 +1,10 @@
 import WireJSON
 
-/// The coding keys of an enum, one for each case, as the coders below come across them.
+/// The coding keys of an enum, one for each case, as collected by the coders below.
 final class CaseKeys {
-    /// All of them, in order; nil if they are no plain enum.
+    /// All keys in order; nil if the type is not a plain enum.
     private(set) var names: [String]?
-    /// The first that a value was encoded under.
+    /// The first key that a value was encoded under.
     var used: String?
 
     func take<Key: CodingKey>(_: Key.Type) {
@@ -12,7 +12,7 @@ final class CaseKeys {
     }
 }
 
-/// Notes which keys a type reads, and reads nothing.
+/// Collects the keys that a type reads, without decoding values.
 struct CaseDecoder: Decoder {
     struct Nothing: Error {}
 
@@ -28,7 +28,7 @@ struct CaseDecoder: Decoder {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Nothing() }
 }
 
-/// Notes under which key a value is written, and writes nothing.
+/// Collects the key that a value is encoded under, without encoding values.
 struct CaseEncoder: Encoder {
     let keys = CaseKeys()
     var codingPath: [any CodingKey] { [] }

@@ -1,14 +1,14 @@
 import Locking
 
-/// Values that callbacks pass from any thread, in order, for a test.
+/// Elements that callbacks add from any thread, in order, for a test to inspect.
 public final class Collected<Element: Sendable>: Sendable {
     private let elements = Lock<[Element]>([])
     private let signal = Signal()
 
-    /// Nothing yet.
+    /// Creates an empty collection.
     public init() {}
 
-    /// The values so far.
+    /// The elements so far.
     public var all: [Element] { elements.withLock { $0 } }
 
     /// Adds an element.
@@ -17,13 +17,13 @@ public final class Collected<Element: Sendable>: Sendable {
         signal.send()
     }
 
-    /// Returns the values when there are at least that many, or when the calling task is canceled.
+    /// Returns the elements when there are at least `count`, or when the calling task is canceled.
     @discardableResult
     public func atLeast(_ count: Int) async -> [Element] {
         await until { $0.count >= count }
     }
 
-    /// Returns the values when they meet the condition, or when the calling task is canceled.
+    /// Returns the elements when they fulfill a condition, or when the calling task is canceled.
     @discardableResult
     public func until(_ isEnough: ([Element]) -> Bool) async -> [Element] {
         _ = await signal.wait(until: { isEnough(all) })

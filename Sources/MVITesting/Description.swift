@@ -1,27 +1,27 @@
-/// A value as text over several lines, one member a line. Short values stay on one line.
+/// Returns a value as text, with one line per member. Short values stay on one line.
 func describe(_ value: some Any) -> String { Description(of: value).lines().joined(separator: "\n") }
 
-/// A value's text, with that of its members, so that two can be compared member by member.
+/// The text of a value and of its members, for comparisons member by member.
 struct Description: Equatable {
     enum Content {
-        /// Members by their names or places.
+        /// Members, identified by their names or positions.
         case members
         case list, set
         case entries
-        /// Lines of a text.
+        /// The lines of a text.
         case lines
     }
 
     /// The member's name or the entry's key, with a colon; empty for others.
     var label = ""
-    /// The text before the members, or all of it if there are none.
+    /// The text before the members, or the whole text if there are none.
     let opening: String
     let closing: String
     let members: [Description]
     let content: Content
-    /// The text of the value's id; nil for one without.
+    /// The text of the value's id; nil without an id.
     private(set) var id: String?
-    /// All of it but the label, if that is short enough to be one line.
+    /// The whole text without the label, if it fits on one line.
     let line: String?
 
     private init(_ text: String) {
@@ -35,7 +35,7 @@ struct Description: Equatable {
         self.line = texts.count == members.count && line.count <= Self.lineLimit ? line : nil
     }
 
-    /// A text whose lines are compared.
+    /// Describes a text, whose lines are compared.
     init(text: String) {
         (opening, closing, content, line) = ("", "", .lines, nil)
         members = text.split(separator: "\n", omittingEmptySubsequences: false).map { Description(String($0)) }
@@ -48,7 +48,7 @@ struct Description: Equatable {
 
     /// The maximum length of a value's text on one line.
     private static let lineLimit = 80
-    /// Deeper members are cut off, so that a graph with cycles ends.
+    /// Deeper members are cut off, so that cyclic graphs terminate.
     private static let depthLimit = 16
 
     private init(_ value: Any, depth: Int) {
@@ -63,7 +63,7 @@ struct Description: Equatable {
         let mirror = Mirror(reflecting: value)
         func member(_ child: Mirror.Child) -> Description {
             var member = Description(child.value, depth: depth + 1)
-            // Associated values without a label are called `.0`, `.1` by the mirror.
+            // The mirror names associated values without a label `.0`, `.1`.
             if let label = child.label, !label.hasPrefix(".") { member.label = "\(label): " }
             return member
         }
@@ -73,7 +73,7 @@ struct Description: Equatable {
             return mirror.children.first.map { Description($0.value, depth: depth) } ?? Description("nil")
         case .enum:
             guard let payload = mirror.children.first else { return Description(".\(value)") }
-            // Several associated values are one tuple; one with a label is a tuple too.
+            // Several associated values are one tuple; so is one value with a label.
             let tuple = Mirror(reflecting: payload.value)
             let members = tuple.displayStyle == .tuple ? Array(tuple.children) : [(nil, payload.value)]
             return Description(".\(payload.label ?? "")(", .members, members.map(member), ")")
@@ -105,14 +105,14 @@ struct Description: Equatable {
 
     private static func id(of value: some Identifiable) -> String { describe(value.id) }
 
-    /// The text over several lines, if it is long.
+    /// Returns the lines of the text.
     func lines() -> [String] {
         if let line { return [label + line] }
         if content == .lines { return members.flatMap { $0.lines() } }
         return [label + opening] + members.flatMap { $0.lines(endingWith: ",").map { "    " + $0 } } + [closing]
     }
 
-    /// The lines as those of a member.
+    /// Returns the lines of the text as a member.
     func lines(endingWith end: String) -> [String] {
         var lines = lines()
         lines[lines.count - 1] += end

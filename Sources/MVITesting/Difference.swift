@@ -1,11 +1,11 @@
-/// The lines in which two texts differ: `-` is expected, `+` is what there is, and lines that are the same are shown near
-/// those only.
+/// Returns the lines in which two texts differ: `-` is expected, `+` is actual. Equal lines are shown only near
+/// different ones.
 func difference(expected: String, actual: String) -> String {
     difference(Description(text: expected), Description(text: actual))
 }
 
-/// The members in which two values differ: `-` is expected, `+` is what there is. Elements of lists have their index, and
-/// equal ones are left out; other equal members are shown near those that differ only.
+/// Returns the members in which two values differ: `-` is expected, `+` is actual. Elements of lists have their index,
+/// and equal elements are omitted. Other equal members are shown only near different ones.
 func difference<Value>(expected: Value, actual: Value) -> String {
     difference(Description(of: expected), Description(of: actual))
 }
@@ -19,15 +19,15 @@ private struct Line {
     let mark: Character
     let text: String
 
-    /// For equal members that are not shown.
+    /// Returns the line that stands for omitted equal members.
     static func left(out indentation: String) -> Line { Line(mark: " ", text: indentation + "…") }
 }
 
-/// The lines of two members that differ.
+/// Returns the lines of two members that differ.
 ///
 /// - Parameters:
-///   - places: where they are in a list; none of members of anything else.
-///   - end: what the last line ends with.
+///   - places: the indices in a list; none for other members.
+///   - end: the end of the last line.
 private func comparison(
     _ before: Description, _ after: Description, _ places: Pair, _ indentation: String, end: String
 ) -> [Line] {
@@ -51,7 +51,7 @@ private func marked(
     return lines.map { Line(mark: mark, text: indentation + $0) }
 }
 
-/// The number of equal members shown before and after a different one.
+/// The number of equal members that are shown before and after a different one.
 private let context = 3
 
 private func memberLines(_ before: Description, _ after: Description, indentation: String) -> [Line] {
@@ -89,12 +89,12 @@ private func memberLines(_ before: Description, _ after: Description, indentatio
     return lines
 }
 
-/// Members that are compared, by their places; one without a counterpart was removed or inserted.
+/// The indices of two compared members. A member without a counterpart was removed or inserted.
 private struct Pair {
     var before: Int?
     var after: Int?
 
-    /// Both places, if they differ.
+    /// Both indices, if they differ.
     var index: String {
         if let before, let after, before != after { return "[\(before) → \(after)]: " }
         return (after ?? before).map { "[\($0)]: " } ?? ""
@@ -116,7 +116,7 @@ private func pairs(_ before: Description, _ after: Description) -> [Pair] {
     while left < old.count || right < new.count {
         let gone = Array((left..<old.count).prefix { removed.contains($0) })
         let come = Array((right..<new.count).prefix { inserted.contains($0) })
-        // Elements without an id that stand in one place are taken for one that has changed.
+        // Elements without an id at the same position count as one that has changed.
         let isChange: (Int, Int) -> Bool = { before.members[$0].id == nil && after.members[$1].id == nil }
         let changed = after.content == .list ? Array(zip(gone, come).prefix { isChange($0, $1) }) : []
         pairs += changed.map { Pair(before: $0, after: $1) }
@@ -132,7 +132,7 @@ private func pairs(_ before: Description, _ after: Description) -> [Pair] {
 }
 
 extension Description {
-    /// Texts by which members are found in another value.
+    /// The texts that identify members in another value.
     fileprivate var keys: [String] {
         switch content {
         case .members, .entries: members.map(\.label)

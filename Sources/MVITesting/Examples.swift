@@ -1,14 +1,14 @@
 import MVI
 import Testing
 
-/// Fails the test for each case of the feature's `Intent` and `Label` that has no example, and for each that has two.
+/// Fails the test for each case of the feature's `Intent` and `Label` that has no example or more than one.
 ///
 /// ```swift
 /// @Test("every intent and label has an example")
 /// func examples() { checkExamples(of: Counter.self) }
 /// ```
 ///
-/// Checked are enums whose `Codable` conformance the compiler wrote; other types have no cases to go by.
+/// Only enums with a synthesized `Codable` conformance are checked.
 public func checkExamples<F: Feature>(of feature: F.Type, sourceLocation: SourceLocation = #_sourceLocation) {
     var problems: [String] = []
     if F.examples.isEmpty { problems.append("\(F.self).examples is empty: give one value for each case of Intent.") }
@@ -18,16 +18,16 @@ public func checkExamples<F: Feature>(of feature: F.Type, sourceLocation: Source
 }
 
 private func problemsOfCases<Value: Codable>(_ examples: [Value], _ property: String, _ type: String) -> [String] {
-    // A struct's keys are its members, all of which are in each example.
+    // The keys of a struct are its members, which each example has.
     if let first = examples.first, Mirror(reflecting: first).displayStyle != .enum { return [] }
     let reader = CaseDecoder()
-    // It always throws: what matters is which keys are asked for on the way.
+    // The call always throws. Only the requested keys matter.
     _ = try? Value(from: reader)
     guard let cases = reader.keys.names, !cases.isEmpty else { return [] }
     var counts: [String: Int] = [:]
     for example in examples {
         let writer = CaseEncoder()
-        // What does not fit the encoder throws after the case's name is known.
+        // An error here comes after the case's name is known.
         try? example.encode(to: writer)
         if let name = writer.keys.used { counts[name, default: 0] += 1 }
     }

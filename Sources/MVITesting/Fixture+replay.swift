@@ -4,16 +4,16 @@ import WireJSON
 extension Fixture {
     /// Reduces the recorded messages of a store again, turn by turn, and compares each state with the recorded one.
     ///
-    /// Begins with the feature's initial state if the recording is whole up to the store's first turn, that is, if no
-    /// earlier turn of the session is missing; else that turn's state is taken as it was recorded. The same goes for a
-    /// turn after others that are missing. A bootstrap may begin a new life of the store, with the initial state.
+    /// If the recording contains all turns of the session up to the store's first one, the replay begins with the
+    /// feature's initial state. Otherwise, and after missing turns, it begins with the recorded state. A bootstrap may
+    /// restart a store with the initial state.
     ///
-    /// The turns of a store that was exported under an older schema version are recordings of that version: each recorded
-    /// state is migrated and is the start of the next turn, and the first one is taken as it was recorded.
+    /// If the store was exported under an older schema version, its recorded states are migrated. Each one is the start
+    /// of the next turn, and the first one is not compared.
     ///
-    /// - Returns: the state after each turn, oldest first; of an older version as they are migrated.
-    /// - Throws: ``FixtureError`` with the turn's sequence number if a state differs or a recording cannot be read by this
-    ///   feature as it is now; without one if nothing of the store was recorded, or by a newer version of the feature.
+    /// - Returns: the state after each turn, oldest first, migrated if necessary.
+    /// - Throws: ``FixtureError`` with the turn's sequence number if a state differs or this feature cannot read a
+    ///   recording; without a number if the store has no recorded turns or a newer version of the feature wrote them.
     @discardableResult
     public func replay<F: Feature>(
         _ feature: F, instance: String = F.name
@@ -26,7 +26,7 @@ extension Fixture {
         var head: F.State? = version == F.schemaVersion ? initialState : nil
         var expected: UInt64 = 1
         for turn in turns {
-            // Whatever is missing may have been a turn of this store.
+            // The missing turn may belong to this store.
             if turn.sequence != expected { head = nil }
             expected = turn.sequence + 1
             guard turn.feature == instance else { continue }
@@ -55,12 +55,12 @@ extension Fixture {
             return Replayed(intent: recording.intent, messages: recording.messages, state: recording.state)
         } catch {
             throw FixtureError(
-                "The recording of turn \(turn.sequence) is none of the feature \"\(F.name)\": \(error)",
+                "The recording of turn \(turn.sequence) does not belong to the feature \"\(F.name)\": \(error)",
                 sequence: turn.sequence)
         }
     }
 
-    /// A recording of an older schema version, as far as replaying needs it.
+    /// Reads a recording of an older schema version for a replay.
     private func oldRecording<F: Feature>(
         of turn: Turn, _ feature: F, _ version: Int
     ) throws(FixtureError) -> Replayed<F> where F.Message: Decodable {
@@ -69,7 +69,7 @@ extension Fixture {
         do throws(WireDecodingError) {
             parts = try WireJSON.decode(RecordedParts.self, from: turn.recording.bytes)
         } catch {
-            throw FixtureError("\(what) is no recording of a turn: \(error)", sequence: turn.sequence)
+            throw FixtureError("\(what) is not a recording of a turn: \(error)", sequence: turn.sequence)
         }
         let state = try read(
             parts.state, version: version, of: feature, "\(what): its state", sequence: turn.sequence)
@@ -87,14 +87,14 @@ extension Fixture {
         }
     }
 
-    /// The members of a recording that replaying needs, before their types are known.
+    /// The members of a recording that a replay needs, not decoded yet.
     private struct RecordedParts: Decodable {
         let intent: String
         let messages: JSONText
         let state: JSONText
     }
 
-    /// The parts of a recorded turn that are reduced again.
+    /// The recorded parts of a turn that are reduced again.
     private struct Replayed<F: Feature> {
         let intent: String
         let messages: [F.Message]

@@ -2,8 +2,8 @@ import MVI
 import Sessions
 import WireJSON
 
-/// A session with recorded turns, exported by a server or made by a ``TestStore``, to be replayed in a test: whether a
-/// feature's reducer still makes the same states of the same messages.
+/// A session with recorded turns, exported by a server or made by a ``TestStore``. A test replays it to check that a
+/// feature's reducer still produces the same states.
 ///
 /// ```swift
 /// let fixture = try Fixture(Array(Data(contentsOf: url)))
@@ -11,14 +11,14 @@ import WireJSON
 /// #expect(states.last?.count == 42)
 /// ```
 public struct Fixture: Sendable {
-    /// The format that it reads: the `format` member of an export.
+    /// The format of the exports: their `format` member.
     public static let format = "mvi-session/1"
 
-    /// A store of the session, as it was when the session was exported.
+    /// A store of the session at the time of the export.
     public struct StoredState: Decodable, Sendable {
-        /// The feature instance, such as `counter` or `order-detail:42`.
+        /// The feature id, such as `counter` or `order-detail:42`.
         public let feature: String
-        /// The schema version under which `state` was stored.
+        /// The schema version of the stored `state`.
         public let schemaVersion: Int
         /// The store's version.
         public let version: UInt64
@@ -41,16 +41,16 @@ public struct Fixture: Sendable {
         let format: String
     }
 
-    /// The document that it was read from, in UTF-8: `init(_:)` reads it again from a file.
+    /// The JSON document of the fixture in UTF-8, readable by `init(_:)`.
     public let json: [UInt8]
     /// The session's stores.
     public let stores: [StoredState]
-    /// Oldest first.
+    /// The turns, oldest first.
     let turns: [Turn]
 
     /// Reads an export (`mvi-session/1`).
     ///
-    /// - Throws: ``FixtureError`` if it is none.
+    /// - Throws: ``FixtureError`` if it is not an export.
     public init(_ bytes: [UInt8]) throws(FixtureError) {
         let format = try Self.read(Format.self, bytes).format
         guard format == Self.format else {
@@ -66,15 +66,14 @@ public struct Fixture: Sendable {
         do throws(WireDecodingError) {
             return try WireJSON.decode(type, from: bytes)
         } catch {
-            throw FixtureError("The fixture is no exported session: \(error)")
+            throw FixtureError("The fixture is not an exported session: \(error)")
         }
     }
 
-    /// The state that a store had when the session was exported. One of an older schema version is migrated, as a server
-    /// does when the store comes back.
+    /// Returns the state of a store at the time of the export, migrated from an older schema version as a server does.
     ///
-    /// - Throws: ``FixtureError`` if the session had no such store, or its state cannot be read: it is none of this
-    ///   feature as it is now, a newer version wrote it, or there is no migration from its version.
+    /// - Throws: ``FixtureError`` if the session had no such store or its state cannot be read, because it does not fit
+    ///   this feature, is newer, or lacks a migration.
     public func state<F: Feature>(of feature: F, instance: String = F.name) throws(FixtureError) -> F.State {
         guard let stored = stores.first(where: { $0.feature == instance }) else {
             let others = stores.map { "\"\($0.feature)\"" }.joined(separator: ", ")
@@ -87,7 +86,7 @@ public struct Fixture: Sendable {
 
     /// Reads a state by the rules of a server.
     ///
-    /// - Parameter what: begins the sentence of an error.
+    /// - Parameter what: the beginning of the error's sentence.
     func read<F: Feature>(
         _ state: JSONText, version: Int, of feature: F, _ what: String, sequence: UInt64?
     ) throws(FixtureError) -> F.State {
@@ -95,10 +94,10 @@ public struct Fixture: Sendable {
         case .state(let state, _): return state
         case .newer: throw .newer(F.self, version, what, sequence)
         case .unreadable(let reason) where version == F.schemaVersion:
-            throw FixtureError("\(what) is none of the feature \"\(F.name)\": \(reason)", sequence: sequence)
+            throw FixtureError("\(what) does not belong to the feature \"\(F.name)\": \(reason)", sequence: sequence)
         case .unreadable(let reason):
             throw FixtureError(
-                "\(what) cannot be read: \(reason). Mend or add the feature's migration from version \(version), or "
+                "\(what) cannot be read: \(reason). Fix or add the feature's migration from version \(version), or "
                     + "export a session of version \(F.schemaVersion).",
                 sequence: sequence)
         }
@@ -113,11 +112,11 @@ public struct Fixture: Sendable {
     }
 }
 
-/// The reason for which a fixture could not be read or differs from its recording.
+/// The error of a fixture that cannot be read or whose replay differs.
 public struct FixtureError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The sequence number of the turn that it is about; nil if it is about none.
+    /// The sequence number of the affected turn; nil if no turn is affected.
     public let sequence: UInt64?
-    /// The fault, with a diff if states differ.
+    /// A description, with the difference of states.
     public let description: String
 
     init(_ description: String, sequence: UInt64? = nil) {

@@ -1,6 +1,6 @@
 import Locking
 
-/// Holds tasks back until a test opens it; once open it stays so.
+/// Blocks tasks until a test opens it. It never closes again.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -17,13 +17,13 @@ public final class Gate: Sendable {
     private let state = Lock(State())
     private let signal = Signal()
 
-    /// A closed gate.
+    /// Creates a closed gate.
     public init() {}
 
-    /// True if it was opened.
+    /// True if the gate was opened.
     public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Lets everybody through, now and later. A second call does nothing.
+    /// Lets all present and later tasks pass. A second call does nothing.
     public func open() {
         state.withLock { $0.isOpen = true }
         signal.send()
@@ -31,7 +31,7 @@ public final class Gate: Sendable {
 
     /// Returns when the gate is open.
     ///
-    /// - Throws: `CancellationError` if the calling task is cancelled while it waits.
+    /// - Throws: `CancellationError` if the calling task is canceled during the wait.
     public func wait() async throws {
         state.withLock { $0.waiting += 1 }
         signal.send()
@@ -39,12 +39,12 @@ public final class Gate: Sendable {
         if await !signal.wait(until: { isOpen }) { throw CancellationError() }
     }
 
-    /// Returns when the gate is open, also in a cancelled task: for work that does not listen.
+    /// Returns when the gate is open, even in a canceled task: for work that ignores its cancellation.
     public func waitDespiteCancellation() async {
         await Task.detached { try? await self.wait() }.value
     }
 
-    /// Returns when at least that many tasks wait at the gate, or when the calling task is cancelled.
+    /// Returns when at least `count` tasks wait at the gate, or when the calling task is canceled.
     public func waiters(atLeast count: Int = 1) async {
         _ = await signal.wait(until: { state.withLock { $0.waiting >= count } })
     }

@@ -1,7 +1,7 @@
 import Locking
 import MVI
 
-/// The turns of a store under test that the test has not asserted, in order, as soon as each is committed.
+/// The events of a store under test that the test has not asserted yet. Turns are added in order at their commit.
 final class Inbox<F: Feature>: Sendable {
     struct Reduced: Sendable {
         let message: F.Message
@@ -19,7 +19,7 @@ final class Inbox<F: Feature>: Sendable {
         var text: String { "\(describe(value)) to \(instance)" }
     }
 
-    /// The items that a test has not asserted, in order.
+    /// The events that the test has not asserted, in order.
     struct Open: Sendable {
         var messages: [Reduced] = []
         var labels: [F.Label] = []
@@ -30,10 +30,10 @@ final class Inbox<F: Feature>: Sendable {
     private struct State {
         var turns = 0
         var open = Open()
-        /// The turns that intents of the test began with.
+        /// The turns of the test's intents.
         var intents: [IntentID: Int] = [:]
         var actions: [F.Action] = []
-        /// The faults that no test intends: kept states that could not be read.
+        /// Faults that no test expects: stored states that could not be read.
         var faults: [String] = []
     }
 
@@ -41,15 +41,15 @@ final class Inbox<F: Feature>: Sendable {
     private let state = Lock(State())
     private let signal: Signal
 
-    /// Tells `signal` of everything that comes.
+    /// Creates an inbox that notifies `signal` of each event.
     init(instance: String, signal: Signal) { (self.instance, self.signal) = (instance, signal) }
 
     var open: Open { state.withLock { $0.open } }
     var actions: [F.Action] { state.withLock { $0.actions } }
 
-    // MARK: What comes
+    // MARK: Recording
 
-    /// A turn of the store under test is over.
+    /// Records a turn of the store under test.
     func note(_ events: [StoreObservation<F>.Event], _ intentID: IntentID) {
         state.withLock { state in
             state.turns += 1
@@ -68,9 +68,9 @@ final class Inbox<F: Feature>: Sendable {
         signal.send()
     }
 
-    /// A turn that another store's turn led to is over.
+    /// Records a turn that a turn of another store caused.
     func note<Other: Feature>(sent events: [StoreObservation<Other>.Event], _ instance: String) {
-        // It threw: its chain is undone.
+        // The turn threw, so its chain is undone.
         if case .failed? = events.last { return }
         let value: any Sendable
         switch events.first {
@@ -97,14 +97,14 @@ final class Inbox<F: Feature>: Sendable {
         signal.send()
     }
 
-    // MARK: What the test takes
+    // MARK: Assertions
 
-    /// Takes the first message of which `isExpected` holds, after those before it, if there is one; else nothing.
+    /// Removes and returns the messages up to the first expected one; none if there is no such message.
     func takeMessages(to isExpected: (F.Message) -> Bool) -> [Reduced] {
         take(\.open.messages) { isExpected($0.message) }
     }
 
-    /// Takes the messages of the turn that an intent began.
+    /// Removes and returns the messages of an intent's turn.
     func takeMessages(of intentID: IntentID) -> [Reduced] {
         state.withLock { state in
             guard let turn = state.intents[intentID] else { return [] }
@@ -113,12 +113,12 @@ final class Inbox<F: Feature>: Sendable {
         }
     }
 
-    /// The same as with messages.
+    /// Removes and returns the labels up to the first expected one; none if there is no such label.
     func takeLabels(to isExpected: (F.Label) -> Bool) -> [F.Label] { take(\.open.labels, to: isExpected) }
     func takeActions(to isExpected: (F.Action) -> Bool) -> [F.Action] { take(\.actions, to: isExpected) }
     func takeSent(to isExpected: (Sent) -> Bool) -> [Sent] { take(\.open.sent, to: isExpected) }
 
-    /// Takes all but failures, which are to be expected; nil if there is nothing.
+    /// Removes and returns all events except failures, which must be expected; nil if there are none.
     func takeUnasserted() -> Open? {
         let open = state.withLock { state in
             defer { (state.open, state.actions) = (Open(failures: state.open.failures), []) }
@@ -127,7 +127,7 @@ final class Inbox<F: Feature>: Sendable {
         return open.texts.isEmpty ? nil : open
     }
 
-    /// The test alone takes, and what comes is added at the end: so its closure need not be called under the lock.
+    /// Only the test removes elements, and new ones are appended, so its closure can run without the lock.
     private func take<Element>(
         _ list: WritableKeyPath<State, [Element]>, to isExpected: (Element) -> Bool
     ) -> [Element] {
@@ -137,12 +137,12 @@ final class Inbox<F: Feature>: Sendable {
         return Array(elements[...index])
     }
 
-    /// Takes the first failure.
+    /// Removes and returns the first failure.
     func takeFailure() -> Failure? {
         state.withLock { $0.open.failures.isEmpty ? nil : $0.open.failures.removeFirst() }
     }
 
-    /// Takes the failures that came of an intent: in a chain that of the feature which failed and that of the sender.
+    /// Removes the failures of an intent. In a chain, both the failed feature and the sender have one.
     func takeFailures(of intentID: IntentID) {
         state.withLock { state in state.open.failures.removeAll { $0.intentID == intentID } }
     }
@@ -158,7 +158,7 @@ final class Inbox<F: Feature>: Sendable {
 }
 
 extension Inbox.Open {
-    /// A text for each kind.
+    /// A text for each kind of event.
     var texts: [String] {
         let kinds = [
             ("message was not received", "messages were not received", messages.map { describe($0.message) }),
@@ -176,7 +176,7 @@ extension Inbox.Open {
     }
 }
 
-/// Has the inbox told of every turn of the session's stores.
+/// Notifies the inbox of each turn of the session's stores.
 struct InboxWitness<F: Feature>: CommonMiddleware {
     let inbox: Inbox<F>
 

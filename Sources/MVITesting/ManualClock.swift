@@ -1,23 +1,23 @@
 import Locking
 import MVI
 
-/// A clock that stands still until a test moves it.
+/// A clock that advances only when a test moves it.
 ///
-/// Who sleeps on it is woken in the order of the deadlines, and of the calls where those are equal. A cancelled sleeper
-/// throws `CancellationError` at once and is counted no more.
+/// Sleepers wake in the order of their deadlines, then of their calls. A canceled sleeper throws `CancellationError` at
+/// once and is no longer counted.
 public final class ManualClock: Clock, Sendable {
     /// A time of this clock, as the distance from its start.
     public struct Instant: InstantProtocol {
-        /// The time since the clock's start.
+        /// The duration since the clock's start.
         public let offset: Duration
 
-        /// The instant that long after the clock's start.
+        /// Creates an instant.
         public init(offset: Duration = .zero) { self.offset = offset }
 
-        /// The instant that much later.
+        /// Returns the instant plus a duration.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
 
-        /// Returns the time from this instant to `other`.
+        /// Returns the duration from this instant to `other`.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
         /// Returns true if `left` is earlier.
@@ -27,7 +27,7 @@ public final class ManualClock: Clock, Sendable {
     private struct Sleeper {
         let id: UInt64
         let deadline: Instant
-        /// True if something else goes on meanwhile that is given so much time.
+        /// True for a sleeper that only limits the time of other work.
         let isPatience: Bool
         let continuation: CheckedContinuation<Void, any Error>
     }
@@ -35,10 +35,10 @@ public final class ManualClock: Clock, Sendable {
     private struct State {
         var now = Instant()
         var lastID: UInt64 = 0
-        /// By deadline, then by order of arrival.
+        /// Sorted by deadline, then by arrival.
         var sleepers: [Sleeper] = []
 
-        /// Moves on to the earliest deadline up to `end` and takes who sleeps until then.
+        /// Advances to the earliest deadline up to `end`, and removes and returns its sleepers.
         mutating func wakeNext(until end: Instant?) -> [Sleeper] {
             guard let deadline = sleepers.first?.deadline, end.map({ deadline <= $0 }) ?? true else { return [] }
             now = max(now, deadline)
@@ -51,24 +51,24 @@ public final class ManualClock: Clock, Sendable {
     private let state = Lock(State())
     private let signal = Signal()
 
-    /// A clock at its start.
+    /// Creates a clock at its start.
     public init() {}
 
     /// The time that the test has set.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// Zero: every step can be told apart.
+    /// Zero, since each instant is distinct.
     public var minimumResolution: Duration { .zero }
 
-    /// The number of sleeping tasks.
+    /// The number of sleepers.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// The number of sleeping tasks, without time limits.
+    /// The number of sleepers, without those that only limit the time of other work.
     var waiterCount: Int { state.withLock { state in state.sleepers.count { !$0.isPatience } } }
 
-    /// Returns when the test has moved the clock to `deadline`.
+    /// Returns when the test has advanced the clock to `deadline`.
     ///
-    /// - Throws: `CancellationError` if the calling task is cancelled.
+    /// - Throws: `CancellationError` if the calling task is canceled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let id = state.withLock { state in
             state.lastID += 1
@@ -77,7 +77,7 @@ public final class ManualClock: Clock, Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let decided = state.withLock { state -> Result<Void, any Error>? in
-                    // Read under the lock: `onCancel` comes after the flag is set, so one of the two sees the other.
+                    // Read under the lock. `onCancel` runs after the flag is set, so one of the two sees the other.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if deadline <= state.now { return .success(()) }
                     let index = state.sleepers.firstIndex { deadline < $0.deadline } ?? state.sleepers.endIndex
@@ -97,22 +97,22 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Returns when at least that many sleep, or when the calling task is cancelled: wait for this before you advance
-    /// the clock for code that runs on other threads.
+    /// Returns when there are at least `count` sleepers, or when the calling task is canceled. Wait for this before you
+    /// advance the clock for code on other threads.
     public func sleepers(atLeast count: Int = 1) async {
         _ = await signal.wait(until: { sleeperCount >= count })
     }
 
-    /// Moves the clock on and wakes who sleeps until then. Who goes back to sleep after that has missed it; `advance`
-    /// with an executor lets them run in between.
+    /// Advances the clock and wakes the sleepers that are due. Work that sleeps again after that is not woken; use
+    /// `advance` with an executor for such work.
     public func advance(by duration: Duration) {
         let end = now.advanced(by: duration)
         while wakeNext(until: end) {}
         state.withLock { $0.now = max($0.now, end) }
     }
 
-    /// Moves the clock on from deadline to deadline, and at each lets all work on `executor` run until it waits, so
-    /// that a timer of one second fires three times in three.
+    /// Advances the clock from deadline to deadline, and lets all work on `executor` run at each until it waits. A
+    /// timer of one second thus fires three times in three seconds.
     public func advance(by duration: Duration, running executor: TestExecutor) async {
         _ = await advance(by: duration) {
             await executor.idle()
@@ -120,7 +120,7 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// The same for other ways to rest; stops, and returns false, where `rest` does.
+    /// Advances the clock from deadline to deadline and calls `rest` at each. Stops and returns false if `rest` does.
     package func advance(by duration: Duration, resting rest: () async -> Bool) async -> Bool {
         let end = now.advanced(by: duration)
         guard await rest() else { return false }
@@ -131,7 +131,7 @@ public final class ManualClock: Clock, Sendable {
         return true
     }
 
-    /// Moves the clock on to the last deadline there is and wakes everybody.
+    /// Advances the clock to the last deadline and wakes all sleepers.
     public func run() {
         while wakeNext(until: nil) {}
     }

@@ -3,8 +3,7 @@ import Sessions
 import SessionJournal
 import WireJSON
 
-/// Another store of the session in which a feature is tested, so that `turn.view(of:)` and `turn.send(_, to:)` find it.
-/// It runs its real feature.
+/// Another store in the session of a test, with its real feature, for `turn.view(of:)` and `turn.send(_, to:)`.
 ///
 /// ```swift
 /// let store = TestStore(
@@ -15,39 +14,39 @@ import WireJSON
 /// await store.finish()
 /// ```
 ///
-/// As in a server, a store is made or loaded with the first turn that needs it.
+/// As in a server, the first turn that needs the store creates or loads it.
 public struct OtherStore: Sendable {
     let served: any TestedFeature
 
-    /// A store of a feature.
+    /// Creates a store of a feature.
     ///
     /// - Parameters:
-    ///   - feature: the feature that the store runs.
-    ///   - key: the instance's key, for a feature that is served by key.
-    ///   - state: the state that an earlier life left: the store is restored with it. Nil for one that is not there yet.
+    ///   - feature: the store's feature.
+    ///   - key: the key in the feature id, for a keyed feature.
+    ///   - state: the stored state that the store is restored with; nil for a new store.
     public init<F: Feature>(_ feature: F, key: String? = nil, state: F.State? = nil) {
         served = Served(feature, key: key, state: state)
     }
 
-    /// All stores of a feature that is served by key: a store is made for each key of which there is none.
+    /// Creates all stores of a keyed feature: a store is created on demand for each key.
     ///
-    /// - Parameter make: makes the feature for a key; nil where there is none of that key. What it throws is the answer
-    ///   to the turn that asked.
+    /// - Parameter make: returns the feature for a key, or nil if the key does not exist. An error is passed to the
+    ///   turn that requested the store.
     public init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) {
         served = Served(keyed: make)
     }
 }
 
-/// A feature that the session of a test serves, without its type.
+/// A feature in the session of a test, without its type.
 protocol TestedFeature: Sendable {
     var name: String { get }
-    /// One definition for this and the others of its name.
+    /// Returns one definition for this feature and the others of its name.
     func definition(with others: [any TestedFeature]) throws -> FeatureDefinition
-    /// The store as it is kept at the test's beginning; nil if it is not.
+    /// Returns the stored form at the test's beginning; nil if the store is new.
     func kept() throws -> KeptStore?
 }
 
-/// A store as a test has it kept at its beginning.
+/// A store that is in the journal at the test's beginning.
 struct KeptStore {
     let feature: FeatureID
     let schemaVersion: Int
@@ -56,7 +55,7 @@ struct KeptStore {
 }
 
 struct Served<F: Feature>: TestedFeature {
-    /// The one store that it is; nil for those of all keys.
+    /// The single store; nil for the stores of all keys.
     private let instance: (feature: F, key: String?, state: F.State?)?
     private let make: (@Sendable (String) throws -> F?)?
 
@@ -96,7 +95,7 @@ struct Served<F: Feature>: TestedFeature {
     }
 }
 
-/// The reason for which the stores of a test's session do not fit together.
+/// The error for stores that cannot be combined in a session.
 enum OtherStoreError: Error, CustomStringConvertible {
     case twice(String)
     case id(String)
@@ -104,15 +103,15 @@ enum OtherStoreError: Error, CustomStringConvertible {
     var description: String {
         switch self {
         case .twice(let name):
-            "the session has two stores \"\(name)\"; give each a key of its own, or leave one out"
+            "the session has two stores \"\(name)\"; use different keys, or remove one"
         case .id(let text):
-            "\"\(text)\" is no feature instance: a key has 1 to 64 of the characters A-Z, a-z, 0-9 and . _ ~ -"
+            "\"\(text)\" is not a feature id: a key has 1 to 64 of the characters A-Z, a-z, 0-9 and . _ ~ -"
         }
     }
 }
 
 extension FeatureID {
-    /// Throws if the key cannot be one.
+    /// Throws if the key is invalid.
     init<F: Feature>(of feature: F.Type, key: String?) throws(OtherStoreError) {
         let text = F.instance(key)
         guard let id = FeatureID(text) else { throw .id(text) }

@@ -1,10 +1,10 @@
-/// The associated values of an enum's value, if it is of the case that `make` makes; nil if it is of another.
+/// Returns the associated values of an enum's value if it has the case that `make` creates; nil for other cases.
 func payload<Value, each Payload>(of value: Value, _ make: (repeat each Payload) -> Value) -> (repeat each Payload)? {
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .enum, let child = mirror.children.first else { return nil }
     var count = 0
     for _ in repeat (each Payload).self { count += 1 }
-    // Several associated values are one tuple; one with a label is a tuple too.
+    // Several associated values are one tuple; so is one value with a label.
     let tuple = Mirror(reflecting: child.value)
     let isTuple = tuple.displayStyle == .tuple && tuple.children.count == count
     var values = (isTuple ? tuple.children.map(\.value) : [child.value])[...]
@@ -25,7 +25,7 @@ func payload<Value, each Payload>(of value: Value, _ make: (repeat each Payload)
 
 private struct OtherCase: Error {}
 
-/// The case's name with the labels of its values.
+/// Returns the case's name with the labels of its values.
 private func caseName(of value: Any) -> [String] {
     guard let child = Mirror(reflecting: value).children.first else { return [] }
     let tuple = Mirror(reflecting: child.value)

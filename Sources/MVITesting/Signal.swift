@@ -1,6 +1,6 @@
 import Locking
 
-/// Wakes tasks that wait for something to have changed. What changed lives elsewhere: read `version`, look, wait.
+/// Wakes tasks that wait for a change of other data. Read `version`, check the data, then wait.
 package final class Signal: Sendable {
     private struct State {
         var version: UInt64 = 0
@@ -12,10 +12,10 @@ package final class Signal: Sendable {
 
     var version: UInt64 { state.withLock { $0.version } }
 
-    /// Creates a signal for which no task waits.
+    /// Creates a signal without waiting tasks.
     package init() {}
 
-    /// Says that something has changed. Call it after the change, under no lock.
+    /// Signals a change. Call it after the change, without locks held.
     package func send() {
         let waiters = state.withLock { state in
             state.version += 1
@@ -26,7 +26,7 @@ package final class Signal: Sendable {
         for waiter in waiters.values { waiter.resume() }
     }
 
-    /// Returns when something has changed since `version` was read, or when the calling task is cancelled.
+    /// Returns when there was a change since `version` was read, or when the calling task is canceled.
     func changed(since version: UInt64) async {
         let id = state.withLock { state in
             state.lastWaiter += 1
@@ -35,7 +35,7 @@ package final class Signal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waits = state.withLock { state in
-                    // Read under the lock: `onCancel` comes after the flag is set, so one of the two sees the other.
+                    // Read under the lock. `onCancel` runs after the flag is set, so one of the two sees the other.
                     let waits = state.version == version && !Task.isCancelled
                     if waits { state.waiters[id] = continuation }
                     return waits
@@ -47,8 +47,8 @@ package final class Signal: Sendable {
         }
     }
 
-    /// Returns true once `condition` holds, false if the calling task is cancelled first. `condition` is asked again
-    /// after each `send`.
+    /// Returns true when `condition` holds, false if the calling task is canceled first. Tests `condition` after each
+    /// `send`.
     func wait(until condition: () -> Bool) async -> Bool {
         while true {
             let seen = version
@@ -58,7 +58,7 @@ package final class Signal: Sendable {
         }
     }
 
-    /// The same with a deadline.
+    /// Waits with a deadline.
     package func wait(atMost limit: Duration, until condition: @escaping @Sendable () -> Bool) async -> Bool {
         if condition() { return true }
         return await withTaskGroup(of: Bool.self) { group in

@@ -1,15 +1,15 @@
 import Dispatch
 import Locking
 
-/// Runs tasks one step at a time, in the order in which their steps become ready, and says when all of them wait.
+/// Runs tasks one step at a time, in the order in which the steps become ready, and detects when all of them wait.
 ///
-/// A store that has it runs its launched work in the same order each time.
+/// Launched work of a store on this executor runs in the same order each time.
 public final class TestExecutor: TaskExecutor, Sendable {
     private struct State {
-        /// Steps that were handed to the queue and have not returned.
+        /// The number of enqueued steps that have not returned.
         var unfinished = 0
         var isPaused = false
-        /// The jobs that arrived while paused.
+        /// The steps that became ready while paused.
         var held: [UnownedJob] = []
     }
 
@@ -17,12 +17,12 @@ public final class TestExecutor: TaskExecutor, Sendable {
     private let state = Lock(State())
     let signal = Signal()
 
-    /// An executor with nothing to do; a paused one keeps what comes until `resume`.
+    /// Creates an executor. A paused one holds steps until `resume`.
     public init(paused: Bool = false) {
         if paused { pause() }
     }
 
-    /// Takes a step that is ready; called by the runtime.
+    /// Enqueues a step that is ready; called by the runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let runs = state.withLock { state in
@@ -32,12 +32,12 @@ public final class TestExecutor: TaskExecutor, Sendable {
         if runs { run(job) } else { signal.send() }
     }
 
-    /// Keeps the steps that become ready from now on.
+    /// Holds the steps that become ready from now on.
     public func pause() {
         state.withLock { $0.isPaused = true }
     }
 
-    /// Runs what was kept, in order, and goes on.
+    /// Runs the held steps in order and continues.
     public func resume() {
         let jobs = state.withLock { state in
             state.isPaused = false
@@ -49,7 +49,7 @@ public final class TestExecutor: TaskExecutor, Sendable {
         for job in jobs { run(job) }
     }
 
-    /// Runs the first of the kept steps, and returns when it is done: true, or false if none is kept.
+    /// Runs the first held step. Returns true when it is done, or false if no step is held.
     @discardableResult
     public func step() async -> Bool {
         let job = state.withLock { state -> UnownedJob? in
@@ -63,21 +63,21 @@ public final class TestExecutor: TaskExecutor, Sendable {
         return true
     }
 
-    /// True if every task waits for something else (or for `resume`).
+    /// True if each task waits for something else, or for `resume`.
     public var isIdle: Bool { state.withLock { $0.unfinished == 0 } }
 
-    /// Returns when every task waits for something else, or when the calling task is cancelled. Never call it from a
-    /// task that runs here.
+    /// Returns when each task waits for something else, or when the calling task is canceled. Never call it from a task
+    /// on this executor.
     public func idle() async {
         _ = await signal.wait(until: { isIdle })
     }
 
-    /// Returns when at least that many steps are kept, or when the calling task is cancelled.
+    /// Returns when at least `count` steps are held, or when the calling task is canceled.
     public func held(atLeast count: Int = 1) async {
         _ = await signal.wait(until: { state.withLock { $0.held.count >= count } })
     }
 
-    /// `idle` with a deadline: false if some task never waits.
+    /// `idle` with a deadline. Returns false if a task does not wait in time.
     package func settled(atMost limit: Duration) async -> Bool {
         await signal.wait(atMost: limit, until: { self.isIdle })
     }

@@ -17,16 +17,17 @@ package final class TestJournal: InterposedJournal {
 
     package init(_ base: any Journal = MemoryJournal()) { self.base = base }
 
-    /// Every append fails from now on; nil for no more.
+    /// Lets each append fail with an error from now on; nil ends this.
     package func fail(_ error: StoreError?) { failure.withLock { $0 = error } }
 
-    /// The number of appends, those that failed included.
+    /// The number of appends, including failed ones.
     package var appendCount: Int { counts.withLock { $0.appends } }
 
-    /// The number of operations that were begun.
+    /// The number of operations that were started.
     package var operationCount: Int { counts.withLock { $0.operations } }
 
-    /// Returns when each operation is over, and all has run that its end led to in the same call; false if that takes longer.
+    /// Returns true when each operation has ended and its completion has returned; false if that takes longer than the
+    /// limit.
     package func settled(atMost limit: Duration) async -> Bool {
         await signal.wait(atMost: limit) { self.counts.withLock { $0.open == 0 } }
     }
@@ -70,7 +71,7 @@ package final class TestJournal: InterposedJournal {
 }
 
 extension Journal {
-    /// Returns the result of an operation of a journal in memory, which answers before the call returns.
+    /// Returns the result of a call to a journal in memory, which is available when the call returns.
     package func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
         let box = Lock<Result<Value, StoreError>?>(nil)
         body { result in box.withLock { $0 = result } }
@@ -82,8 +83,8 @@ extension Journal {
 }
 
 extension TestJournal {
-    /// Changes a store as another writer does: another server on the same journal, of whose turn this process has not heard.
-    /// False if there is no such store.
+    /// Changes a store as another server on the same journal does, without notifying this process. Returns false if
+    /// there is no such store.
     func write(
         _ feature: FeatureID, of session: SessionKey, at time: Duration, schemaVersion: Int, state: [UInt8],
         view: [UInt8]

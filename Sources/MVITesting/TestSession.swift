@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 import Sessions
 
-/// The session in which a store is tested: a server's, with a journal in memory and the test's clock and executor.
+/// The session of a tested store. It is a server's session with a journal in memory and the test's clock and executor.
 final class TestSession: Sendable {
     let session: Session
     let journal: TestJournal
@@ -54,7 +54,7 @@ final class TestSession: Sendable {
 
     private static let token = TokenHash([UInt8](repeating: 7, count: 32))
 
-    /// Keeps the session and the stores that it has from the beginning on.
+    /// Stores the session and its initial stores.
     private static func keep(
         _ stores: [KeptStore], _ info: SessionInfo, in journal: TestJournal, _ time: TimeSource
     ) throws -> SessionKey {
@@ -80,8 +80,8 @@ final class TestSession: Sendable {
 
     // MARK: Stores
 
-    /// Asks the session for something, on the executor: so what that begins runs after it, in order. Nil if the answer does
-    /// not come in time.
+    /// Calls the session on the executor, so that work which the call starts runs after it, in order. Returns nil if
+    /// the answer does not come in time.
     private func answer<Value: Sendable>(
         _ ask: @escaping @Sendable (Session, @escaping @Sendable (Value) -> Void) -> Void
     ) async -> Value? {
@@ -97,15 +97,14 @@ final class TestSession: Sendable {
         return answer.withLock { $0 }
     }
 
-    /// Has a store in memory, made or loaded if it is not there.
+    /// Loads a store into memory, or creates it.
     func open(_ feature: FeatureID, for principal: Principal?) async -> Result<Void, StoreError>? {
         await answer { session, done in
             session.state(of: feature, for: SessionClient(principal: principal)) { done($0.map { _ in }) }
         }
     }
 
-    /// The same from where nothing can be awaited: with a journal in memory it is over when this returns, unless the store
-    /// fails to be there.
+    /// Loads or creates a store synchronously. With a journal in memory, it is ready on return unless it fails.
     func openNow(_ feature: FeatureID, for principal: Principal?, _ failed: @escaping @Sendable (StoreError) -> Void) {
         session.state(of: feature, for: SessionClient(principal: principal)) { result in
             if case .failure(let error) = result { failed(error) }
@@ -120,11 +119,11 @@ final class TestSession: Sendable {
         }
     }
 
-    /// Tells the stores that somebody has signed in.
+    /// Notifies the stores of a sign-in.
     func signIn(_ principal: Principal) async -> Void? {
         await answer { [executor] session, done in
             Task(executorPreference: executor) {
-                // The test's journal takes it, unless the session has ended.
+                // The test's journal accepts it, unless the session has ended.
                 try? await session.tellStores(of: principal)
                 done(())
             }
@@ -137,16 +136,16 @@ final class TestSession: Sendable {
         }
     }
 
-    /// A store as the journal has it; nil if it is not there.
+    /// Returns a store from the journal; nil if there is none.
     func kept(_ feature: FeatureID) -> StoredStore? {
         let (journal, key) = (journal, key)
         return (try? journal.now { journal.loadStores([feature], of: key, named: Self.token, done: $0) })?.first
     }
 
-    /// The session as the journal has it, with its recorded turns; nil if it has ended.
+    /// The session from the journal with its recorded turns; nil if it has ended.
     var export: SessionExport? { (try? journal.now { journal.export(session.id, done: $0) }) ?? nil }
 
-    /// Changes a store as another writer does; false if there is no such store.
+    /// Changes a store as another server does. Returns false if there is no such store.
     func write(_ feature: FeatureID, schemaVersion: Int, state: [UInt8], view: [UInt8]) throws(StoreError) -> Bool {
         try journal.write(
             feature, of: key, at: time.sinceEpoch(), schemaVersion: schemaVersion, state: state, view: view)
@@ -166,7 +165,7 @@ final class TestSession: Sendable {
         return opened?.map { _ in }
     }
 
-    /// Ends the stream that was opened last; false if there is none.
+    /// Ends the stream that was opened last. Returns false if there is none.
     func endWatching() -> Bool {
         guard let stream = streams.withLock({ $0.popLast() }) else { return false }
         stream.closed()
@@ -175,13 +174,13 @@ final class TestSession: Sendable {
 
     // MARK: Waiting
 
-    /// The names of the work that runs, in all stores of the session.
+    /// The names of the running work in all stores of the session.
     var work: [String] { session.storesInMemory.flatMap { $0.workInProgress } }
 
     /// The number of pieces of work that wait for a state, in all stores of the session.
     var stateWaiterCount: Int { session.storesInMemory.reduce(0) { $0 + $1.runner.waiterCount } }
 
-    /// Lets everything run that does not wait for time or for others: work, turns, observers. False if that does not end.
+    /// Runs all work, turns and observers that do not wait for time or for others. Returns false if that does not end.
     func settle() async -> Bool {
         guard await executor.settled(atMost: timeout) else { return false }
         if session.queue.isRunning {
@@ -192,7 +191,7 @@ final class TestSession: Sendable {
         return true
     }
 
-    /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.
+    /// Waits until `condition` holds or cannot become true any more, up to the timeout.
     func wait(until condition: @escaping @Sendable () -> Bool) async {
         let isOver: @Sendable () -> Bool = { [self] in condition() || (executor.isIdle && work.isEmpty) }
         let isUpToTime: @Sendable () -> Bool = { [self] in
@@ -203,16 +202,17 @@ final class TestSession: Sendable {
             let left = ContinuousClock.now.duration(to: end)
             _ = await executor.signal.wait(atMost: left) { isOver() || isUpToTime() }
             if isOver() { return }
-            // One piece of work may wait for time and something that runs elsewhere: that has a moment.
+            // Some work may wait for time and for something outside the executor, which gets a moment.
             let isElse = await executor.signal.wait(atMost: Self.moment) { isOver() || !isUpToTime() }
             if !isElse { return }
         }
     }
 
-    /// The real time for which the test waits for something that only advancing the clock can cause.
+    /// The real time that the test waits for conditions that only an advance of the clock can fulfill.
     private static let moment: Duration = .milliseconds(25)
 
-    /// Moves the time on from deadline to deadline, those of reminders as well. False if something does not come to rest.
+    /// Advances the time from deadline to deadline, including reminders. Returns false if the session does not become
+    /// idle.
     func advance(by duration: Duration) async -> Bool {
         let end = clock.now.advanced(by: duration)
         var earliest: Duration = .zero
@@ -222,11 +222,11 @@ final class TestSession: Sendable {
             let wait = max(.zero, max(next, earliest) - now)
             guard clock.now.advanced(by: wait) <= end else { break }
             guard await moveClock(by: wait) else { return false }
-            // A timer's turn may have forgotten it.
+            // A timer's turn may have canceled it.
             guard let due = session.nextReminder, due <= time.sinceEpoch() else { continue }
             let isOver: Void? = await answer { session, done in session.fireReminders { done(()) } }
             guard isOver != nil, await settle() else { return false }
-            // One that could not be committed is tried again as a server does.
+            // A reminder that could not be committed is retried as in a server.
             earliest = time.sinceEpoch()
             if let left = session.nextReminder, left <= earliest { earliest += .seconds(2) }
         }

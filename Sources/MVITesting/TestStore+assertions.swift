@@ -2,13 +2,13 @@ import MVI
 import Testing
 
 extension TestStore {
-    /// The next message, with the change of state that it makes. It may still be on its way: the test waits for it as
-    /// long as work runs, at most the store's timeout. Where all work sleeps on the test's clock it fails at once.
+    /// Asserts the next message and the change of state that it makes. The test waits for the message as long as work
+    /// runs, up to the store's timeout. If all work sleeps on the test's clock, it fails at once.
     ///
     /// - Parameters:
     ///   - message: the message, with its associated values.
-    ///   - sourceLocation: where a failure is shown.
-    ///   - change: makes the state after the message from the one before; nil says that it changes nothing.
+    ///   - sourceLocation: the location that a failure is reported at.
+    ///   - change: changes the state before the message to the one after it; nil if the message changes nothing.
     public func receive(
         _ message: F.Message, sourceLocation: SourceLocation = #_sourceLocation,
         _ change: ((inout F.State) throws -> Void)? = nil
@@ -19,13 +19,13 @@ extension TestStore {
         if let found { check(change, found, sourceLocation) }
     }
 
-    /// The same for messages that cannot be compared, or of which only a part matters.
+    /// Asserts the next message with a condition, for messages that cannot be compared or that are compared in part.
     ///
     /// - Parameters:
-    ///   - expectation: what is expected, for the text of a failure.
-    ///   - isExpected: whether a message is the expected one.
-    ///   - sourceLocation: where a failure is shown.
-    ///   - change: makes the state after the message from the one before; nil says that it changes nothing.
+    ///   - expectation: a description of the message, for the text of a failure.
+    ///   - isExpected: returns true for the expected message.
+    ///   - sourceLocation: the location that a failure is reported at.
+    ///   - change: changes the state before the message to the one after it; nil if the message changes nothing.
     public func receive(
         _ expectation: String = "a message that meets the test's condition",
         where isExpected: @escaping @Sendable (F.Message) -> Bool,
@@ -37,8 +37,8 @@ extension TestStore {
         if let found { check(change, found, sourceLocation) }
     }
 
-    /// An action that was performed, after those that were received already. Actions that no test asks for are not
-    /// checked: what they do shows in messages.
+    /// Asserts an action that was performed, after those already received. Unasserted actions do not fail the test,
+    /// since their effects show in messages.
     public func receive(
         action: F.Action, sourceLocation: SourceLocation = #_sourceLocation
     ) async where F.Action: Equatable {
@@ -51,7 +51,7 @@ extension TestStore {
         fail("Expected the action \(describe(action)), but it was not performed.\(list)", sourceLocation)
     }
 
-    /// The next label.
+    /// Asserts the next label.
     public func expect(_ label: F.Label, sourceLocation: SourceLocation = #_sourceLocation) async {
         await settle(sourceLocation)
         let isExhaustive = isExhaustive
@@ -71,8 +71,8 @@ extension TestStore {
         }
     }
 
-    /// The next throw in a feature's code that was not the end of a `send`: in bootstrap, in launched work or for a
-    /// reminder, of this store or of another one of the session; also in an interceptor, which refuses its intent.
+    /// Asserts the next error of a feature's code outside of a `send`: in bootstrap, in launched work, for a reminder
+    /// or in an interceptor, of this store or of another one of the session.
     @discardableResult
     public func expectFailure(sourceLocation: SourceLocation = #_sourceLocation) async -> Failure? {
         await settle(sourceLocation)
@@ -83,9 +83,9 @@ extension TestStore {
         return failure
     }
 
-    /// Ends the test of this store: waits for running work, at most the store's timeout, then fails the test for every
-    /// message, label, failure and intent to another store that was not asserted and for work that still runs, and ends the
-    /// session. Actions and reminders that no test asks for do not count.
+    /// Ends the test of this store. Waits for running work, up to the store's timeout, then fails the test for each
+    /// message, label, failure and intent to another store that was not asserted, and for running work. Ends the
+    /// session. Unasserted actions and reminders do not fail the test.
     public func finish(sourceLocation: SourceLocation = #_sourceLocation) async {
         guard let world else { return markFinished() }
         await settle(sourceLocation)
@@ -102,7 +102,7 @@ extension TestStore {
             showSkipped(open, sourceLocation)
         }
         if !running.isEmpty {
-            let sleeping = sleepers > 0 ? " Work that waits for time goes on with `advance(by:)`." : ""
+            let sleeping = sleepers > 0 ? " Use `advance(by:)` for work that waits for time." : ""
             noteUnstated(
                 "Work still runs at the end of the test: \(running.joined(separator: ", ")). Let it end or cancel it."
                     + sleeping, sourceLocation)
@@ -111,7 +111,7 @@ extension TestStore {
 
     private func lines(_ texts: [String]) -> String { texts.map { "  \($0)" }.joined(separator: "\n") }
 
-    /// The next message, if it is the expected one; else the test has failed.
+    /// Removes and returns the next message if it is the expected one; otherwise fails the test.
     func take(
         _ expectation: String, where isExpected: @escaping @Sendable (F.Message) -> Bool,
         _ sourceLocation: SourceLocation, mismatch: (F.Message) -> String
@@ -145,12 +145,12 @@ extension TestStore {
         check(change, describe(found.message), found.before, found.after, sourceLocation)
     }
 
-    /// - Parameter cause: what changed the state, for the text of a failure.
+    /// - Parameter cause: the cause of the change, for the text of a failure.
     func check(
         _ change: ((inout F.State) throws -> Void)?, _ cause: String, _ before: F.State, _ after: F.State,
         _ sourceLocation: SourceLocation
     ) {
-        // Who need not describe all of a change says what holds after it.
+        // A test that may omit changes describes members of the state after the message.
         var expected = isExhaustive ? before : after
         do {
             try change?(&expected)
@@ -164,7 +164,7 @@ extension TestStore {
         }
         let what =
             change == nil
-            ? "\(cause) changed the state, and the test does not say how"
+            ? "\(cause) changed the state, and the test does not describe the change"
             : "The state after \(cause) is not the expected one"
         fail(
             """
@@ -173,13 +173,13 @@ extension TestStore {
             """, sourceLocation)
     }
 
-    /// A closure says how a state changes that does not: what it says is perhaps meant for another step.
+    /// Warns of a closure for a step that does not change the state. It may belong to another step.
     func warnOfNothing(_ cause: String, _ sourceLocation: SourceLocation) {
         guard isExhaustive else { return }
-        warn("The closure for \(cause) changes nothing, and neither does that: leave the closure out.", sourceLocation)
+        warn("Neither \(cause) nor its closure changes the state: omit the closure.", sourceLocation)
     }
 
-    /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.
+    /// Waits until `condition` holds or cannot become true any more, up to the timeout.
     func wait(until condition: @escaping @Sendable () -> Bool) async { await world?.wait(until: condition) }
 
     var whatMayBeMissing: String {

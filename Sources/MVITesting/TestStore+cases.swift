@@ -1,9 +1,9 @@
 import MVI
 import Testing
 
-/// Messages by their case: for values that a test cannot know before.
+/// Assertions of messages by their case, for values that a test cannot know in advance.
 extension TestStore {
-    /// The next message, if it is of a case with one associated value; of another case it fails the test.
+    /// Asserts that the next message has a given case with one associated value.
     ///
     /// ```swift
     /// await store.receive(Counter.Message.loaded) { state, count in state.count = count }
@@ -11,9 +11,9 @@ extension TestStore {
     ///
     /// - Parameters:
     ///   - make: the case, as the enum names it.
-    ///   - sourceLocation: where a failure is shown.
-    ///   - change: makes the state after the message from the one before and the associated value; nil says that it changes
-    ///     nothing.
+    ///   - sourceLocation: the location that a failure is reported at.
+    ///   - change: changes the state, given the state before the message and the associated value; nil if it does not
+    ///     change.
     public func receive<Value>(
         _ make: @escaping @Sendable (Value) -> F.Message, sourceLocation: SourceLocation = #_sourceLocation,
         _ change: ((inout F.State, Value) throws -> Void)? = nil
@@ -23,7 +23,7 @@ extension TestStore {
         check(change.map { change in { try change(&$0, values) } }, found, sourceLocation)
     }
 
-    /// The same for a case with two associated values.
+    /// Asserts a message of a case with two associated values.
     public func receive<First, Second>(
         _ make: @escaping @Sendable (First, Second) -> F.Message, sourceLocation: SourceLocation = #_sourceLocation,
         _ change: ((inout F.State, First, Second) throws -> Void)? = nil
@@ -33,7 +33,7 @@ extension TestStore {
         check(change.map { change in { try change(&$0, values.0, values.1) } }, found, sourceLocation)
     }
 
-    /// The same for a case with three associated values.
+    /// Asserts a message of a case with three associated values.
     public func receive<First, Second, Third>(
         _ make: @escaping @Sendable (First, Second, Third) -> F.Message,
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -44,7 +44,7 @@ extension TestStore {
         check(change.map { change in { try change(&$0, values.0, values.1, values.2) } }, found, sourceLocation)
     }
 
-    /// The same for a case with four associated values.
+    /// Asserts a message of a case with four associated values.
     public func receive<First, Second, Third, Fourth>(
         _ make: @escaping @Sendable (First, Second, Third, Fourth) -> F.Message,
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -56,9 +56,9 @@ extension TestStore {
             change.map { change in { try change(&$0, values.0, values.1, values.2, values.3) } }, found, sourceLocation)
     }
 
-    /// The next message with its associated values, if it is of the case; else the test has failed.
+    /// Removes and returns the next message with its associated values if it has the case; otherwise fails the test.
     ///
-    /// - Parameter values: the associated values of a message of the case; nil for another.
+    /// - Parameter values: returns the associated values of a message of the case; nil for other messages.
     private func take<Values>(
         _ values: @escaping @Sendable (F.Message) -> Values?, _ sourceLocation: SourceLocation
     ) async -> (Inbox<F>.Reduced, Values)? {

@@ -4,8 +4,8 @@ import Testing
 import WireJSON
 
 extension TestStore where F.Message: Codable, F.Action: Codable {
-    /// The turns of the session so far, to be kept as a file and replayed by later tests: whether a reducer that has
-    /// changed still makes the same states.
+    /// Returns the turns of the session so far. Saved as a file, later tests replay them to check that a changed
+    /// reducer still produces the same states.
     ///
     /// ```swift
     /// try await Data(store.fixture().json).write(to: url)
@@ -13,18 +13,18 @@ extension TestStore where F.Message: Codable, F.Action: Codable {
     /// try Fixture(Array(Data(contentsOf: url))).replay(Counter())
     /// ```
     ///
-    /// - Throws: ``FixtureError`` if the session could not be made, which has failed the test, or has ended.
+    /// - Throws: ``FixtureError`` if the session was not created, which has failed the test, or has ended.
     public func fixture(sourceLocation: SourceLocation = #_sourceLocation) async throws(FixtureError) -> Fixture {
         await settle(sourceLocation)
         guard let export = world?.export else {
-            throw FixtureError("The test's session has no turns: it could not be made, or has ended.")
+            throw FixtureError("The test's session has no turns: it was not created, or has ended.")
         }
         return try Fixture(Fixture.document(of: export))
     }
 }
 
 extension Fixture {
-    /// The parts of an export that a fixture reads, in the form of `docs/fixtures.md`.
+    /// Returns the parts of an export that a fixture reads, in the form of `docs/fixtures.md`.
     fileprivate static func document(of export: SessionExport) -> [UInt8] {
         let stores = export.stores.map { store in
             let version = "\"schemaVersion\":\(store.schemaVersion),\"version\":\(store.summary.version)"
@@ -38,7 +38,7 @@ extension Fixture {
             + "],\"turns\":[".utf8 + turns.joined(separator: ",".utf8) + "]}\n".utf8
     }
 
-    /// An element on a line of its own.
+    /// Returns an element on its own line.
     private static func line(_ feature: FeatureID, _ members: String, _ json: [UInt8]) -> [UInt8] {
         var line = Array("\n{\"feature\":".utf8)
         WireJSON.appendString(feature.text, to: &line)

@@ -4,23 +4,23 @@ import Testing
 import WireJSON
 
 extension TestStore {
-    /// Sends an intent as a client does and lets everything run that it leads to, up to where that waits for time or for
-    /// others. Fails the test if the intent is refused or throws; ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
-    /// is for those.
+    /// Sends an intent as a client does and runs everything that it causes until only time or other events are awaited.
+    /// Fails the test if the intent is refused or throws; use ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
+    /// for such intents.
     ///
     /// ```swift
     /// await store.send(.increment) { $0.count = 1 }
     /// ```
     ///
-    /// An intent whose check waits is answered when that is over. To open a gate or advance the time meanwhile, send it with
+    /// An intent with a check returns after the check. To open a gate or advance the time meanwhile, send it with
     /// `async let`.
     ///
     /// - Parameters:
-    ///   - intent: what is sent, as JSON.
-    ///   - principal: who sends it; nil for the test store's own principal.
-    ///   - sourceLocation: where a failure is shown.
-    ///   - change: makes the state after the intent's own turn from the one before, and receives all messages of that turn.
-    ///     Without it each of them is to be received.
+    ///   - intent: the intent, which is sent as JSON.
+    ///   - principal: the sender; nil for the test store's own principal.
+    ///   - sourceLocation: the location that a failure is reported at.
+    ///   - change: changes the state before the intent's own turn to the one after it, and receives all messages of
+    ///     that turn. Without it, each message must be received.
     @discardableResult
     public func send(
         _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation,
@@ -37,20 +37,20 @@ extension TestStore {
         }
     }
 
-    /// Sends an intent that must be refused or throw, and returns why. Fails the test if it is executed, or rejected
-    /// otherwise than the test says.
+    /// Sends an intent that must be refused or throw, and returns the error. Fails the test if the intent is executed,
+    /// or rejected differently.
     ///
     /// ```swift
     /// await store.sendRejected(.coupon("SPRING"), .invalid, code: "coupon-expired", pointers: ["/code"])
     /// ```
     ///
     /// - Parameters:
-    ///   - intent: what is sent, as JSON.
-    ///   - kind: which kind of `Refusal` it is; nil for any, and for a throw.
+    ///   - intent: the intent, which is sent as JSON.
+    ///   - kind: the kind of the `Refusal`; nil for any, and for a thrown error.
     ///   - code: the refusal's code; nil for any, and for none.
-    ///   - pointers: what of the intent it is about, as JSON Pointers; nil for anything.
-    ///   - principal: who sends it; nil for the test store's own principal.
-    ///   - sourceLocation: where a failure is shown.
+    ///   - pointers: the refused parts of the intent, as JSON Pointers; nil for any.
+    ///   - principal: the sender; nil for the test store's own principal.
+    ///   - sourceLocation: the location that a failure is reported at.
     @discardableResult
     public func sendRejected(
         _ intent: F.Intent, _ kind: Refusal.Kind? = nil, code: String? = nil, pointers: [String]? = nil,
@@ -66,17 +66,17 @@ extension TestStore {
             if expected != actual {
                 fail(
                     """
-                    The intent \(describe(intent)) was rejected otherwise than expected (- expected, + actual):
+                    The intent \(describe(intent)) was rejected differently than expected (- expected, + actual):
                     \(difference(expected: expected, actual: actual))
-                    It said: \(text(of: error))
+                    Error: \(text(of: error))
                     """, sourceLocation)
             }
             return error
         }
     }
 
-    /// Has the store perform an action as code outside the features does, such as a webhook's endpoint. Fails the test if it
-    /// is refused or throws.
+    /// Performs an action on the store as code outside the features does, such as a webhook's endpoint. Fails the test
+    /// if the action is refused or throws.
     @discardableResult
     public func perform(
         _ action: F.Action, sourceLocation: SourceLocation = #_sourceLocation
@@ -97,9 +97,8 @@ extension TestStore {
         }
     }
 
-    /// Somebody signs in to the session, as a client does: each store's `signedIn` is called, in a turn of its own, and
-    /// intents that say no other sender are theirs from now on. What the features know of the session in `turn.session`
-    /// stays as it was, as in a server.
+    /// Signs in to the session as a client does. Each store's `signedIn` is called in its own turn, and the principal
+    /// sends later intents by default. `turn.session` stays unchanged, as in a server.
     public func signIn(_ principal: Principal, sourceLocation: SourceLocation = #_sourceLocation) async {
         guard let world else { return }
         await settle(sourceLocation)
@@ -108,8 +107,8 @@ extension TestStore {
         await settle(sourceLocation)
     }
 
-    /// Returns the outcome of an intent and the state before it; nil if it could not be sent or was not answered,
-    /// which has failed the test.
+    /// Returns the result of an intent, and the state before it; nil if it was not sent or not answered, which has
+    /// failed the test.
     private func outcome(
         of intent: F.Intent, as principal: Principal?, _ sourceLocation: SourceLocation
     ) async -> (Result<IntentOutcome, StoreError>, before: F.State)? {
@@ -128,11 +127,11 @@ extension TestStore {
         guard let result = await world.send(body, to: id, as: principal ?? self.principal) else {
             failUnanswered(
                 "The intent \(describe(intent))", sourceLocation,
-                advice: " Send it with `async let`, and open what its check waits for or advance the time before you "
+                advice: " Send it with `async let`, and let its check finish or advance the time before you "
                     + "await it.")
             return nil
         }
-        // It was reported as well; one failed test is enough.
+        // The failure was reported as well. One failed test is enough.
         if case .failure(let error) = result, let failure = error.failure { inbox.takeFailures(of: failure.intentID) }
         await settle(sourceLocation)
         return (result, before)
@@ -142,19 +141,19 @@ extension TestStore {
         fail("\(what) was not answered within \(timeout).\(whatMayBeMissing)\(advice)", sourceLocation)
     }
 
-    /// Returns the reason of a rejection as a part of a sentence, without a full stop.
+    /// Returns the reason of a rejection, without a full stop.
     func text(of error: StoreError) -> String {
         if let failure = error.failure { return describe(failure.error) }
         let detail = error.detail.hasSuffix(".") ? String(error.detail.dropLast()) : error.detail
         let issues = error.issues.map { " (\($0.pointer): \($0.detail))" }.joined()
         var advice = ""
         if error.code == .featureNotFound {
-            advice = ". If the feature uses another store that the test has not, give it: `others: [OtherStore(…)]`"
+            advice = ". If the feature uses another store, add it: `others: [OtherStore(…)]`"
         }
         return "\(error.code), \(detail)\(issues)\(advice)"
     }
 
-    /// Returns the expected and the actual rejection, as far as the test states it.
+    /// Returns the expected and the actual rejection, as far as the test specifies it.
     private func rejections(
         _ error: StoreError, _ kind: Refusal.Kind?, _ code: String?, _ pointers: [String]?
     ) -> (expected: String, actual: String) {
@@ -200,7 +199,7 @@ extension TestStore {
 }
 
 extension StoreError {
-    /// The kind of the refusal; nil if it is none.
+    /// The kind of the refusal; nil for other errors.
     fileprivate var refusalKind: Refusal.Kind? {
         switch code {
         case .forbidden: .forbidden

@@ -4,26 +4,26 @@ import Sessions
 import Testing
 import WireJSON
 
-/// Other stores of the session.
+/// Assertions on other stores of the session.
 extension TestStore {
-    /// The state of another store of the session; nil if it is not there.
+    /// Returns the state of another store of the session; nil if there is none.
     public func state<Other: Feature>(of feature: Other.Type, key: String? = nil) -> Other.State? {
         guard let world, let id = try? FeatureID(of: Other.self, key: key) else { return nil }
         if let runner = world.session.store(inMemory: id)?.runner as? TurnRunner<Other> { return runner.state }
         guard let stored = world.kept(id) else { return nil }
-        // One that has not been needed yet, or has left memory.
+        // A store that has not been needed yet, or has left memory.
         return try? WireJSON.decode(Other.State.self, from: stored.state)
     }
 
-    /// Returns the view state of another store of the session; nil if it does not exist.
+    /// Returns the view state of another store of the session; nil if there is none.
     public func view<Other: Feature>(of feature: Other.Type, key: String? = nil) -> Other.ViewState? {
         guard let world, let id = try? FeatureID(of: Other.self, key: key) else { return nil }
         if let runner = world.session.store(inMemory: id)?.runner as? TurnRunner<Other> { return runner.view }
         return world.kept(id).flatMap { try? WireJSON.decode(Other.ViewState.self, from: $0.view) }
     }
 
-    /// The next intent that a turn sent to another store of the session, by `turn.send(_, to:)`. Those of a chain that was
-    /// undone were not sent.
+    /// Asserts the next intent that a turn sent to another store of the session with `turn.send(_, to:)`. A chain that
+    /// was undone has sent none.
     public func expectSent<Other: Feature>(
         _ intent: Other.Intent, to feature: Other.Type, key: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -39,7 +39,7 @@ extension TestStore {
         }
     }
 
-    /// The same for an action that a turn had another store perform, by `turn.perform(_, on:)`.
+    /// Asserts the next action that a turn sent to another store with `turn.perform(_, on:)`.
     public func expectSent<Other: Feature>(
         action: Other.Action, to feature: Other.Type, key: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -70,8 +70,8 @@ extension TestStore {
             """, sourceLocation)
     }
 
-    /// Sends an intent to another store of the session as a client does: for one that sends to the store under test. Fails
-    /// the test if the intent is refused or throws.
+    /// Sends an intent to another store of the session as a client does, for stores that send to the store under test.
+    /// Fails the test if the intent is refused or throws.
     @discardableResult
     public func send<Other: Feature>(
         _ intent: Other.Intent, to feature: Other.Type, key: String? = nil, as principal: Principal? = nil,
@@ -101,7 +101,7 @@ extension TestStore {
 
 /// Reminders.
 extension TestStore {
-    /// The store's reminders that are set and have not fired, the one that is due first at the front.
+    /// The store's pending reminders, earliest first.
     public var reminders: [SetReminder<F.Action>] {
         (world?.session.keptReminders ?? []).filter { $0.feature == id }.compactMap { reminder in
             guard let type = F.Action.self as? any Decodable.Type,
@@ -112,28 +112,27 @@ extension TestStore {
     }
 }
 
-/// A reminder that a store has set: see `Turn.remind`.
+/// A reminder that a store has set; see `Turn.remind`.
 public struct SetReminder<Action: Sendable>: Sendable {
-    /// The feature's name for it.
+    /// The id that the feature gave it.
     public var id: String
-    /// The time at which it fires.
+    /// The due time.
     public var due: Timestamp
-    /// The action that the store then performs.
+    /// The action that the store performs when the reminder is due.
     public var action: Action
 
-    /// A reminder, to compare one with.
+    /// Creates a reminder, for comparisons.
     public init(id: String, due: Timestamp, action: Action) { (self.id, self.due, self.action) = (id, due, action) }
 }
 
 extension SetReminder: Equatable where Action: Equatable {}
 
-/// Failures of the journal, and changes by other servers.
+/// Effects of the journal and of other servers on a store.
 extension TestStore {
-    /// Has every commit fail from now on, until ``allowCommits()``: intents are rejected with the error, and nothing of
-    /// their turns is received. Steps of launched work are tried again every 250 ms, and reminders every 2 s, of the test's
-    /// time.
+    /// Lets each commit fail from now on, until ``allowCommits()``. Intents are rejected with the error, and their
+    /// turns are undone. In the test's time, steps of launched work are retried every 250 ms, and reminders every 2 s.
     public func failCommits(
-        with error: StoreError = StoreError(.unavailable, "A test has commits fail.")
+        with error: StoreError = StoreError(.unavailable, "The test lets commits fail.")
     ) {
         world?.journal.fail(error)
     }
@@ -141,13 +140,13 @@ extension TestStore {
     /// Lets commits succeed again.
     public func allowCommits() { world?.journal.fail(nil) }
 
-    /// Changes the store's state as another server on the same journal does, of which this one has not heard: the next turn
-    /// that is committed runs on the old state, loses, and runs again on the new one, with the same `now` and UUIDs. Nothing
-    /// of the first run is received. A turn before it that is refused, or changes nothing, sees the old state.
+    /// Changes the store's state as another server on the same journal does, without notifying this one. The next turn
+    /// that is committed runs on the old state, conflicts, and runs again on the new state with the same `now` and
+    /// UUIDs. The first run has no effect. An earlier turn that is refused or changes nothing sees the old state.
     ///
     /// - Parameters:
-    ///   - sourceLocation: where a failure is shown.
-    ///   - change: makes the other server's state from the one that is kept.
+    ///   - sourceLocation: the location that a failure is reported at.
+    ///   - change: changes the stored state to the other server's state.
     public func changeElsewhere(
         sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout F.State) throws -> Void
     ) async {
@@ -159,20 +158,21 @@ extension TestStore {
             let isThere = try world.write(
                 id, schemaVersion: F.schemaVersion, state: try WireJSON.encodeStored(state).bytes,
                 view: try WireJSON.encode(feature.view(state)))
-            if !isThere { fail("The store is not kept yet, so no other server can change it.", sourceLocation) }
+            if !isThere { fail("The store is not stored yet, so no other server can change it.", sourceLocation) }
         } catch {
             Issue.record(error, sourceLocation: sourceLocation)
         }
     }
 }
 
-/// Leaving memory, watching, the end.
+/// Memory, watching and disposal.
 extension TestStore {
-    /// Has the store leave memory, as a server does with one that is not used. Fails the test if something keeps it there,
-    /// and says what.
+    /// Passivates the store, as a server does with an unused store. If the store must stay in memory, the test fails
+    /// and lists the reasons.
     ///
-    /// It comes back with the next touch (an intent, a reminder, another store's turn, a watcher, ``comeBack(sourceLocation:)``):
-    /// with the state that was kept as JSON, and a bootstrap that is told `.restored`.
+    /// The store returns with the next use (an intent, a reminder, another store's turn, a watcher,
+    /// ``comeBack(sourceLocation:)``). It has the state that was stored as JSON, and its bootstrap receives
+    /// `.restored`.
     public func passivate(sourceLocation: SourceLocation = #_sourceLocation) async {
         guard let world else { return }
         await settle(sourceLocation)
@@ -181,31 +181,32 @@ extension TestStore {
         fail("The store cannot leave memory: \(obstacles.joined(separator: "; ")).", sourceLocation)
     }
 
-    /// Has a store that has left memory come back, as a client does that reads its state.
+    /// Loads a passivated store, as a client does that reads its state.
     public func comeBack(sourceLocation: SourceLocation = #_sourceLocation) async {
         await check(world?.open(id, for: principal), "The store did not come back", sourceLocation)
     }
 
-    /// One more client watches the store: work that runs `whileWatched` starts with the first.
+    /// Adds a client that watches the store. The first one starts work that runs `whileWatched`.
     public func beginWatching(sourceLocation: SourceLocation = #_sourceLocation) async {
         await settle(sourceLocation)
         await check(world?.beginWatching(id), "The store cannot be watched", sourceLocation)
     }
 
-    /// The client that came last watches no more. After the last one work goes on for its grace period, which
-    /// ``advance(by:sourceLocation:)`` lets pass.
+    /// Removes the client that was added last. After the last one, work continues for its grace period; see
+    /// ``advance(by:sourceLocation:)``.
     public func endWatching(sourceLocation: SourceLocation = #_sourceLocation) async {
         if world?.endWatching() == false { fail("No client watches the store.", sourceLocation) }
         await settle(sourceLocation)
     }
 
-    /// Disposes of the store, as a client does with `DELETE`: its work is cancelled, and the next touch makes a new one.
+    /// Disposes of the store, as a client does with `DELETE`. Its work is canceled, and the next use creates a new
+    /// store.
     public func dispose(sourceLocation: SourceLocation = #_sourceLocation) async {
         await settle(sourceLocation)
         await check(world?.dispose(id), "The store was not disposed of", sourceLocation)
     }
 
-    /// Fails the test if the session refused something, or has not answered; else lets everything run.
+    /// Runs everything that is ready. Fails the test if the session refused the request or has not answered.
     private func check(
         _ result: Result<Void, StoreError>?, _ text: String, _ sourceLocation: SourceLocation
     ) async {

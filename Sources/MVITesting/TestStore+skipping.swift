@@ -1,10 +1,10 @@
 import MVI
 import Testing
 
-/// The parts that a test deliberately does not assert.
+/// Events and work that a test explicitly skips.
 extension TestStore {
-    /// Drops every message, label and intent to another store that came so far and was not asserted, so that an exhaustive
-    /// test goes on from here. Failures stay: they are to be expected.
+    /// Drops all messages, labels and intents to other stores that were not asserted so far, so that an exhaustive test
+    /// can continue. Failures stay, since they must be expected.
     ///
     /// ```swift
     /// await store.send(.signIn)
@@ -13,8 +13,8 @@ extension TestStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - strict: whether the test fails if there is nothing to drop.
-    ///   - sourceLocation: where a failure is shown.
+    ///   - strict: true to fail the test if there is nothing to drop.
+    ///   - sourceLocation: the location that a failure is reported at.
     public func skipUnasserted(strict: Bool = true, sourceLocation: SourceLocation = #_sourceLocation)
         async
     {
@@ -24,17 +24,17 @@ extension TestStore {
             showSkipped(skipped, sourceLocation)
         } else if strict {
             fail(
-                "There is nothing to skip: the test has asserted all that came.\(whatMayBeMissing)",
+                "There is nothing to skip: all events are asserted.\(whatMayBeMissing)",
                 sourceLocation)
         }
     }
 
-    /// Cancels the store's work that runs, waits or is registered for watchers, so that an exhaustive test may end or go on
-    /// without it. What the work dispatched before is to be received or skipped.
+    /// Cancels the store's work that runs, waits or is registered for watchers, so that an exhaustive test can end or
+    /// continue without it. Earlier messages of the work must be received or skipped.
     ///
     /// - Parameters:
-    ///   - strict: whether the test fails if no work runs.
-    ///   - sourceLocation: where a failure is shown.
+    ///   - strict: true to fail the test if no work runs.
+    ///   - sourceLocation: the location that a failure is reported at.
     public func cancelWork(strict: Bool = true, sourceLocation: SourceLocation = #_sourceLocation)
         async
     {
@@ -42,11 +42,11 @@ extension TestStore {
         await settle(sourceLocation)
         let running = workInProgress
         if running.isEmpty, strict {
-            fail("There is no work to cancel: none of the store's runs.", sourceLocation)
+            fail("There is no work to cancel.", sourceLocation)
         }
         guard let host else { return }
         if showsSkipped, !running.isEmpty {
-            warn("Work was cancelled: \(running.joined(separator: ", ")).", sourceLocation)
+            warn("Work was canceled: \(running.joined(separator: ", ")).", sourceLocation)
         }
         host.pause()
         host.resume()
@@ -55,7 +55,7 @@ extension TestStore {
 
     // MARK: Showing
 
-    /// Shows what a step of the test skips, if the test wants that.
+    /// Reports the events that a step of the test skips, if enabled.
     func showSkipped(_ skipped: Inbox<F>.Open, _ sourceLocation: SourceLocation) {
         guard showsSkipped else { return }
         for text in skipped.texts { warn("Skipped: \(text)", sourceLocation) }
@@ -69,7 +69,7 @@ extension TestStore {
             """, sourceLocation)
     }
 
-    /// Shows the rest of a change of state that a relaxed test describes in part, or not at all.
+    /// Reports the part of a change of state that a relaxed test does not describe.
     func showUndescribed(
         _ change: ((inout F.State) throws -> Void)?, _ cause: String, _ before: F.State,
         _ after: F.State,
@@ -77,17 +77,17 @@ extension TestStore {
     ) {
         guard !isExhaustive, showsSkipped else { return }
         var described = before
-        // The closure is written for the state after the change: it was checked on that.
+        // The closure is written for the state after the change, on which it was checked.
         if let change { withKnownIssue(isIntermittent: true) { try change(&described) } }
         guard described != after else { return }
         warn(
             """
-            Skipped: \(cause) changed more of the state than the test says (- said, + actual):
+            Skipped: \(cause) changed more of the state than described (- described, + actual):
             \(difference(expected: described, actual: after))
             """, sourceLocation)
     }
 
-    /// Fails an exhaustive test for something that it does not state; a relaxed one shows it if it wants that.
+    /// Fails an exhaustive test for an unasserted event. A relaxed test reports it, if enabled.
     func noteUnstated(_ text: String, _ sourceLocation: SourceLocation) {
         if isExhaustive {
             fail(text, sourceLocation)

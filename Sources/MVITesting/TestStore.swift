@@ -4,8 +4,8 @@ import SessionJournal
 import Sessions
 import Testing
 
-/// A store under test: it says what a feature does, step by step, and fails the test for everything that the test does
-/// not say.
+/// A store under test. The test asserts the feature's behavior step by step and fails for everything that it does not
+/// assert.
 ///
 /// ```swift
 /// @Test("loading sets the count to the number of the day")
@@ -20,12 +20,12 @@ import Testing
 /// }
 /// ```
 ///
-/// Each message is received in its order, with the change of state that it makes; each label is expected in its
-/// order. Time stands still until ``advance(by:sourceLocation:)``, and launched work runs one step at a time, so a test
-/// has the same course each time. One task of a test uses it, but for an intent that is sent with `async let`.
+/// Messages are received in order, with the change of state that each makes; labels are expected in order. Time stands
+/// still until ``advance(by:sourceLocation:)``, and launched work runs one step at a time, so each run of a test has
+/// the same order. Use it from one task, except for intents that are sent with `async let`.
 ///
-/// The store runs in a session as in a server, with a journal in memory: intents come in as JSON, states are kept as JSON,
-/// reminders are kept, and each ``OtherStore`` of the session can be read and sent to.
+/// The store runs in a session as in a server, with a journal in memory: intents arrive as JSON, states and reminders
+/// are stored, and each ``OtherStore`` of the session can be read and sent to.
 ///
 /// ## Topics
 ///
@@ -37,7 +37,7 @@ import Testing
 /// - ``signIn(_:sourceLocation:)``
 /// - ``advance(by:sourceLocation:)``
 ///
-/// ### What happened
+/// ### Assertions
 ///
 /// - ``receive(_:sourceLocation:_:)-(F.Message,_,_)``
 /// - ``receive(_:sourceLocation:_:)-((Value)->F.Message,_,_)``
@@ -55,7 +55,7 @@ import Testing
 /// - ``cancelWork(strict:sourceLocation:)``
 /// - ``finish(sourceLocation:)``
 ///
-/// ### What there is
+/// ### Inspection
 ///
 /// - ``state``
 /// - ``view``
@@ -71,7 +71,7 @@ import Testing
 /// - ``view(of:key:)``
 /// - ``send(_:to:key:as:sourceLocation:)``
 ///
-/// ### What servers, journals and clients do
+/// ### Effects of servers, journals and clients
 ///
 /// - ``passivate(sourceLocation:)``
 /// - ``comeBack(sourceLocation:)``
@@ -82,7 +82,7 @@ import Testing
 /// - ``endWatching(sourceLocation:)``
 /// - ``dispose(sourceLocation:)``
 public final class TestStore<F: Feature>: Sendable {
-    /// The time of the store.
+    /// The clock of the store.
     public let clock: ManualClock
     /// The executor of the store's work.
     public let executor: TestExecutor
@@ -93,7 +93,7 @@ public final class TestStore<F: Feature>: Sendable {
         var isFinished = false
         /// The default sender of intents.
         var principal: Principal?
-        /// The store as it was in memory last.
+        /// The store when it was last in memory.
         var store: SessionStore?
     }
 
@@ -107,23 +107,22 @@ public final class TestStore<F: Feature>: Sendable {
     let condition: Lock<Condition>
     private let origin: SourceLocation
 
-    /// Makes a store and starts it: what bootstrap does is to be asserted as well.
+    /// Creates a store and starts it. The effects of bootstrap must be asserted as well.
     ///
     /// - Parameters:
-    ///   - feature: the feature that the store runs.
-    ///   - key: the instance's key, for a feature that is served by key.
-    ///   - state: the state that an earlier life left, for a bootstrap that is told `.restored`.
-    ///   - principal: who sends the intents that say no other sender, and whose session it is; nil for somebody who is not
-    ///     signed in.
-    ///   - session: what the feature knows of its session; nil for one with the id `test` that is the principal's.
-    ///   - now: the time on the wall clock at the beginning; it moves with `clock`.
-    ///   - clock: the clock that work waits on, and that services of the feature may share.
-    ///   - uuid: makes UUIDs; nil for `00000000-0000-4000-8000-000000000001` and so on.
+    ///   - feature: the store's feature.
+    ///   - key: the key in the feature id, for a keyed feature.
+    ///   - state: the stored state that the store is restored with; bootstrap then receives `.restored`.
+    ///   - principal: the default sender of intents and the owner of the session; nil for an anonymous session.
+    ///   - session: the session as the feature sees it; nil for one with the id `test` that belongs to the principal.
+    ///   - now: the wall-clock time at the beginning; it advances with `clock`.
+    ///   - clock: the clock of the store's work, which services of the feature may share.
+    ///   - uuid: returns UUIDs; nil for `00000000-0000-4000-8000-000000000001` and so on.
     ///   - others: the other stores of the session.
-    ///   - exhaustive: whether what is not asserted fails the test.
-    ///   - timeout: how long in real time the test waits for something that work running elsewhere may still do.
-    ///   - middleware: what a server would install for all features.
-    ///   - sourceLocation: where a failure of the beginning is shown, and that `finish` is missing.
+    ///   - exhaustive: true to fail the test for everything that is not asserted.
+    ///   - timeout: the real time that the test waits for work outside its executor.
+    ///   - middleware: the middleware that a server would install for all features.
+    ///   - sourceLocation: the location that failures of the initializer, and a missing `finish`, are reported at.
     public convenience init(
         _ feature: F, key: String? = nil, state: F.State? = nil, principal: Principal? = nil,
         session: SessionInfo? = nil, now: Timestamp = .testStart, clock: ManualClock = ManualClock(),
@@ -138,8 +137,8 @@ public final class TestStore<F: Feature>: Sendable {
         ) { _ in feature }
     }
 
-    /// The same for a feature that is made with the test's own clock, time, UUIDs or session: `make` is called once, with
-    /// what the other parameters say.
+    /// Creates a store whose feature uses the test's clock, time, UUIDs or session. `make` is called once, with the
+    /// values of the other parameters.
     public init(
         key: String? = nil, state: F.State? = nil, principal: Principal? = nil, session: SessionInfo? = nil,
         now: Timestamp = .testStart, clock: ManualClock = ManualClock(), uuid: (@Sendable () -> String)? = nil,
@@ -173,13 +172,13 @@ public final class TestStore<F: Feature>: Sendable {
         }
         self.world = world
         id = FeatureID(instance) ?? FeatureID(name: "none", key: nil)
-        if let fault { fail("The store cannot be made as a server makes it: \(fault).", sourceLocation) }
-        // What bootstrap launches begins when its turn is over, whichever thread is faster.
+        if let fault { fail("The store cannot be created as a server does: \(fault).", sourceLocation) }
+        // Work that bootstrap launches starts after its turn, independent of the threads' speed.
         executor.pause()
         defer { executor.resume() }
         world?.openNow(id, for: principal) { error in
             Issue.record(
-                Comment(rawValue: "The store could not be made: \(error.code.name), \(error.detail)"),
+                Comment(rawValue: "The store could not be created: \(error.code.name), \(error.detail)"),
                 sourceLocation: sourceLocation)
         }
     }
@@ -190,23 +189,23 @@ public final class TestStore<F: Feature>: Sendable {
         guard condition.isExhaustive, !condition.isFinished else { return }
         let open = inbox.open.texts.map { "\n" + $0 }.joined()
         fail(
-            "The test store was given up without `await store.finish()`, so it is not known whether all was asserted."
+            "The test store was released without `await store.finish()`, so it is not known whether all was asserted."
                 + open, origin)
     }
 
     // MARK: What there is
 
-    /// The state after everything that has happened; of a store that has left memory the one that is kept, and the initial
-    /// one where there is none.
+    /// The present state. For a store that is not in memory, it is the stored state, or the initial one if there is
+    /// none.
     public var state: F.State { runner?.state ?? kept ?? feature.initialState }
 
-    /// The view state.
+    /// The present view state.
     public var view: F.ViewState { runner?.view ?? feature.view(kept ?? feature.initialState) }
 
-    /// The names of the store's work that runs, in the order in which it began.
+    /// The names of the store's running work, in the order of their start.
     public var workInProgress: [String] { host?.workInProgress ?? [] }
 
-    /// The store's own condition, since it was last made or came back.
+    /// The store's diagnostics since it was last created or loaded.
     public var diagnostics: StoreDiagnostics {
         guard let host else { return StoreDiagnostics() }
         var diagnostics = host.diagnostics
@@ -216,12 +215,12 @@ public final class TestStore<F: Feature>: Sendable {
 
     var principal: Principal? { condition.withLock { $0.principal } }
 
-    /// True if the store is in memory; not after ``passivate(sourceLocation:)``, until the next touch.
+    /// True if the store is in memory. False after ``passivate(sourceLocation:)``, until the next use.
     public var isInMemory: Bool { world?.session.store(inMemory: id) != nil }
 
     private var runner: TurnRunner<F>? { host?.runner as? TurnRunner<F> }
 
-    /// The store in memory; after the end of the test the one that was there last.
+    /// The store in memory; after the end of the test, the last one.
     var host: SessionStore? {
         let found = world?.session.store(inMemory: id)
         return condition.withLock { condition in
@@ -230,7 +229,7 @@ public final class TestStore<F: Feature>: Sendable {
         }
     }
 
-    /// The state as the journal has it; nil if the store is not kept.
+    /// The state in the journal; nil if the store is not stored.
     var kept: F.State? {
         guard let stored = world?.kept(id) else { return nil }
         let read = KeptState.read(
@@ -238,15 +237,15 @@ public final class TestStore<F: Feature>: Sendable {
         return if case .state(let state, _) = read { state } else { nil }
     }
 
-    // MARK: How strict it is
+    // MARK: Exhaustiveness
 
-    /// Returns true if what is not asserted fails the test; `exhaustive(false)` from here on lets it pass: `receive` and
-    /// `expect` skip what comes before, changes of state may go undescribed, and work may run on at the end.
+    /// Sets whether unasserted events fail the test. After `exhaustive(false)`, `receive` and `expect` skip earlier
+    /// events, changes of state need not be described, and work may run at the end.
     ///
     /// - Parameters:
-    ///   - isExhaustive: whether what is not asserted fails the test.
-    ///   - showsSkipped: whether what is skipped is shown as warnings, which fail no test, at the lines that skip it. Closures
-    ///     of `send` and `receive` run twice then, to find the changes that they do not describe.
+    ///   - isExhaustive: true to fail the test for everything that is not asserted.
+    ///   - showsSkipped: true to report skipped events as warnings, which do not fail the test, at the lines that skip
+    ///     them. Closures of `send` and `receive` then run twice, to find changes that they do not describe.
     public func exhaustive(_ isExhaustive: Bool, showsSkipped: Bool = false) {
         condition.withLock { ($0.isExhaustive, $0.showsSkipped) = (isExhaustive, showsSkipped) }
     }
@@ -254,7 +253,7 @@ public final class TestStore<F: Feature>: Sendable {
     var isExhaustive: Bool { condition.withLock { $0.isExhaustive } }
     var showsSkipped: Bool { condition.withLock { $0.showsSkipped } }
 
-    /// Keeps the store for what is asked of it after the end.
+    /// Keeps the store for inspection after the end.
     func markFinished() {
         _ = host
         condition.withLock { $0.isFinished = true }
@@ -262,20 +261,20 @@ public final class TestStore<F: Feature>: Sendable {
 
     // MARK: Time
 
-    /// Moves the time on, from deadline to deadline, and lets work run at each. Fires the reminders that are due, also while
-    /// the store is not in memory.
+    /// Advances the time from deadline to deadline and lets work run at each. Fires due reminders, even if the store is
+    /// not in memory.
     public func advance(by duration: Duration, sourceLocation: SourceLocation = #_sourceLocation) async {
         noteRest(await world?.advance(by: duration), sourceLocation)
     }
 
-    /// Lets all work and all turns run that do not wait for time or for others, and observers catch up. Fails the test if
-    /// they do not come to rest, and for what no test can mean.
+    /// Runs all work, turns and observers that do not wait for time or for others. Fails the test if this does not end,
+    /// and for faults of the session.
     func settle(_ sourceLocation: SourceLocation) async { noteRest(await world?.settle(), sourceLocation) }
 
     private func noteRest(_ isAtRest: Bool?, _ sourceLocation: SourceLocation) {
         if isAtRest == false {
             fail(
-                "The session does not come to rest: something runs for \(timeout) and waits for nothing."
+                "The session does not become idle: something has run for \(timeout) without waiting."
                     + whatMayBeMissing, sourceLocation)
         }
         for fault in inbox.takeFaults() { fail(fault, sourceLocation) }

@@ -1,7 +1,7 @@
 import Locking
 import MVI
 
-/// The surroundings of a store under test, for a feature whose services need them, too.
+/// The clock, session and other surroundings of a store under test, for a feature whose services need them too.
 ///
 /// ```swift
 /// let store = TestStore(principal: ann) { surroundings in
@@ -9,26 +9,26 @@ import MVI
 /// }
 /// ```
 public struct TestSurroundings: Sendable {
-    /// The clock that the store's work waits on. It stands still until the test moves it.
+    /// The clock of the store's work. It advances only when the test moves it.
     public let clock: ManualClock
-    /// The executor of the store's work, one step at a time.
+    /// The executor of the store's work, which runs one step at a time.
     public let executor: TestExecutor
-    /// The session that the store belongs to.
+    /// The session of the store.
     public let session: SessionInfo
-    /// The sender of the test's intents; nil if anonymous.
+    /// The default sender of the test's intents; nil if the sender is anonymous.
     public let principal: Principal?
-    /// The time on the wall clock, as `turn.now` has it: it moves with `clock`.
+    /// Returns the wall-clock time, as `turn.now`. It advances with `clock`.
     public let now: @Sendable () -> Timestamp
-    /// Makes UUIDs, as `turn.uuid()` does.
+    /// Returns UUIDs, as `turn.uuid()`.
     public let uuid: @Sendable () -> String
 }
 
 extension Timestamp {
-    /// The default start of tests: 2026-01-01T00:00:00Z.
+    /// The default start time of tests: 2026-01-01T00:00:00Z.
     public static let testStart = Timestamp(sinceEpoch: .seconds(1_767_225_600))
 }
 
-/// Makes `00000000-0000-4000-8000-000000000001` and so on: UUIDs of version 4 in form, the same in each run.
+/// Returns `00000000-0000-4000-8000-000000000001` and so on, which have the form of UUIDs of version 4.
 final class CountedUUIDs: Sendable {
     private let count = Lock<UInt64>(0)
 

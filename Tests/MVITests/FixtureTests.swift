@@ -124,7 +124,7 @@ struct FixtureTests {
             error { _ = try Fixture(Self.export(format: "mvi-session/2", [])) }?.description
                 == #"The fixture has the format "mvi-session/2"; this version reads "mvi-session/1"."#)
         #expect(
-            error { _ = try Fixture(Array("[]".utf8)) }?.description.hasPrefix("The fixture is no exported session: ")
+            error { _ = try Fixture(Array("[]".utf8)) }?.description.hasPrefix("The fixture is not an exported session")
                 == true)
         #expect(
             error { _ = try Fixture(Array(#"{"format":"mvi-session/1"}"#.utf8)) }?.description
@@ -148,9 +148,9 @@ struct FixtureTests {
         }
         #expect(foreign?.sequence == 1)
         #expect(
-            foreign?.description.hasPrefix(#"The recording of turn 1 is none of the feature "script": "#) == true)
+            foreign?.description.hasPrefix(#"The recording of turn 1 does not belong to the feature "script""#) == true)
         #expect(
             error { _ = try Fixture(Self.export(state: #"{"count":"x"}"#, [])).state(of: Counter()) }?.description
-                .hasPrefix(#"The state of "counter" is none of the feature "counter": "#) == true)
+                .hasPrefix(#"The state of "counter" does not belong to the feature "counter": "#) == true)
     }
 }

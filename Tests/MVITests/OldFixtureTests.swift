@@ -80,7 +80,7 @@ struct OldFixtureTests {
         let old = try Self.export(version: 1, state: "{}", [Self.turn(1, "{}")])
         let reason =
             " cannot be read: it was written under the schema version 1, and there is no migration from that to 3. "
-            + "Mend or add the feature's migration from version 1, or export a session of version 3."
+            + "Fix or add the feature's migration from version 1, or export a session of version 3."
         #expect(text { _ = try old.state(of: Purse()) }.1 == #"The state of "purse""# + reason)
         #expect(text { try old.replay(Purse()) } == (1, "The recording of turn 1: its state" + reason))
         let (_, broken) = text { _ = try Self.export(version: 2, state: "{}").state(of: Purse()) }

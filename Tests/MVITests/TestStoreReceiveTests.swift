@@ -109,7 +109,7 @@ struct TestStoreReceiveTests {
                   + .rang(times: 1)
                 """,
                 """
-                .rang(times: 2) changed the state, and the test does not say how (- expected, + actual):
+                .rang(times: 2) changed the state, and the test does not describe the change (- expected, + actual):
                   - State(orders: [], stamps: [], rings: 1, returns: 0)
                   + State(orders: [], stamps: [], rings: 3, returns: 0)
                 """,
@@ -203,22 +203,22 @@ struct TestStoreReceiveTests {
         #expect(
             texts == [
                 """
-                The intent .refuse(code: "a") was rejected otherwise than expected (- expected, + actual):
+                The intent .refuse(code: "a") was rejected differently than expected (- expected, + actual):
                   - kind: .forbidden
                   - code: "b"
                   - pointers: []
                   + kind: .invalid
                   + code: "a"
                   + pointers: ["/code"]
-                It said: refused, No (/code: No.)
+                Error: refused, No (/code: No.)
                 """,
                 """
-                The intent .send(.jam) was rejected otherwise than expected (- expected, + actual):
+                The intent .send(.jam) was rejected differently than expected (- expected, + actual):
                   - kind: .invalid
                   - code: "a"
                   + kind: none, it is failed
                   + code: none
-                It said: Jammed()
+                Error: Jammed()
                 """,
             ])
     }
@@ -267,7 +267,7 @@ struct TestStoreReceiveTests {
         }
         #expect(
             texts == [
-                "The store cannot be made as a server makes it: \"till:a/b\" is no feature instance: a key has 1 to 64 of the "
+                "The store cannot be created as a server does: \"till:a/b\" is not a feature id: a key has 1 to 64 of the "
                     + "characters A-Z, a-z, 0-9 and . _ ~ -."
             ])
     }

@@ -78,7 +78,7 @@ struct TestStoreSessionTests {
         }
         #expect(texts.count == 1)
         #expect(texts.first?.hasPrefix("The intent .order(key: nil) was rejected: featureNotFound, ") == true)
-        #expect(texts.first?.hasSuffix("that the test has not, give it: `others: [OtherStore(…)]`.") == true)
+        #expect(texts.first?.hasSuffix("If the feature uses another store, add it: `others: [OtherStore(…)]`.") == true)
     }
 
     @Test("53: work of another store neither holds up the end of the test nor fails it; an intent that it rejects does")
@@ -190,7 +190,7 @@ struct TestStoreSessionTests {
             await store.send(.ring)
             await store.finish()
         }
-        #expect(texts == ["The intent .ring was rejected: unavailable, A test has commits fail."])
+        #expect(texts == ["The intent .ring was rejected: unavailable, The test lets commits fail."])
     }
 
     @Test("49, 53, 59: where another writer was first the turn runs again on its state, with the same time and UUIDs")

@@ -40,7 +40,7 @@ struct TestStoreSkippingTests {
         }
         #expect(
             texts.prefix(1) == [
-                "There is nothing to skip: the test has asserted all that came. No work runs."
+                "There is nothing to skip: all events are asserted. No work runs."
             ])
         #expect(texts.count == 2 && texts.last?.hasPrefix("1 failure was not expected by the test:") == true)
     }
@@ -59,7 +59,7 @@ struct TestStoreSkippingTests {
             await store.cancelWork()
             await store.finish()
         }
-        #expect(texts == ["There is no work to cancel: none of the store's runs."])
+        #expect(texts == ["There is no work to cancel."])
     }
 
     // MARK: Shown
@@ -111,7 +111,7 @@ struct TestStoreSkippingTests {
                   + State(count: 31, isLoading: false)
                 """,
                 "11 warning: Skipped: Work still runs at the end of the test: tick. Let it end or cancel it. "
-                    + "Work that waits for time goes on with `advance(by:)`.",
+                    + "Use `advance(by:)` for work that waits for time.",
             ])
     }
 
@@ -132,12 +132,12 @@ struct TestStoreSkippingTests {
         #expect(
             warnings == [
                 """
-                5 warning: Skipped: .changed(by: 1) changed more of the state than the test says (- said, + actual):
+                5 warning: Skipped: .changed(by: 1) changed more of the state than described (- described, + actual):
                   - State(count: 0, isLoading: false)
                   + State(count: 1, isLoading: false)
                 """,
                 """
-                7 warning: Skipped: .loaded(42) changed more of the state than the test says (- said, + actual):
+                7 warning: Skipped: .loaded(42) changed more of the state than described (- described, + actual):
                   - State(count: 1, isLoading: false)
                   + State(count: 42, isLoading: false)
                 """,
@@ -166,7 +166,7 @@ struct TestStoreSkippingTests {
                   - State(count: 42, isLoading: false)
                   + State(count: 43, isLoading: false)
                 """,
-                "9 warning: Work was cancelled: tick.",
+                "9 warning: Work was canceled: tick.",
             ])
     }
 }

@@ -110,7 +110,7 @@ struct TestStoreTests {
         #expect(
             texts == [
                 """
-                .changed(by: 1) changed the state, and the test does not say how (- expected, + actual):
+                .changed(by: 1) changed the state, and the test does not describe the change (- expected, + actual):
                   - State(count: 0, isLoading: false)
                   + State(count: 1, isLoading: false)
                 """
@@ -189,7 +189,7 @@ struct TestStoreTests {
                 "Expected to receive .changed(by: 1), but it did not come. Work runs: tick. "
                     + "1 of its tasks wait for time, which `advance(by:)` moves.",
                 "Work still runs at the end of the test: tick. Let it end or cancel it. "
-                    + "Work that waits for time goes on with `advance(by:)`.",
+                    + "Use `advance(by:)` for work that waits for time.",
             ])
     }
 
@@ -198,7 +198,7 @@ struct TestStoreTests {
         let texts = await failures { _ = TestStore(Counter()) }
         #expect(
             texts == [
-                "The test store was given up without `await store.finish()`, so it is not known whether all was asserted."
+                "The test store was released without `await store.finish()`, so it is not known whether all was asserted."
             ])
     }
 

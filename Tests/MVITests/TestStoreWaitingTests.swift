@@ -116,7 +116,7 @@ struct TestStoreWaitingTests {
             store.exhaustive(false)
             await store.finish()
         }
-        #expect(texts.contains { $0.hasPrefix("The session does not come to rest: ") && $0.contains("spin") })
+        #expect(texts.contains { $0.hasPrefix("The session does not become idle: ") && $0.contains("spin") })
     }
 
     @Test("53: the change of an intent is that of its own turn, also where launched work changes the same")
