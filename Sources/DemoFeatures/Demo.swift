@@ -13,13 +13,13 @@ package struct Demo: Sendable {
     private let database: DemoDatabase
     private let logger: Logger
 
-    /// Opens the database, and makes and fills it if it is new. Blocks while it does so.
+    /// Opens the database. If it is new, creates and fills it. Blocks meanwhile.
     ///
     /// - Parameters:
-    ///   - databasePath: a file, in a folder that is there; nil keeps the data in memory, until the process ends.
-    ///   - conditions: how slow and unreliable the services pretend to be.
-    ///   - logger: takes what the features' observers and failing services have to say.
-    /// - Throws: an error with a sentence for an operator, if the file cannot be used.
+    ///   - databasePath: a file in an existing folder; nil keeps the data in memory until the process ends.
+    ///   - conditions: the simulated latency and failures of the services.
+    ///   - logger: receives the log lines of the features' observers and of failing services.
+    /// - Throws: an error with a sentence for an operator if the file cannot be used.
     package init(
         databasePath: String?, conditions: DemoConditions = DemoConditions(), logger: Logger
     ) throws {
@@ -38,7 +38,7 @@ package struct Demo: Sendable {
         Keyed(examples: Self.examples(of: database.orderIDs)) { orderDetail($0) }
     }
 
-    /// The first ids as people count them. Those of the database: a file of one's own may have others.
+    /// The first ids of the database in numeric order: a file of one's own may have others.
     private static func examples(of ids: Set<String>) -> [String] {
         ids.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }.prefix(2).map { $0 }
     }
@@ -49,13 +49,13 @@ package struct Demo: Sendable {
 
     var userInfo: UserInfo { UserInfo(users: SQLiteUsers(database: database)) }
 
-    /// Nil if there is no such lesson. Answers at once, from memory: a request's thread must not wait for the database.
+    /// Returns nil if there is no such lesson. Answers from memory: a request's thread must not wait for the database.
     func lessonDetail(_ id: String) -> LessonDetail? {
         guard database.lessonIDs.contains(id) else { return nil }
         return LessonDetail(id: id, lessons: SQLiteLessons(database: database), logger: logger)
     }
 
-    /// Nil if there is no such order. Answers at once, like `lessonDetail`.
+    /// Returns nil if there is no such order. Answers from memory, like `lessonDetail`.
     func orderDetail(_ id: String) -> OrderDetail? {
         guard database.orderIDs.contains(id) else { return nil }
         return OrderDetail(id: id, orders: SQLiteOrders(database: database))
@@ -63,10 +63,10 @@ package struct Demo: Sendable {
 }
 
 extension Demo: Service {
-    /// Waits for the end, then does what is asked of the database already and closes it. Later calls of the features'
+    /// Waits for shutdown, then runs the waiting database calls and closes the database. Later calls of the features'
     /// services fail.
     package func run() async {
-        // The database is closed however the end comes.
+        // The database is closed after a cancellation too.
         try? await gracefulShutdown()
         await database.close()
     }

@@ -2,7 +2,7 @@ import Logging
 import MVI
 import MVIServer
 
-/// Signs clients in by the JWTs of one issuer (RFC 7519).
+/// Authenticates clients by the JWTs of one issuer (RFC 7519).
 ///
 /// ```swift
 /// let settings = JWTSettings(
@@ -11,8 +11,8 @@ import MVIServer
 /// let authenticator = try await JWTAuthenticator(settings, logger: logger)
 /// ```
 ///
-/// A token is good if one key of the issuer signed it with an algorithm of the settings, and its issuer, audience,
-/// subject and times are right. The principal has all of its claims.
+/// A token is valid if a key of the issuer signed it with a permitted algorithm, and its issuer, audience, subject and
+/// times are right. The principal contains all of its claims.
 public struct JWTAuthenticator: Authenticator {
     private enum Keys: Sendable {
         case secret(KeySet)
@@ -26,14 +26,14 @@ public struct JWTAuthenticator: Authenticator {
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
 
-    /// An authenticator that is ready to be asked.
+    /// Creates an authenticator that is ready for use.
     ///
-    /// A file with keys is read before this returns. An address is asked in the background: as long as its keys are not
-    /// there, sign-ins wait for them, or fail with `unavailable`.
+    /// A key file is read before this returns. A key address is read in the background: until its keys arrive, sign-ins
+    /// wait for them or fail with `unavailable`.
     ///
     /// - Parameters:
     ///   - settings: checked first.
-    ///   - logger: told of each change of the keys and each failure to read them. It sees no token and no secret.
+    ///   - logger: logs each change of the keys and each failed read, never a token or a secret.
     /// - Throws: `SettingError` for settings that are incomplete or contradict each other, and for a file without keys.
     public init(_ settings: JWTSettings, logger: Logger = Logger(label: "jwt")) async throws(SettingError) {
         try await self.init(settings, logger: logger, environment: .system)
@@ -64,14 +64,14 @@ public struct JWTAuthenticator: Authenticator {
             let cache = KeyCache(source, for: permitted, logger: logger, uptime: environment.uptime)
             keys = .published(cache)
             Task { await cache.prepare() }
-        case (nil, nil): preconditionFailure("settings that were checked have keys or a secret")
+        case (nil, nil): preconditionFailure("checked settings have keys or a secret")
         }
     }
 
-    /// The principal that the proof's `identity`, a JWT, is about.
+    /// Returns the principal of a proof whose `identity` is a JWT.
     ///
-    /// Throws an `AuthenticationError`: `rejected` for a token that is not good, `expired` for one that was, `unavailable`
-    /// where the issuer's keys cannot be read.
+    /// Throws an `AuthenticationError`: `rejected` for an invalid token, `expired` for an expired one, `unavailable` if
+    /// the issuer's keys cannot be read.
     public func authenticate(_ proof: IdentityProof) async throws -> Principal {
         do throws(AuthenticationError) {
             return try await principal(proof)
@@ -83,12 +83,12 @@ public struct JWTAuthenticator: Authenticator {
 
     private func principal(_ proof: IdentityProof) async throws(AuthenticationError) -> Principal {
         guard let text = proof.identity, !text.isEmpty else {
-            throw AuthenticationError(.rejected, "There is no JWT: it belongs into \"identity\".")
+            throw AuthenticationError(.rejected, "The member \"identity\" contains no JWT.")
         }
         let token = try CompactToken(text)
         let header = try TokenHeader(token.header, permitted: permitted, types: types)
         guard try await verifier(header).isGood(token.signature, of: token.signedBytes) else {
-            throw AuthenticationError(.rejected, "The JWT's signature is not good.")
+            throw AuthenticationError(.rejected, "The JWT's signature is invalid.")
         }
         return try rules.principal(try token.claims(), now: now())
     }
@@ -98,7 +98,7 @@ public struct JWTAuthenticator: Authenticator {
         case .published(let cache): return try await cache.verifier(header)
         case .secret(let set):
             guard case .one(let verifier) = set.match(id: header.keyID, header.algorithm) else {
-                throw AuthenticationError(.rejected, "The JWT's algorithm is none that this server takes.")
+                throw AuthenticationError(.rejected, "This server does not accept the JWT's algorithm.")
             }
             return verifier
         }

@@ -8,16 +8,16 @@
 
 import MVI
 
-/// The clocks and the network of an authenticator, so that tests can set them.
+/// The clocks and the network of an authenticator. Tests replace them.
 struct JWTEnvironment: Sendable {
-    /// The wall clock, which tokens are judged by.
+    /// The wall clock, for the times in tokens.
     var now: @Sendable () -> Timestamp
-    /// A clock that is never set, for the age of keys.
+    /// A monotonic clock, for the age of keys.
     var uptime: @Sendable () -> Duration
-    /// The content at an address.
+    /// Downloads the content at an address.
     var fetch: @Sendable (_ address: String) async throws(KeyReadError) -> [UInt8]
 
-    /// The machine's.
+    /// The machine's clocks and network.
     static let system = JWTEnvironment(
         now: { Timestamp(sinceEpoch: read(CLOCK_REALTIME)) }, uptime: { read(CLOCK_MONOTONIC) },
         fetch: { address throws(KeyReadError) in try await KeyDownload()(address) })

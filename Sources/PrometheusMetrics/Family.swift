@@ -1,4 +1,4 @@
-/// A metric with all its series. Only under the registry's lock.
+/// A metric with all its series. Protected by the registry's lock.
 final class Family {
     enum Kind: String {
         case counter, gauge, histogram
@@ -6,11 +6,11 @@ final class Family {
 
     var kind = Kind.counter
     var help: String?
-    /// Nil for the usual ones.
+    /// The upper bounds of the buckets; nil for the default ones.
     var buckets: [Double]?
     var series: [LabelSet: any Series] = [:]
 
-    /// The output of the family; nil if it has no series.
+    /// The content to write; nil if the metric has no series.
     var snapshot: Snapshot? {
         guard !series.isEmpty else { return nil }
         return Snapshot(kind: kind, help: help, series: series.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 })
@@ -29,9 +29,9 @@ final class Family {
     }
 }
 
-/// The labels of a series, in the order of their names, as they are written.
+/// The labels of a series in the text format, sorted by name.
 struct LabelSet: Hashable, Comparable {
-    /// `a="1",b="2"`; empty for none.
+    /// `a="1",b="2"`; empty without labels.
     let text: String
 
     init(_ dimensions: [(String, String)]) {
@@ -42,7 +42,7 @@ struct LabelSet: Hashable, Comparable {
 
     static func < (left: LabelSet, right: LabelSet) -> Bool { left.text < right.text }
 
-    /// In braces, with one more label.
+    /// Returns the labels in braces, with one more label.
     func with(_ name: String, _ value: String) -> String {
         "{\(text)\(text.isEmpty ? "" : ",")\(name)=\"\(value)\"}"
     }
@@ -50,7 +50,7 @@ struct LabelSet: Hashable, Comparable {
     var braced: String { text.isEmpty ? "" : "{\(text)}" }
 }
 
-/// Names and texts as the text format takes them.
+/// Converts names and texts to the text format.
 enum MetricName {
     static func plain(_ label: String) -> String { clean(label, isColonFine: true) }
 
@@ -64,7 +64,7 @@ enum MetricName {
         name.hasSuffix(suffix) ? name : name + suffix
     }
 
-    /// `[a-zA-Z_][a-zA-Z0-9_]*`, and `:` in a metric's name.
+    /// Replaces characters outside `[a-zA-Z_][a-zA-Z0-9_]*`, with `:` also allowed in a metric's name.
     private static func clean(_ text: String, isColonFine: Bool) -> String {
         var clean = String(
             text.unicodeScalars.map { scalar -> Character in
@@ -87,7 +87,7 @@ enum MetricName {
         text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
     }
 
-    /// A value: whole numbers without a fraction.
+    /// Formats a value; whole numbers have no fraction.
     static func number(_ value: Double) -> String {
         switch value {
         case .infinity: "+Inf"

@@ -1,46 +1,46 @@
 import CoreMetrics
 import Locking
 
-/// Metrics of swift-metrics, kept in memory and written as Prometheus reads them: the text format, version 0.0.4
+/// A swift-metrics factory that keeps metrics in memory and writes them in Prometheus's text format, version 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/).
 ///
-/// Counters and timers, meters and recorders become counters, gauges and histograms. A name is made fit for Prometheus:
-/// other characters become `_`, a counter's ends in `_total`, a timer's in `_seconds`. Whoever makes the same metric
-/// twice gets the same series, so numbers never go back.
+/// Counters and timers, meters and recorders become counters, gauges and histograms. Names are adapted to Prometheus:
+/// other characters become `_`, a counter's name ends in `_total`, a timer's in `_seconds`. Metrics with the same name
+/// and labels share one series, so numbers never decrease.
 ///
-/// All of it may be used from any thread; to change a series takes no lock.
+/// All members may be used from any thread; changing a series takes no lock.
 public final class PrometheusRegistry: MetricsFactory {
     /// The `Content-Type` of `text`.
     public static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Upper bounds of a timer's buckets unless it is described otherwise, in seconds: from 100 µs to 10 s.
+    /// The default upper bounds of a timer's buckets, in seconds: from 100 µs to 10 s.
     public static let timeBuckets: [Double] = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
-    /// Upper bounds of an aggregating recorder's buckets unless it is described otherwise.
+    /// The default upper bounds of an aggregating recorder's buckets.
     public static let sizeBuckets: [Double] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 4_096]
 
     private struct State {
         var families: [String: Family] = [:]
         var scrapes: [@Sendable () -> Void] = []
-        /// Series that were not made, since their family was full or of another kind.
+        /// The number of series that were dropped because their family was full or of another kind.
         var dropped: Int64 = 0
     }
 
     private let state = Lock(State())
     private let seriesPerFamily: Int
 
-    /// A registry without any metric.
+    /// Creates a registry without metrics.
     ///
-    /// - Parameter seriesPerFamily: how many combinations of labels a metric may have. One more is not kept, and counted
-    ///   in `metrics_dropped_series_total`: labels that take values from clients must not fill the memory.
+    /// - Parameter seriesPerFamily: the limit of label combinations per metric. Further ones are dropped and counted in
+    ///   `metrics_dropped_series_total`, so that labels with values from clients cannot fill the memory.
     public init(seriesPerFamily: Int = 2_000) { self.seriesPerFamily = seriesPerFamily }
 
-    /// Says what a metric means, as its `HELP` line, and where its histogram's buckets end. Best before it is first used.
+    /// Sets a metric's `HELP` line and the buckets of its histogram. Call it before the metric is first used.
     ///
     /// - Parameters:
-    ///   - name: as Prometheus sees it, with `_total` or `_seconds`.
-    ///   - buckets: upper bounds in ascending order, without infinity; nil for the usual ones.
+    ///   - name: the name in Prometheus, with `_total` or `_seconds`.
+    ///   - buckets: upper bounds in ascending order, without infinity; nil for the default ones.
     public func describe(_ name: String, help: String, buckets: [Double]? = nil) {
         state.withLock { state in
             let family = state.families[name] ?? Family()
@@ -50,7 +50,7 @@ public final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// Has `action` called at the beginning of each `text`, on its thread: to set meters to what they measure.
+    /// Calls `action` at the beginning of each `text`, on its thread: use it to set meters to measured values.
     public func onScrape(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.scrapes.append(action) } }
 
     /// Every metric that has a series, by name.
@@ -102,19 +102,19 @@ public final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// Forgets the series. Its metric goes with its last one.
+    /// Removes the series, and its metric with the last one.
     public func destroyCounter(_ handler: any CounterHandler) { forget(handler) }
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { forget(handler) }
     public func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
     public func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
     public func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
 
-    /// The series of those labels, made if there is none yet. One that cannot be kept counts for itself, and is not shown.
+    /// Returns the series of those labels, created if needed. A dropped one counts for itself and is not written.
     private func series<S: Series>(
         _ name: String, _ dimensions: [(String, String)], _ kind: Family.Kind, _ make: ([Double]?) -> S
     ) -> S {
         let labels = LabelSet(dimensions)
-        // Made before the lock, and mostly kept.
+        // Created before the lock, and usually kept.
         let buckets = state.withLock { $0.families[name]?.buckets }
         let new = make(buckets)
         return state.withLock { state in

@@ -13,7 +13,7 @@ final class CounterSeries: Series, CounterHandler {
 
     func increment(by amount: Int64) { count.wrappingAdd(amount, ordering: .relaxed) }
 
-    /// Nothing: a counter that went back would look like a restart.
+    /// Does nothing: a decreasing counter would look like a restart.
     func reset() {}
 
     func append(to text: inout String, _ name: String, _ labels: LabelSet) {
@@ -27,7 +27,7 @@ final class SumSeries: Series, FloatingPointCounterHandler {
 
     func increment(by amount: Double) { sum.add(amount) }
 
-    /// Nothing, as a counter's.
+    /// Does nothing, like a counter's.
     func reset() {}
 
     func append(to text: inout String, _ name: String, _ labels: LabelSet) {
@@ -35,7 +35,7 @@ final class SumSeries: Series, FloatingPointCounterHandler {
     }
 }
 
-/// A value that goes up and down; of a recorder without aggregation the last one.
+/// A value that rises and falls; for a recorder without aggregation, the last one.
 final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     private let value = AtomicDouble()
 
@@ -51,7 +51,7 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     }
 }
 
-/// The numbers of values up to each bound. A timer's values are in seconds.
+/// The number of values up to each bound, in seconds for a timer.
 ///
 /// A reader may see a value's bucket before its sum; the count is always that of the buckets.
 final class HistogramSeries: Series, TimerHandler, RecorderHandler {
@@ -60,7 +60,7 @@ final class HistogramSeries: Series, TimerHandler, RecorderHandler {
     }
 
     private let bounds: [Double]
-    /// One more than the bounds: the last is for all that is greater.
+    /// One more than the bounds: the last bucket counts all greater values.
     private let buckets: [Bucket]
     private let sum = AtomicDouble()
 
@@ -91,7 +91,7 @@ final class HistogramSeries: Series, TimerHandler, RecorderHandler {
     }
 }
 
-/// A number with fractions that several threads add to.
+/// A floating-point number that several threads add to.
 final class AtomicDouble: Sendable {
     private let bits = Atomic<UInt64>(0)
 

@@ -19,7 +19,7 @@ struct AttackTests {
         let signed = try issuer.token(header: #"{"alg":"\#(name)","kid":"key-1"}"#)
         #expect(
             try await authenticator.verdict(signed)
-                == .refused(.rejected, "The JWT's algorithm is none that this server takes."))
+                == .refused(.rejected, "This server does not accept the JWT's algorithm."))
         // The good header with its signature cut off.
         let parts = try issuer.token().split(separator: ".")
         #expect(try await authenticator.verdict("\(parts[0]).\(parts[1]).").code == .rejected)
@@ -40,12 +40,12 @@ struct AttackTests {
             for algorithm in SignatureAlgorithm.symmetric {
                 let attacker = TestIssuer(key: .secret(secret, algorithm))
                 let verdict = try await authenticator.verdict(attacker.token())
-                #expect(verdict == .refused(.rejected, "The JWT's algorithm is none that this server takes."))
+                #expect(verdict == .refused(.rejected, "This server does not accept the JWT's algorithm."))
             }
             // HMAC under the name of the key's own algorithm.
             let attacker = TestIssuer(key: .secret(secret))
             let renamed = try attacker.token(header: #"{"alg":"RS256","kid":"key-1"}"#)
-            #expect(try await authenticator.verdict(renamed) == .refused(.rejected, "The JWT's signature is not good."))
+            #expect(try await authenticator.verdict(renamed) == .refused(.rejected, "The JWT's signature is invalid."))
         }
     }
 
@@ -58,7 +58,7 @@ struct AttackTests {
         #expect(try await authenticator.verdict(TestIssuer(key: second, id: "key-2").token()).isAccepted)
         #expect(
             try await authenticator.verdict(TestIssuer(key: second, id: "key-1").token())
-                == .refused(.rejected, "The JWT's signature is not good."))
+                == .refused(.rejected, "The JWT's signature is invalid."))
         #expect(
             try await authenticator.verdict(TestIssuer(key: first, id: "key-3").token())
                 == .refused(.rejected, "The key of the JWT's 'kid' is not for its algorithm."))
@@ -124,7 +124,7 @@ struct AttackTests {
         let header = attacker.header("\"jwk\":\(attacker.key.jwk("key-1"))")
         #expect(try await authenticator.verdict(attacker.token(header: header)).detail?.contains("'jwk'") == true)
         #expect(
-            try await authenticator.verdict(attacker.token()) == .refused(.rejected, "The JWT's signature is not good.")
+            try await authenticator.verdict(attacker.token()) == .refused(.rejected, "The JWT's signature is invalid.")
         )
     }
 
@@ -152,7 +152,7 @@ struct AttackTests {
         let parts = try issuer.token().split(separator: ".")
         for signature in [[UInt8](repeating: 0, count: 64), [0x30, 0x06, 0x02, 0x01, 0x01, 0x02, 0x01, 0x01], [1]] {
             let verdict = try await authenticator.verdict("\(parts[0]).\(parts[1]).\(base64URL(signature))")
-            #expect(verdict == .refused(.rejected, "The JWT's signature is not good."))
+            #expect(verdict == .refused(.rejected, "The JWT's signature is invalid."))
         }
     }
 

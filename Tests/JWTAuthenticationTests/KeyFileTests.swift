@@ -72,7 +72,7 @@ struct KeyFileTests {
             world.advance(by: .seconds(1))
             #expect(try await authenticator.verdict(old.token()).isAccepted)
             #expect(try await authenticator.verdict(new.token()).code == .unavailable)
-            #expect(world.log.count("the key set is not taken") == 1)
+            #expect(world.log.count("the key set is rejected") == 1)
             try write(keySet(new.key.jwk("new")), to: path)
             world.advance(by: .seconds(1))
             #expect(try await authenticator.verdict(new.token()).isAccepted)
@@ -94,9 +94,9 @@ struct KeyFileTests {
                 }
             }
             #expect(try await refusal(path)?.contains("it cannot be opened (errno 2)") == true)
-            #expect(try await refusal(folder)?.contains("it is no regular file") == true)
+            #expect(try await refusal(folder)?.contains("it is not a regular file") == true)
             #expect(mkfifo(folder + "/pipe", 0o600) == 0)
-            #expect(try await refusal(folder + "/pipe")?.contains("it is no regular file") == true)
+            #expect(try await refusal(folder + "/pipe")?.contains("it is not a regular file") == true)
             try write([], to: path)
             #expect(try await refusal(path)?.hasPrefix("--jwt-keys cannot be '\(path)'") == true)
             try write(keySet(), to: path)

@@ -39,13 +39,13 @@ struct KeySetTests {
         #expect(document.keys.keys.map { Array($0.verifiers.keys) } == [[.es256]])
         #expect(
             document.leftOut == [
-                "\"encrypts\": it is not for signatures", "\"signs\": it is not for checking",
-                "\"other\": it is for none of the algorithms that are taken", "key 5: its 'kid' is not a text",
+                "\"encrypts\": it is not for signatures", "\"signs\": it is not for verifying",
+                "\"other\": it is for none of the accepted algorithms", "key 5: its 'kid' is not a string",
                 "\"new\": its type is none of RSA, EC and OKP", "\"none\": its type is none of RSA, EC and OKP",
                 "\"x\": its curve is not Ed25519", "\"short\": its 'x' is missing or not what the key's type needs",
-                "\"small\": it is not a good key (RSA keys have 2048 bits at least)",
+                "\"small\": it is not a valid key (RSA keys have at least 2048 bits)",
                 "\"long\": its modulus has more than 8192 bits",
-                "\"off\": it is not a good key (RSA keys have 2048 bits at least)",
+                "\"off\": it is not a valid key (RSA keys have at least 2048 bits)",
             ])
     }
 
@@ -55,14 +55,14 @@ struct KeySetTests {
     func privateMember(_ member: String) throws {
         let key = try TestKey.p256()
         let result = read(key.jwk("good"), key.jwk("bad", "\"\(member)\":\"AAAA\""))
-        #expect(refusal(result) == "\"bad\" is a private key or a secret, which no key set may publish")
+        #expect(refusal(result) == "\"bad\" is a private key or a secret, which a key set must not publish")
     }
 
     @Test("a set with an 'oct' key is not taken at all, even one without its value")
     func secret() throws {
         let key = try TestKey.p256()
         let result = read(key.jwk("good"), #"{"kty":"oct","kid":"shared"}"#)
-        #expect(refusal(result) == "\"shared\" is a private key or a secret, which no key set may publish")
+        #expect(refusal(result) == "\"shared\" is a private key or a secret, which a key set must not publish")
     }
 
     @Test("a set with two usable keys of one kid is not taken; keys without a kid may be several")

@@ -169,7 +169,7 @@ struct RotationTests {
         #expect(
             world.log.lines == [
                 #"info: Read the keys for JWTs keys="key-1" \#(source)"#,
-                #"notice: Keys for JWTs are left out keys="odd\n": its curve is none of P-256, P-384 and P-521 \#(source)"#,
+                #"notice: Unusable keys for JWTs are ignored keys="odd\n": its curve is none of P-256, P-384 and P-521 \#(source)"#,
             ])
         world.answer { () throws(KeyReadError) in throw KeyReadError("it is down") }
         for _ in 0..<10 {

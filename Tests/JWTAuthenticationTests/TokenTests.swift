@@ -45,12 +45,12 @@ struct TokenTests {
         let parts = token.split(separator: ".")
         let forged = "\(parts[0]).\(base64URL(TestIssuer.payload(["sub": "\"user-8\""]))).\(parts[2])"
         #expect(
-            try await world.authenticator().verdict(forged) == .refused(.rejected, "The JWT's signature is not good."))
+            try await world.authenticator().verdict(forged) == .refused(.rejected, "The JWT's signature is invalid."))
         // The algorithm is none of the list.
         let others = SignatureAlgorithm.asymmetric.filter { $0 != algorithm }
         #expect(
             try await world.authenticator(others).verdict(token)
-                == .refused(.rejected, "The JWT's algorithm is none that this server takes."))
+                == .refused(.rejected, "This server does not accept the JWT's algorithm."))
     }
 
     @Test("a secret signs in, whatever the kid", arguments: SignatureAlgorithm.symmetric)
@@ -149,7 +149,7 @@ struct TokenTests {
         let payload = "{\(members),\(TestIssuer.payload().dropFirst())"
         #expect(
             try await authenticator.verdict(issuer.token(payload))
-                == .refused(.rejected, "The JWT's payload has two members whose names Unicode calls the same."))
+                == .refused(.rejected, "The JWT's payload has two members with equivalent names in Unicode."))
     }
 
     @Test("a claim is found by the bytes of its name, and its texts are compared by theirs")
@@ -187,7 +187,7 @@ struct TokenTests {
         {
             #expect(
                 try await verdict(["at+jwt"], member)
-                    == .refused(.rejected, "The JWT's 'typ' is none that this server takes."),
+                    == .refused(.rejected, "This server does not accept the JWT's 'typ'."),
                 "\(String(describing: member))")
         }
         // The long s, which Unicode takes for an s without regard to case.

@@ -1,14 +1,13 @@
 import Locking
 
-/// The simulated latency and failures of the demo's services, which show loading and error states.
+/// The simulated latency and failures of the demo's services, so that people see loading and error states.
 package struct DemoConditions: Sendable {
     /// The calls that fail.
     package enum Failures: Sendable, Equatable {
-        /// None.
         case none
-        /// By chance: 0.2 is one in five. Below 0 counts as 0, above 1 as 1.
+        /// Random calls: 0.2 is one in five. Below 0 counts as 0, above 1 as 1.
         case rate(Double)
-        /// Each nth: 1 is every call, 3 the third, the sixth, … Below 1 counts as none.
+        /// Each nth call: 1 is every call, 3 the third, the sixth, … Below 1 counts as none.
         case every(Int)
     }
 
@@ -18,8 +17,8 @@ package struct DemoConditions: Sendable {
     private let calls = Lock(0)
 
     /// - Parameters:
-    ///   - latency: how long each call of a service takes at least.
-    ///   - clock: what that is waited on.
+    ///   - latency: the shortest duration of each call of a service.
+    ///   - clock: the clock of that delay.
     package init(
         latency: Duration = .zero, failures: Failures = .none, clock: any Clock<Duration> = ContinuousClock()
     ) {
@@ -28,8 +27,8 @@ package struct DemoConditions: Sendable {
         self.clock = clock
     }
 
-    /// Takes its time, and throws `DemoFailure` when it is a call's turn to fail, `CancellationError` when the calling
-    /// task is cancelled meanwhile.
+    /// Waits, then throws `DemoFailure` if this call is one that fails, or `CancellationError` if the calling task is
+    /// canceled meanwhile.
     func pass() async throws {
         if latency > .zero { try await clock.sleep(for: latency) }
         try Task.checkCancellation()
@@ -50,7 +49,7 @@ package struct DemoConditions: Sendable {
     }
 }
 
-/// A failure that was asked for.
+/// A simulated failure.
 struct DemoFailure: Error, CustomStringConvertible {
-    var description: String { "this call failed because the demo was told to let some fail" }
+    var description: String { "the demo is configured to let some calls fail" }
 }

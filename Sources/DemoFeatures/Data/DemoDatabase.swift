@@ -6,11 +6,12 @@ struct DemoDatabase: Sendable {
     private let thread: DatabaseThread
     private let conditions: DemoConditions
     private let logger: Logger
-    /// The existing ids, so that a key can be refused without waiting. The demo adds none, so they never change.
+    /// The keys that exist, so that an unknown key is refused without waiting. They never change: the demo adds no
+    /// lessons or orders.
     let lessonIDs: Set<String>
     let orderIDs: Set<String>
 
-    /// Opens the database, makes its tables and fills them if it is new. Blocks: to be called while starting.
+    /// Opens the database. If it is new, creates and fills its tables. Blocks: call it at startup.
     ///
     /// - Throws: `SQLiteError`; `UnknownSchema` if another version of the demo wrote it.
     init(_ location: Connection.Location, conditions: DemoConditions, logger: Logger) throws {
@@ -28,7 +29,7 @@ struct DemoDatabase: Sendable {
         thread = try DatabaseThread(owning: connection)
     }
 
-    /// One call of a service: as slow and unreliable as the conditions say, then `body` on the database's thread.
+    /// Runs one call of a service: waits or fails as the conditions say, then runs `body` on the database's thread.
     func call<Value: Sendable>(
         _ name: StaticString, _ body: @escaping @Sendable (inout Connection) throws -> Value
     ) async throws -> Value {
@@ -36,7 +37,7 @@ struct DemoDatabase: Sendable {
             try await conditions.pass()
             return try await thread.perform(body)
         } catch {
-            // The features show a sentence to a person; the reason is for the operator.
+            // The features show a sentence to people; the reason is for the operator.
             if !(error is CancellationError) {
                 logger.warning("demo service failed", metadata: ["service": "\(name)", "error": "\(error)"])
             }
@@ -44,6 +45,6 @@ struct DemoDatabase: Sendable {
         }
     }
 
-    /// Runs what waits and closes. Later calls fail.
+    /// Runs the waiting calls and closes. Later calls fail.
     func close() async { await thread.close() }
 }

@@ -1,13 +1,13 @@
 import SQLite
 
-/// The tables, and what is in them on the first start.
+/// The tables and their rows on the first start.
 enum DemoSchema {
-    /// Kept in the file as SQLite's `user_version`.
+    /// Stored in the file as SQLite's `user_version`.
     static let version: Int64 = 1
 
-    /// Makes and fills the tables if the database is empty, all or nothing.
+    /// Creates and fills the tables in one transaction if the database is empty.
     static func prepare(_ connection: inout Connection) throws {
-        // The write lock comes first, so that of two processes that start at once one fills and the other waits.
+        // The write lock comes first: if two processes start at once, one fills the tables and the other waits.
         try connection.transaction { connection in
             let found = try connection.first("PRAGMA user_version") { row in try row.integer(0) } ?? 0
             if found == version { return }
@@ -53,7 +53,7 @@ struct UnknownSchema: Error, CustomStringConvertible {
     let found: Int64
 
     var description: String {
-        "the demo's database has schema version \(found), this program knows \(DemoSchema.version); "
+        "the demo's database has schema version \(found), this program supports \(DemoSchema.version); "
             + "move the file demo.sqlite away to start with a new one"
     }
 }

@@ -148,7 +148,7 @@ extension DemoSeed {
         let joinedAt: String
     }
 
-    /// The first of them is who is signed in.
+    /// The first one is signed in.
     static let users = [
         UserSeed(
             name: "Ada Bergström", email: "ada@example.org", phone: "+46 8 5550 0101", city: "Göteborg",

@@ -1,7 +1,6 @@
 import SQLite
 
-/// The content of a new database. People and places are fictional; lessons and appointments are after the first
-/// start.
+/// The content of a new database. People and places are made up; lessons and appointments are after the first start.
 enum DemoSeed {
     static func fill(_ connection: inout Connection) throws {
         for value in [42, 7, 128, 19, 230, 64, 3, 85, 511, 36] {

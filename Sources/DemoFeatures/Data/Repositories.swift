@@ -1,55 +1,54 @@
-/// The services that the demo's features talk to. Each is asynchronous, may fail, and must be left in time when the
-/// calling task is cancelled.
+/// The services of the demo's features. Each is asynchronous, may fail, and must return in time when the calling task
+/// is canceled.
 
 /// Numbers for the counter.
 protocol NumberRepository: Sendable {
-    /// The next number; each comes once before any comes again.
+    /// Returns the next number. Each number comes once before any comes again.
     func next() async throws -> Int
 }
 
 /// The conference's recordings.
 protocol VideoRepository: Sendable {
-    /// All of them, in the order of the programme.
+    /// Returns all of them, in the order of the program.
     func all() async throws -> [Video]
-    /// The total number of views.
+    /// Returns the number of views of all videos together.
     func views() async throws -> Int
     /// Counts one more view of a video and returns `views()` after it; nil if there is no such video.
     func recordView(of id: Int) async throws -> Int?
 }
 
-/// Lessons and who takes part in them.
+/// Lessons and their participants.
 protocol LessonRepository: Sendable {
-    /// A lesson; nil if there is none.
+    /// Returns a lesson; nil if there is none.
     func lesson(_ id: String) async throws -> Lesson?
-    /// Books or gives up the place. Doing it twice is no error.
+    /// Books or gives up the place. A repeated call is no error.
     func setEnrolled(_ isEnrolled: Bool, in id: String) async throws
-    /// Sends the confirmation anew and returns the address that it goes to.
+    /// Sends the confirmation again and returns the address that it goes to.
     func resendConfirmation(of id: String) async throws -> String
 }
 
-/// Orders, section by section: each comes from another system in real life.
+/// Orders, section by section: in real life each comes from another system.
 protocol OrderRepository: Sendable {
-    /// Returns the order's status.
+    /// Returns the order's progress.
     func status(of id: String) async throws -> OrderStatus
-    /// Returns the order's customer and subject.
+    /// Returns the customer and the subject.
     func info(of id: String) async throws -> OrderInfo
-    /// Returns the order's fee.
+    /// Returns the price.
     func fee(of id: String) async throws -> OrderFee
-    /// Returns the order's date and staff.
+    /// Returns the appointment and the technician.
     func scheduling(of id: String) async throws -> OrderScheduling
-    /// Takes a step in the order's life and returns the status after it.
+    /// Takes a step of the order and returns the status after it.
     ///
     /// - Throws: `OrderStepRefused` if the status does not allow it (any more).
     func take(_ step: OrderStep, in id: String) async throws -> OrderStatus
 }
 
-/// Provides the user.
+/// The signed-in user.
 protocol UserRepository: Sendable {
-    /// The user.
     func current() async throws -> User
 }
 
-/// Something that must be in the database is not.
+/// A row that the database should have but does not.
 struct MissingRecord: Error, CustomStringConvertible {
     let what: String
 
@@ -70,7 +69,7 @@ struct Lesson: Codable, Equatable, Sendable {
     var isEnrolled: Bool
 }
 
-/// The place of a lesson.
+/// A place of lessons.
 struct Venue: Codable, Equatable, Sendable {
     var name: String
     var address: String
@@ -78,7 +77,7 @@ struct Venue: Codable, Equatable, Sendable {
     var longitude: Double
 }
 
-/// The status of an order.
+/// The progress of an order.
 enum OrderStatus: String, Codable, Sendable, CaseIterable {
     case received, accepted, onSite, done, cancelled
 }
@@ -87,7 +86,7 @@ enum OrderStatus: String, Codable, Sendable, CaseIterable {
 enum OrderStep: String, Codable, Sendable, CaseIterable {
     case accept, arrive, complete, cancel, reopen
 
-    /// Returns the status after this step; nil if the step is impossible.
+    /// Returns the status after the step; nil if the step is not possible from `status`.
     func target(from status: OrderStatus) -> OrderStatus? {
         switch (self, status) {
         case (.accept, .received): .accepted
@@ -102,11 +101,11 @@ enum OrderStep: String, Codable, Sendable, CaseIterable {
 
 /// The status changed before the step was taken.
 struct OrderStepRefused: Error, Equatable {
-    /// The current status.
+    /// The present status.
     let status: OrderStatus
 }
 
-/// The customer and subject of an order.
+/// The customer and the subject of an order.
 struct OrderInfo: Codable, Equatable, Sendable {
     var customer: String
     var phone: String
@@ -115,7 +114,7 @@ struct OrderInfo: Codable, Equatable, Sendable {
     var notes: String?
 }
 
-/// The fee of an order.
+/// The price of an order.
 struct OrderFee: Codable, Equatable, Sendable {
     struct Line: Codable, Equatable, Sendable {
         var text: String
@@ -125,7 +124,7 @@ struct OrderFee: Codable, Equatable, Sendable {
     var lines: [Line]
 }
 
-/// The date and staff of an order.
+/// The appointment and the technician of an order.
 struct OrderScheduling: Codable, Equatable, Sendable {
     var from: LocalTime
     var to: LocalTime
@@ -149,6 +148,6 @@ struct Video: Codable, Equatable, Sendable {
     var speaker: String
     var conference: String
     var seconds: Int
-    /// The path of its page under the host that shows it.
+    /// The path of its page on the video host.
     var slug: String
 }

@@ -26,7 +26,7 @@ struct SQLiteLessons: LessonRepository {
     func setEnrolled(_ isEnrolled: Bool, in id: String) async throws {
         try await database.call("lessons.setEnrolled") { connection in
             let changed = try connection.execute(
-                // The places on the right are those before the change.
+                // The right-hand side reads the places before the change.
                 """
                 UPDATE lessons SET enrolled = ?1,
                     free_places = free_places + CASE WHEN enrolled = ?1 THEN 0 WHEN ?1 = 1 THEN -1 ELSE 1 END
@@ -52,7 +52,7 @@ struct SQLiteLessons: LessonRepository {
 }
 
 extension Row {
-    /// A time as the demo's tables keep it.
+    /// A time in the format of the demo's tables.
     func localTime(_ column: Int) throws -> LocalTime {
         let text = try text(column)
         guard let time = LocalTime(text) else { throw MalformedTime(text: text) }
@@ -60,11 +60,11 @@ extension Row {
     }
 }
 
-/// A column that should hold a time holds something else.
+/// A column that should contain a time contains something else.
 struct MalformedTime: Error, CustomStringConvertible {
     let text: String
 
-    var description: String { "\"\(text)\" is no time; expected one such as 2026-11-24 18:30" }
+    var description: String { "\"\(text)\" is not a time; expected one such as 2026-11-24 18:30" }
 }
 
 struct SQLiteNumbers: NumberRepository {
@@ -180,7 +180,7 @@ struct SQLiteOrders: OrderRepository {
 
     func take(_ step: OrderStep, in id: String) async throws -> OrderStatus {
         try await database.call("orders.take") { connection in
-            // Read and written under one lock: two people may press the button at once.
+            // Read and write under one lock: two people may press the button at once.
             try connection.transaction { connection in
                 let status = try Self.status(of: id, &connection)
                 guard let target = step.target(from: status) else { throw OrderStepRefused(status: status) }

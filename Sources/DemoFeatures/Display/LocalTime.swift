@@ -1,5 +1,5 @@
-/// A date and a time of day where something takes place, such as `2026-11-24 18:30`: what a wall clock there shows, so
-/// no time zone is needed to display it. Foundation would be.
+/// A local date and time of day, such as `2026-11-24 18:30`. Displaying it needs no time zone and therefore no
+/// Foundation.
 struct LocalTime: Codable, Hashable, Sendable {
     var year: Int
     var month: Int
@@ -7,7 +7,7 @@ struct LocalTime: Codable, Hashable, Sendable {
     var hour: Int
     var minute: Int
 
-    /// The time after `minutes` more.
+    /// Returns the time `minutes` later.
     func adding(minutes: Int) -> LocalTime {
         let total = hour * 60 + minute + minutes
         let (days, rest) = (total >= 0 ? total / 1440 : (total - 1439) / 1440, ((total % 1440) + 1440) % 1440)
@@ -33,8 +33,8 @@ struct LocalTime: Codable, Hashable, Sendable {
     /// 0 is Sunday.
     private var weekday: Int { ((daysSince1970 + 4) % 7 + 7) % 7 }
 
-    /// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the day that comes and
-    /// goes is the last one, and 400 of them have 146,097 days.
+    /// Days since 1970-01-01 in the Gregorian calendar. Years start in March here, so a leap day is the last day of its
+    /// year; 400 years have 146,097 days.
     private var daysSince1970: Int {
         let shifted = month > 2 ? year : year - 1
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -43,7 +43,7 @@ struct LocalTime: Codable, Hashable, Sendable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The reverse, at midnight.
+    /// Returns the date at midnight for such a number of days.
     private static func date(fromDays days: Int) -> LocalTime {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -65,7 +65,7 @@ struct LocalTime: Codable, Hashable, Sendable {
 }
 
 extension LocalTime {
-    /// Reads `2026-11-24 18:30`, as the database keeps it; nil for anything else.
+    /// Parses `2026-11-24 18:30`, the database's format; nil for anything else.
     init?(_ text: String) {
         let parts = text.split { $0 == "-" || $0 == " " || $0 == ":" }.compactMap { Int($0) }
         guard text.utf8.count == 16, parts.count == 5, (1...12).contains(parts[1]), (1...31).contains(parts[2]),

@@ -1,4 +1,4 @@
-/// The display state of loaded content.
+/// The status of loaded content in a view.
 enum LoadStatus: String, Codable, Sendable {
     /// Nothing has been loaded.
     case empty
@@ -6,7 +6,7 @@ enum LoadStatus: String, Codable, Sendable {
     case content
     case error
 
-    /// Loading is shown before an error of earlier, and an error before what was loaded earlier still.
+    /// Loading comes before an earlier error, and an error before content that was loaded earlier.
     init(isLoading: Bool, hasFailed: Bool, isEmpty: Bool) {
         self =
             if isLoading {
@@ -47,7 +47,7 @@ func grouped(_ number: some BinaryInteger) -> String {
     return number < 0 ? "−" + result : result
 }
 
-/// "32 min", "1 h 5 min"; what is begun counts as a minute.
+/// "32 min", "1 h 5 min"; rounds up to whole minutes.
 func durationText(seconds: Int) -> String {
     let minutes = seconds > 0 ? (seconds - 1) / 60 + 1 : 0
     let (hours, rest) = minutes.quotientAndRemainder(dividingBy: 60)

@@ -2,7 +2,7 @@ import CResources
 import MVIServer
 
 extension Demo {
-    /// The page that shows every feature as a small working view: a few files, built into the program.
+    /// A page with a small working view of every feature, built into the program.
     package static let page = [
         PageResource(path: "/", contentType: "text/html; charset=utf-8", bytes: bytes(of: cresources_index_html())),
         PageResource(
@@ -12,7 +12,7 @@ extension Demo {
         PageResource(path: "/icon.svg", contentType: "image/svg+xml", bytes: bytes(of: cresources_icon_svg())),
     ]
 
-    /// A copy: the pointer is to the program's read-only data, and ends its way here.
+    /// Returns a copy of the program's read-only data.
     private static func bytes(of file: cresources_file) -> [UInt8] {
         Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
     }

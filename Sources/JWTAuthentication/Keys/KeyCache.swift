@@ -2,11 +2,11 @@ import Logging
 import MVI
 import MVIServer
 
-/// The newest key set of a source. Each read replaces all keys; requests that need the same read share it.
+/// The newest key set of a source. Each read replaces all keys; concurrent requests share one read.
 actor KeyCache {
     private struct Held {
         let keys: KeySet
-        /// The time at which the source last confirmed these keys.
+        /// The time of the last read that returned these keys.
         var confirmed: Duration
     }
 
@@ -16,13 +16,13 @@ actor KeyCache {
     private var log: KeyLog
 
     private var held: Held?
-    /// The reason of the last failed read; nil if it succeeded.
+    /// The reason why the last read failed; nil if it succeeded.
     private(set) var failure: String?
     private var lastRead: Duration?
     private var lastReadForUnknownID: Duration?
     private var reading: Task<Void, Never>?
 
-    /// A cache without keys. `uptime` is a clock that is never set back.
+    /// Creates a cache without keys. `uptime` is a monotonic clock.
     init(
         _ source: KeySource, for algorithms: Set<SignatureAlgorithm>, logger: Logger,
         uptime: @escaping @Sendable () -> Duration
@@ -31,9 +31,9 @@ actor KeyCache {
         log = KeyLog(logger: logger, source: source.name)
     }
 
-    /// The key that a token's header means.
+    /// Returns the key for a token's header.
     ///
-    /// Waits for a read where the keys are due, or where the `kid` is unknown and no such read was made of late.
+    /// Waits for a read if the keys are due, or if the `kid` is unknown and there was no such read recently.
     func verifier(_ header: TokenHeader) async throws(AuthenticationError) -> SignatureVerifier {
         var hasWaited = false
         if isDue {
@@ -59,12 +59,12 @@ actor KeyCache {
         }
     }
 
-    /// Reads the source if that is due: once at the start.
+    /// Reads the source at startup if that is due.
     func prepare() async {
         if isDue { await refresh() }
     }
 
-    /// Reads the source, or waits for the read that is under way.
+    /// Reads the source, or waits for the running read.
     private func refresh() async {
         if let reading { return await reading.value }
         let task = Task { await read() }
@@ -82,7 +82,7 @@ actor KeyCache {
         return now - lastRead >= pause
     }
 
-    /// Returns true if the set may be read for an unknown `kid`, and records it. A read in progress is awaited.
+    /// Returns true if an unknown `kid` may cause a read now, and records that it did. Waits for a running read.
     private func mayReadForUnknownID() -> Bool {
         if reading != nil { return true }
         let now = uptime()
@@ -102,7 +102,7 @@ actor KeyCache {
 
     private func read() async {
         defer { reading = nil }
-        // From here on the age counts: what is published during the read may not be in it.
+        // The age counts from here: the read may miss keys that are published during it.
         let begin = uptime()
         lastRead = begin
         do throws(KeyReadError) {
@@ -123,7 +123,7 @@ actor KeyCache {
             log.read(document)
             return document.keys
         } catch {
-            throw KeyReadError("the key set is not taken: \(error)")
+            throw KeyReadError("the key set is rejected: \(error)")
         }
     }
 }

@@ -1,19 +1,19 @@
 import LibCurl
 
-/// One download of a key set: no redirects, bounded in time and in bytes.
+/// One download of a key set: without redirects, limited in time and in bytes.
 struct KeyDownload: Sendable {
     private static let client = CurlClient()
 
-    /// From the beginning to the last byte, the look-up of the name included.
+    /// The time limit of the whole download, including the name lookup.
     var timeout: Duration = .seconds(5)
 
-    /// The content at an address.
+    /// Returns the content at an address.
     func callAsFunction(_ address: String) async throws(KeyReadError) -> [UInt8] {
         var request = CurlRequest(
             "GET", address,
             fields: [("Accept", "application/jwk-set+json, application/json"), ("User-Agent", "mvi-server")],
             time: timeout)
-        // Every few minutes: no connection and no address outlives its use.
+        // Downloads are minutes apart, so nothing reuses the connection or the resolved address.
         request.isAlone = true
         let answer: CurlAnswer
         do throws(CurlFailure) { answer = try await Self.client.send(request, longest: KeySetDocument.longest) } catch {

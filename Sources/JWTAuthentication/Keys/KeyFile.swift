@@ -8,14 +8,14 @@
 
 import Locking
 
-/// A file with a key set. It is read again when it was replaced or changed.
+/// A file with a key set. It is read again if it was replaced or changed.
 final class KeyFile: Sendable {
     /// The attributes that change with a file's content.
     private struct Stamp: Equatable {
         let device: UInt64
         let node: UInt64
         let size: Int64
-        /// Seconds and nanoseconds of the last change, and of that of its description.
+        /// The file's `mtime` and `ctime`, in seconds and nanoseconds.
         let times: [Int]
     }
 
@@ -24,7 +24,7 @@ final class KeyFile: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// A source of the cache. It reads on a thread of its own, since a disk may be slow.
+    /// A source for the cache. It reads on a thread of its own, since a disk may be slow.
     var source: KeySource {
         KeySource(name: path, pace: .file) { afterFailure throws(KeyReadError) in
             let result: Result<KeySource.Content, KeyReadError> = await awaitResult { done in
@@ -34,23 +34,23 @@ final class KeyFile: Sendable {
                 if let thread {
                     thread.detach()
                 } else {
-                    done(.failure(KeyReadError("the system has no thread to read with")))
+                    done(.failure(KeyReadError("the system could not create a thread")))
                 }
             }
             return try result.get()
         }
     }
 
-    /// Blocks the calling thread for as long as the disk needs.
+    /// Blocks the calling thread while the disk reads.
     func read(_ afterFailure: Bool) throws(KeyReadError) -> KeySource.Content {
-        // Without waiting for a pipe's writer.
+        // Does not wait for the writer of a pipe.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw KeyReadError("it cannot be opened (errno \(errno))") }
         defer { close(descriptor) }
         let found = try Self.stamp(descriptor)
         if !afterFailure, stamp.withLock({ $0 }) == found { return .unchanged }
         let bytes = try Self.content(descriptor)
-        // Taken before the content: a change in between shows at the next look.
+        // Taken before the content, so the next read notices a change in between.
         stamp.withLock { $0 = found }
         return .document(bytes)
     }
@@ -58,7 +58,7 @@ final class KeyFile: Sendable {
     private static func stamp(_ descriptor: Int32) throws(KeyReadError) -> Stamp {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw KeyReadError("it cannot be examined (errno \(errno))") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw KeyReadError("it is no regular file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw KeyReadError("it is not a regular file") }
         guard status.st_size <= KeySetDocument.longest else {
             throw KeyReadError("it has more than \(KeySetDocument.longest) bytes")
         }

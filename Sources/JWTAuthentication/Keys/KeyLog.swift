@@ -1,6 +1,6 @@
 import Logging
 
-/// The log of a key set: each change once, a lasting failure every few minutes.
+/// Logs the state of a key set: each change once, a lasting failure every few minutes.
 struct KeyLog {
     private static let repetition: Duration = .seconds(300)
 
@@ -22,7 +22,7 @@ struct KeyLog {
         }
         if !document.leftOut.isEmpty, document.leftOut != leftOut {
             logger.notice(
-                "Keys for JWTs are left out",
+                "Unusable keys for JWTs are ignored",
                 metadata: ["source": "\(source)", "keys": "\(document.leftOut.joined(separator: "; "))"])
         }
         (names, leftOut, failure) = (document.names, document.leftOut, nil)

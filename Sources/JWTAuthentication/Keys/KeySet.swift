@@ -1,9 +1,9 @@
-/// Keys that signatures are checked with. A set never changes: what replaces it holds all keys anew.
+/// The keys that verify signatures. A set never changes; a new one replaces it.
 struct KeySet: Sendable {
     struct Key: Sendable {
         /// The `kid`; nil if it has none.
         let id: String?
-        /// By the algorithms that it may be used with.
+        /// One verifier for each algorithm of the key.
         let verifiers: [SignatureAlgorithm: SignatureVerifier]
     }
 
@@ -14,24 +14,24 @@ struct KeySet: Sendable {
         case unknownID
         /// The key of that `kid` is not for that algorithm.
         case unfit
-        /// The token has no `kid`, and no key fits, or several do.
+        /// The token has no `kid`, and no key or several keys fit.
         case undecided
     }
 
     let keys: [Key]
-    /// True if a token's `kid` matters; false for a secret, which is the only key.
+    /// True if a token's `kid` selects the key; false for a secret, which is the only key.
     let comparesIDs: Bool
 
     init(keys: [Key]) { (self.keys, comparesIDs) = (keys, true) }
 
-    /// A secret as the only key.
+    /// Creates a set with a secret as its only key.
     init(_ secret: JWTSecret, for algorithms: Set<SignatureAlgorithm>) {
         let verifiers = algorithms.map { ($0, SignatureVerifier(secret, $0)) }
         keys = [Key(id: nil, verifiers: Dictionary(uniqueKeysWithValues: verifiers).compactMapValues { $0 })]
         comparesIDs = false
     }
 
-    /// The one key that a token may be signed with. `kid` is compared byte by byte (RFC 7515 section 4.1.4).
+    /// Returns the one key for a token. `kid` is compared byte by byte (RFC 7515 section 4.1.4).
     func match(id: String?, _ algorithm: SignatureAlgorithm) -> Match {
         guard let id, comparesIDs else {
             let verifiers = keys.compactMap { $0.verifiers[algorithm] }

@@ -1,32 +1,32 @@
 import MVI
 import WireJSON
 
-/// A key set as it was published (RFC 7517 section 5), read.
+/// A parsed key set (RFC 7517 section 5).
 struct KeySetDocument {
-    /// The reason for rejecting a whole document.
+    /// The reason to reject a whole document.
     struct Unusable: Error, CustomStringConvertible {
         let description: String
 
         init(_ description: String) { self.description = description }
     }
 
-    /// Bytes of a document at most.
+    /// The largest number of bytes of a document.
     static let longest = 256 * 1024
-    /// Keys of a document at most.
+    /// The largest number of keys of a document.
     private static let mostKeys = 100
     /// Members of private keys and of secrets (RFC 7518 sections 6.2.2, 6.3.2 and 6.4, RFC 8037 section 2).
     private static let privateMembers: [ClaimName] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
     let keys: KeySet
-    /// The `kid` of each key, or its place.
+    /// The `kid` of each key, or its position.
     let names: [String]
-    /// Keys that are left out, each with the reason.
+    /// The ignored keys, each with the reason.
     let leftOut: [String]
 
-    /// Reads a document for tokens of those algorithms.
+    /// Parses a document for tokens of those algorithms.
     ///
-    /// A key that is not for signatures of them is left out, as section 5 asks for. A document with a private key, a
-    /// secret, or one `kid` for two keys is not taken at all: it is a wrong one, or one that harms its issuer.
+    /// Keys that are not for their signatures are ignored, as section 5 asks. A document with a private key, a secret,
+    /// or two keys with one `kid` is rejected: it is the wrong one, or harms its issuer.
     static func read(
         _ bytes: [UInt8], for algorithms: Set<SignatureAlgorithm>
     ) throws(Unusable) -> KeySetDocument {
@@ -61,14 +61,14 @@ struct KeySetDocument {
             throw Unusable("\(error)")
         }
         guard case .object(let members) = document, case .array(let values)? = members["keys"] else {
-            throw Unusable("it is no JSON object with a list \"keys\"")
+            throw Unusable("it is not a JSON object with a list \"keys\"")
         }
         guard values.count <= mostKeys else { throw Unusable("it has more than \(mostKeys) keys") }
         var entries: [[ClaimName: ClaimValue]] = []
         for (place, value) in values.enumerated() {
             guard case .object(let members) = value else { throw Unusable("key \(place + 1) is no JSON object") }
             guard members["kty"]?.string != "oct", privateMembers.allSatisfy({ members[$0] == nil }) else {
-                throw Unusable("\(name(members, place)) is a private key or a secret, which no key set may publish")
+                throw Unusable("\(name(members, place)) is a private key or a secret, which a key set must not publish")
             }
             entries.append(members)
         }
@@ -78,21 +78,21 @@ struct KeySetDocument {
     private static func key(
         _ members: [ClaimName: ClaimValue], for algorithms: Set<SignatureAlgorithm>
     ) throws(PublicKey.Unusable) -> KeySet.Key {
-        // Section 4.2 and 4.3: what the key is for, if that is said.
+        // Sections 4.2 and 4.3: the declared use of the key.
         guard members["use"].map({ $0 == "sig" }) ?? true else { throw .init("it is not for signatures") }
-        guard members["key_ops"].map({ $0.contains("verify") }) ?? true else { throw .init("it is not for checking") }
-        guard members["kid"].map({ $0.string != nil }) ?? true else { throw .init("its 'kid' is not a text") }
+        guard members["key_ops"].map({ $0.contains("verify") }) ?? true else { throw .init("it is not for verifying") }
+        guard members["kid"].map({ $0.string != nil }) ?? true else { throw .init("its 'kid' is not a string") }
         let key = try PublicKey(members)
         let fitting = key.algorithms.filter { algorithm in
             algorithms.contains(algorithm) && (members["alg"].map { $0 == .string(algorithm.rawValue) } ?? true)
         }
-        guard !fitting.isEmpty else { throw .init("it is for none of the algorithms that are taken") }
+        guard !fitting.isEmpty else { throw .init("it is for none of the accepted algorithms") }
         var verifiers: [SignatureAlgorithm: SignatureVerifier] = [:]
         for algorithm in fitting { verifiers[algorithm] = SignatureVerifier(key.key, algorithm) }
         return KeySet.Key(id: members["kid"]?.string, verifiers: verifiers)
     }
 
-    /// The key in a log line: its `kid`, shortened, with the characters escaped that could forge lines; or its place.
+    /// Names the key in a log line: its `kid`, shortened and escaped so that it cannot forge lines, or its position.
     private static func name(_ members: [ClaimName: ClaimValue], _ place: Int) -> String {
         members["kid"]?.string.map { String($0.prefix(64)).debugDescription } ?? "key \(place + 1)"
     }

@@ -7,14 +7,14 @@ struct PublicKey {
     /// The algorithms that fit its type and its curve.
     let algorithms: [SignatureAlgorithm]
 
-    /// The reason for which a key cannot be used.
+    /// The reason why a key cannot be used.
     struct Unusable: Error {
         let reason: String
 
         init(_ reason: String) { self.reason = reason }
     }
 
-    /// Bits of an RSA key at most: a longer one makes each check slow.
+    /// The largest number of bits of an RSA key: longer keys make each verification slow.
     private static let longestModulus = 8_192
 
     init(_ members: [ClaimName: ClaimValue]) throws(Unusable) {
@@ -35,7 +35,7 @@ struct PublicKey {
             algorithms = [.edDSA]
         default: throw Unusable("its type is none of RSA, EC and OKP")
         }
-        guard let key else { throw Unusable("it is not a good key (RSA keys have 2048 bits at least)") }
+        guard let key else { throw Unusable("it is not a valid key (RSA keys have at least 2048 bits)") }
         self.key = key
     }
 
@@ -58,7 +58,7 @@ struct PublicKey {
         }
     }
 
-    /// A member that is a number in base64url, with its length if that is fixed.
+    /// Returns a member that is a number in base64url. `length` is its fixed number of bytes, if there is one.
     private static func number(
         _ name: ClaimName, _ members: [ClaimName: ClaimValue], bytes count: Int? = nil
     ) throws(Unusable) -> [UInt8] {

@@ -5,7 +5,7 @@ enum SignatureVerifier: Sendable {
     case secret(HMACKey)
     case publicKey(VerificationKey, SignatureScheme)
 
-    /// Returns true if the signature over those bytes was made with this key.
+    /// Returns true if that key made the signature over those bytes.
     func isGood(_ signature: [UInt8], of bytes: ArraySlice<UInt8>) -> Bool {
         switch self {
         case .secret(let key): key.isCode(signature, for: Array(bytes))
@@ -15,7 +15,7 @@ enum SignatureVerifier: Sendable {
 }
 
 extension SignatureVerifier {
-    /// A key of a set. Nil for an algorithm with a secret.
+    /// Creates a verifier for a key of a set. Nil for an algorithm with a secret.
     init?(_ key: VerificationKey, _ algorithm: SignatureAlgorithm) {
         let scheme: SignatureScheme
         switch algorithm {
@@ -34,7 +34,7 @@ extension SignatureVerifier {
         self = .publicKey(key, scheme)
     }
 
-    /// A secret. Nil for an algorithm with public keys.
+    /// Creates a verifier for a secret. Nil for an algorithm with public keys.
     init?(_ secret: JWTSecret, _ algorithm: SignatureAlgorithm) {
         switch algorithm {
         case .hs256: self = .secret(HMACKey(secret.bytes, .sha256))

@@ -12,7 +12,7 @@ public enum JWKSLocation: Sendable, Hashable, CustomStringConvertible {
         "the path of a file with a JWKS, or its address: https://… (http:// only for localhost, 127.0.0.1 or [::1]), "
         + "without a user's name or password"
 
-    /// The location that a text names; nil for an address that is not allowed, and for an empty text.
+    /// Creates a location from a text; nil for an address that is not allowed, and for an empty text.
     public init?(_ text: String) {
         guard let separator = text.firstRange(of: "://") else {
             guard !text.isEmpty, !text.utf8.contains(0) else { return nil }
@@ -20,7 +20,7 @@ public enum JWKSLocation: Sendable, Hashable, CustomStringConvertible {
             return
         }
         let authority = text[separator.upperBound...].prefix { !"/?#".contains($0) }
-        // Checks the characters of host and port, and refuses a user's name.
+        // Checks the characters of host and port, and refuses a user name.
         guard let origin = Origin(setting: text[..<separator.upperBound] + authority),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.contains("#"), !text.contains("\\")
         else { return nil }
@@ -28,7 +28,7 @@ public enum JWKSLocation: Sendable, Hashable, CustomStringConvertible {
         self = .url(text)
     }
 
-    /// As it was given; an address without its query, which may hold a secret.
+    /// The text of the location; an address without its query, which may contain a secret.
     public var description: String {
         switch self {
         case .file(let path): path

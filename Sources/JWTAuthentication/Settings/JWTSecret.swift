@@ -1,4 +1,4 @@
-/// A secret that the issuer and the server share. No text of it, and nothing that prints it, shows its bytes.
+/// A secret that the issuer and the server share. Its descriptions and its mirror never show the bytes.
 public struct JWTSecret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The secret itself.
     public let bytes: [UInt8]

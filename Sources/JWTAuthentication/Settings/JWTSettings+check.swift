@@ -1,19 +1,20 @@
 import MVIServer
 
 extension JWTSettings {
-    /// The algorithms that tokens may be signed with, with the default filled in.
+    /// The algorithms that tokens may be signed with; the default if none are set.
     var permittedAlgorithms: Set<SignatureAlgorithm> {
         Set(algorithms ?? (secret == nil ? SignatureAlgorithm.asymmetric : [.hs256]))
     }
 
-    /// True if no setting is given.
+    /// True if no setting has a value.
     package var isEmpty: Bool {
         issuer == nil && audiences.isEmpty && algorithms == nil && types == nil && keys == nil && secret == nil
     }
 
-    /// Looks at all of them together.
+    /// Checks all settings together.
     ///
-    /// - Throws: `SettingError` for a part that is missing, or contradicts another. Its text never holds the secret.
+    /// - Throws: `SettingError` for a setting that is missing or contradicts another. Its text never contains the
+    ///   secret.
     public func check() throws(SettingError) {
         guard let issuer, !issuer.isEmpty else {
             throw SettingError(

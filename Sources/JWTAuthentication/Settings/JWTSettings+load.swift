@@ -2,17 +2,17 @@ import Logging
 import MVIServer
 
 extension JWTSettings {
-    /// The settings that flags, environment and configuration file give, checked one by one and together; nil if there
-    /// are none of JWTs.
+    /// Loads the settings from flags, environment and configuration file, and checks them; nil if no JWT setting is
+    /// there.
     ///
-    /// A configuration file may hold the server's settings too, and those in `others`; `ServerSettings.load` takes
-    /// ``names`` as others in turn.
+    /// A configuration file may also contain the server's settings and those in `others`; pass ``names`` as the others
+    /// of `ServerSettings.load`.
     ///
     /// - Parameters:
     ///   - flags: by name without dashes, as `["jwt-issuer": "https://login.example.com/"]`.
-    ///   - environment: the variables to look at; nil for the process's own.
-    ///   - others: names of further settings that the configuration file may hold.
-    /// - Throws: `SettingError`, whose description says what was given, what is expected, and where to set it.
+    ///   - environment: the variables to read; nil for those of the process.
+    ///   - others: names of further settings that the configuration file may contain.
+    /// - Throws: `SettingError`, whose description has the given value, the expected one, and where to set it.
     public static func load(
         flags: [String: String] = [:], environment: [String: String]? = nil, others: [String] = []
     ) throws(SettingError) -> JWTSettings? {
@@ -23,9 +23,10 @@ extension JWTSettings {
         return settings
     }
 
-    /// An authenticator for these settings; nil if there are none.
+    /// Creates an authenticator for these settings; nil if there are none.
     ///
-    /// - Throws: `SettingError` for settings that contradict each other or miss one, and what `JWTAuthenticator` throws.
+    /// - Throws: `SettingError` for settings that contradict each other or miss one, and the errors of
+    ///   `JWTAuthenticator`.
     public func authenticator(logger: Logger) async throws -> JWTAuthenticator? {
         guard !isEmpty else { return nil }
         try check()

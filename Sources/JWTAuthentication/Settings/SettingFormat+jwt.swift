@@ -1,10 +1,10 @@
 import MVIServer
 
 extension SettingFormat where Value == [String] {
-    /// Texts with commas between them.
+    /// Texts separated by commas.
     static var names: SettingFormat {
         SettingFormat(
-            "texts with commas between them",
+            "texts separated by commas",
             parse: { text in
                 let names = text.parts
                 return names.contains("") ? nil : names
@@ -15,8 +15,8 @@ extension SettingFormat where Value == [String] {
 extension SettingFormat where Value == [SignatureAlgorithm] {
     static var algorithms: SettingFormat {
         SettingFormat(
-            "some of \(SignatureAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")), with commas between them "
-                + "('none' is never taken)",
+            "some of \(SignatureAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")), separated by commas "
+                + "('none' is never accepted)",
             parse: { text in
                 let names = text.parts
                 let algorithms = names.compactMap { SignatureAlgorithm(rawValue: $0) }
@@ -32,14 +32,14 @@ extension SettingFormat where Value == JWKSLocation {
 }
 
 extension SettingFormat where Value == JWTSecret {
-    /// Any text: a refusal by the format would show it. `JWTSettings.check` looks at its length.
+    /// Any text: a refusal by the format would show it. `JWTSettings.check` checks its length.
     static var jwtSecret: SettingFormat {
         SettingFormat("a text", isSecret: true, parse: { JWTSecret($0) }, print: { _ in "" })
     }
 }
 
 extension String {
-    /// The comma-separated parts, trimmed.
+    /// The texts between the commas, without surrounding spaces.
     fileprivate var parts: [String] {
         split(separator: ",", omittingEmptySubsequences: false).map { part in
             let head = part.drop { $0 == " " }

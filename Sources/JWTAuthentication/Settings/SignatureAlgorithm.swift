@@ -1,4 +1,4 @@
-/// A signature algorithm of JWTs, by the names of RFC 7518 section 3.1 and RFC 8037 section 3.1, without `none`.
+/// A signature algorithm of JWTs, named as in RFC 7518 section 3.1 and RFC 8037 section 3.1, without `none`.
 public enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case hs256 = "HS256"
     case hs384 = "HS384"
@@ -14,10 +14,10 @@ public enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case es512 = "ES512"
     case edDSA = "EdDSA"
 
-    /// True if issuer and server share a secret; otherwise the server has the issuer's public key only.
+    /// True if issuer and server share a secret; false if the server has only the issuer's public key.
     public var isSymmetric: Bool { shortestSecret != nil }
 
-    /// The fewest bytes of its secret (RFC 7518 section 3.2: as many as the hash has); nil for one with public keys.
+    /// The fewest bytes of its secret: the length of the hash (RFC 7518 section 3.2). Nil for a public-key algorithm.
     public var shortestSecret: Int? {
         switch self {
         case .hs256: 32
@@ -27,8 +27,8 @@ public enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Those with a secret.
+    /// The algorithms with a secret.
     static let symmetric = allCases.filter(\.isSymmetric)
-    /// Those with public keys.
+    /// The algorithms with public keys.
     static let asymmetric = allCases.filter { !$0.isSymmetric }
 }

@@ -1,6 +1,6 @@
 /// Base 64 with the URL's alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
 enum Base64URLText {
-    /// The bytes; nil for another letter, padding, an impossible length, or bits at the end that mean nothing: each
+    /// Decodes the text. Nil for another letter, padding, an impossible length, or unused bits that are not zero: each
     /// value has one spelling.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
@@ -15,7 +15,7 @@ enum Base64URLText {
             bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
             bits &= 1 << UInt32(count) - 1
         }
-        // Six bits left are a letter too many.
+        // Six bits left over are one letter too many.
         return count < 6 && bits == 0 ? bytes : nil
     }
 

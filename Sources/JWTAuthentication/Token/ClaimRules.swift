@@ -1,7 +1,7 @@
 import MVI
 import MVIServer
 
-/// The rules for the claims of a token with a valid signature (RFC 7519 section 4.1).
+/// The rules for the claims of a token whose signature is valid (RFC 7519 section 4.1).
 struct ClaimRules: Sendable {
     let issuer: String
     let audiences: [String]
@@ -12,7 +12,7 @@ struct ClaimRules: Sendable {
         self.leeway = min(max(leeway, .zero), .seconds(300))
     }
 
-    /// Returns the principal of valid claims.
+    /// Checks the claims and returns their principal.
     func principal(_ claims: [ClaimName: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Principal {
         guard let issuer = claims["iss"]?.string, same(issuer, self.issuer) else {
             throw AuthenticationError(.rejected, "The JWT's 'iss' is not the issuer that this server trusts.")
@@ -35,13 +35,13 @@ struct ClaimRules: Sendable {
             guard let begin = try time(name, claims), begin > now + leeway else { continue }
             throw AuthenticationError(.rejected, "The JWT's '\(name)' is in the future.")
         }
-        // The principal has the leeway too: else it would be over as soon as it is signed in.
+        // The principal has the leeway too; otherwise it could expire as soon as it is signed in.
         let end = min(expiry + leeway, Timestamp(sinceEpoch: .seconds(Self.lastSecond)))
         guard now < end else { throw AuthenticationError(.expired, "The JWT has expired.") }
         return end
     }
 
-    /// A NumericDate: seconds since 1970, with a fraction or without (section 2); nil if there is none.
+    /// Returns a NumericDate: seconds since 1970, possibly with a fraction (section 2); nil if there is none.
     private func time(_ name: ClaimName, _ claims: [ClaimName: ClaimValue]) throws(AuthenticationError) -> Timestamp? {
         switch claims[name] {
         case nil: return nil
@@ -53,10 +53,10 @@ struct ClaimRules: Sendable {
         }
     }
 
-    /// The last second that RFC 3339 can write: the end of the year 9999.
+    /// The last second in the format of RFC 3339: the end of the year 9999.
     private static let lastSecond = 253_402_300_799
 
-    /// The `aud`: one name, or a list of names.
+    /// Returns the names in `aud`: one name, or a list of names.
     private func names(_ audience: ClaimValue?) -> [String] {
         switch audience {
         case .string(let name): [name]
@@ -65,6 +65,6 @@ struct ClaimRules: Sendable {
         }
     }
 
-    /// Byte by byte (section 2, StringOrURI): Swift's `==` also takes texts for equal that Unicode calls equivalent.
+    /// Compares byte by byte (section 2, StringOrURI): Swift's `==` treats canonically equivalent texts as equal.
     private func same(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 }

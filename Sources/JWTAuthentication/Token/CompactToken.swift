@@ -2,14 +2,13 @@ import MVI
 import MVIServer
 import WireJSON
 
-/// A signed token in its compact form, taken apart (RFC 7515 section 3.1). Nothing of it is proven yet.
+/// The parts of a signed token in its compact form (RFC 7515 section 3.1), not yet verified.
 struct CompactToken {
-    /// Bytes of a token at most.
+    /// The largest number of bytes of a token.
     static let longest = 16 * 1024
 
-    /// The header's members.
     let header: [ClaimName: ClaimValue]
-    /// The signed bytes: header and payload as sent.
+    /// The signed bytes: header and payload as they were sent.
     let signedBytes: ArraySlice<UInt8>
     let signature: [UInt8]
     /// The payload as it was sent.
@@ -37,11 +36,11 @@ struct CompactToken {
         self.signature = signature
     }
 
-    /// The payload's members. Read them after the signature was found good.
+    /// Returns the payload's members. Call it after the signature was verified.
     func claims() throws(AuthenticationError) -> [ClaimName: ClaimValue] { try Self.members(payload, "payload") }
 
-    /// A JSON object; a member that is there twice, also by Unicode's rules only, is refused, since readers differ in which
-    /// one counts (RFC 8725 section 2.4).
+    /// Parses a JSON object. A repeated member is refused, including one that is only equivalent by Unicode's rules,
+    /// since readers differ in which one counts (RFC 8725 section 2.4).
     private static func members(
         _ text: ArraySlice<UInt8>, _ name: String
     ) throws(AuthenticationError) -> [ClaimName: ClaimValue] {
@@ -52,14 +51,14 @@ struct CompactToken {
         do throws(WireDecodingError) {
             value = try WireJSON.decode(ClaimValue.self, from: bytes, limits: WireLimits(maximumDepth: 32))
         } catch .malformed(_, let reason) {
-            // The reason names no part of the token.
-            throw AuthenticationError(.rejected, "The JWT's \(name) is not good JSON: \(reason).")
+            // The reason contains no part of the token.
+            throw AuthenticationError(.rejected, "The JWT's \(name) is not valid JSON: \(reason).")
         } catch {
             throw AuthenticationError(.rejected, "The JWT's \(name) is not a JSON object.")
         }
         guard !value.hasEquivalentNames else {
             throw AuthenticationError(
-                .rejected, "The JWT's \(name) has two members whose names Unicode calls the same.")
+                .rejected, "The JWT's \(name) has two members with equivalent names in Unicode.")
         }
         guard case .object(let members) = value else {
             throw AuthenticationError(.rejected, "The JWT's \(name) is not a JSON object.")
@@ -69,8 +68,8 @@ struct CompactToken {
 }
 
 extension ClaimValue {
-    /// True if an object in it has two names that are equal by Unicode's rules, by which types with `String` members
-    /// compare.
+    /// True if an object in it has two names that are equivalent by Unicode's rules: types with members by `String`
+    /// would treat them as one.
     fileprivate var hasEquivalentNames: Bool {
         switch self {
         case .object(let members):

@@ -80,7 +80,7 @@ import Testing
             $0.lesson?.freePlaces = 2
             $0.change = nil
         }
-        await store.expect(.toast(text: "Your place is cancelled"))
+        await store.expect(.toast(text: "Your place is canceled"))
         await store.send(.tapEnrollAgain)
         await store.receive(.changeStarted(.enrolling)) { $0.change = .enrolling }
         await store.receive(.enrollmentChanged(isEnrolled: true)) {
@@ -108,10 +108,10 @@ import Testing
             state: LessonDetail.State(lesson: .sample))
         await store.send(.tapConfirmCancelEnrollment)
         await store.receive(.changeStarted(.cancelling)) { $0.change = .cancelling }
-        #expect(store.view.progress == "Cancelling your place…")
+        #expect(store.view.progress == "Canceling your place…")
         for intent in [LessonDetail.Intent.tapConfirmCancelEnrollment, .tapEnrollAgain, .resendConfirmation] {
             await store.send(intent)
-            await store.expect(.toast(text: "One moment, something else is still under way"))
+            await store.expect(.toast(text: "One moment, something else is still in progress"))
         }
         // Loading now could bring back what was before the change.
         await store.send(.onAppear)
@@ -120,7 +120,7 @@ import Testing
             $0.lesson = cancelled
             $0.change = nil
         }
-        await store.expect(.toast(text: "Your place is cancelled"))
+        await store.expect(.toast(text: "Your place is canceled"))
         await store.finish()
     }
 
@@ -146,7 +146,7 @@ import Testing
     @Test func `what makes no sense with this booking says so and changes nothing`() async {
         let store = makeStore(StubLessons(), state: LessonDetail.State(lesson: cancelled))
         await store.send(.tapConfirmCancelEnrollment)
-        await store.expect(.toast(text: "Your place is cancelled already"))
+        await store.expect(.toast(text: "Your place is canceled already"))
         await store.send(.resendConfirmation)
         await store.expect(.toast(text: "There is no booking to confirm"))
         await store.finish()

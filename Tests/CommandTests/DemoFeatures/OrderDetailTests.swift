@@ -93,7 +93,7 @@ import Testing
         #expect(store.view.status.content?.progress == "Accept the order…")
         #expect(store.view.status.content?.buttons.contains(where: \.isEnabled) == false)
         await store.send(.statusButton(actionId: "cancel"))
-        await store.expect(.toast(text: "One moment, something else is still under way"))
+        await store.expect(.toast(text: "One moment, something else is still in progress"))
         gate.open()
         await store.receive(.status(.stepTaken(.accepted))) {
             $0.status = StatusSection(status: Loadable(content: .accepted))
@@ -138,7 +138,7 @@ import Testing
         await store.receive(.status(.stepTaken(.cancelled))) {
             $0.status = StatusSection(status: Loadable(content: .cancelled))
         }
-        await store.expect(.toast(text: "Somebody was quicker. The order is cancelled"))
+        await store.expect(.toast(text: "Someone else was faster. The order is canceled"))
         await store.finish()
     }
 

@@ -144,7 +144,7 @@ import Testing
         _ = try await users.current()
         #expect(
             log.entries == [
-                "demo service failed error=this call failed because the demo was told to let some fail"
+                "demo service failed error=the demo is configured to let some calls fail"
                     + " service=users.current"
             ])
         await database.close()

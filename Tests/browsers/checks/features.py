@@ -37,7 +37,7 @@ def lesson(visit):
     for _ in range(2):
         # There and back, so that the next check finds the lesson as this one did.
         if has_place:
-            screen.button("Cancel my place", "Lesson").message("Your place is cancelled")
+            screen.button("Cancel my place", "Lesson").message("Your place is canceled")
             screen.shows("Lesson", "You have no place")
         else:
             screen.button("Book again", "Lesson").message("Your place is booked").shows("Lesson", "You have a place")

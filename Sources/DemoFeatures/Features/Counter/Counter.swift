@@ -1,6 +1,6 @@
 import MVI
 
-/// The smallest thing that works: a number, a way to load one, a label at every ten.
+/// The smallest complete feature: a number, a way to load one, and a label at every ten.
 struct Counter: Feature {
     struct State: Codable, Equatable, Sendable {
         var count = 0
@@ -30,14 +30,14 @@ struct Counter: Feature {
     static let examples: [Intent] = [.increment, .decrement, .add(amount: 5), .load]
     static let labelExamples: [Label] = [.milestone(count: 10), .toast(text: "No number today")]
 
-    /// A count stays within what every client can read exactly: a JavaScript number holds integers up to 2^53 - 1.
+    /// The range that every client can read exactly: a JavaScript number represents integers up to 2^53 - 1.
     static let limits = -9_007_199_254_740_991...9_007_199_254_740_991
 
     let initialState = State()
     let numbers: any NumberRepository
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        // The work of the earlier life is gone; its state still says that it runs.
+        // The work from before the restart is gone, but the state still says that it runs.
         if turn.state.isLoading { load(&turn) }
     }
 
@@ -71,7 +71,7 @@ struct Counter: Feature {
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
         case .changed(let amount):
-            // An amount may be anything that a client can write; the sum must not trap.
+            // A client may send any amount; the sum must not trap.
             let sum = state.count.addingReportingOverflow(amount)
             let exact = sum.overflow ? (amount < 0 ? Int.min : Int.max) : sum.partialValue
             state.count = min(max(exact, Self.limits.lowerBound), Self.limits.upperBound)

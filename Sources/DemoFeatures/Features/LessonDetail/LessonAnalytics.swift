@@ -1,7 +1,7 @@
 import Logging
 import MVI
 
-/// Tells what people do with a lesson, in the words of the analytics. Here it goes to the log.
+/// Reports the use of a lesson's screen as analytics events. Here they go to the log.
 enum LessonAnalytics {
     static func middleware(_ logger: Logger) -> Middleware<LessonDetail> {
         .observing { observation in
@@ -14,7 +14,7 @@ enum LessonAnalytics {
         }
     }
 
-    /// Nil for what is not counted.
+    /// Returns nil for events that are not counted.
     static func event(for event: StoreObservation<LessonDetail>.Event) -> String? {
         switch event {
         case .intent(.onAppear): "lesson_viewed"

@@ -19,7 +19,7 @@ extension LessonDetail {
     func setEnrolled(_ isEnrolled: Bool, _ turn: inout Turn<Self>) {
         guard let lesson = lessonToChange(&turn) else { return }
         guard lesson.isEnrolled != isEnrolled else {
-            turn.publish(.toast(text: isEnrolled ? "You have a place already" : "Your place is cancelled already"))
+            turn.publish(.toast(text: isEnrolled ? "You have a place already" : "Your place is canceled already"))
             return
         }
         turn.dispatch(.changeStarted(isEnrolled ? .enrolling : .cancelling))
@@ -28,7 +28,7 @@ extension LessonDetail {
                 try await lessons.setEnrolled(isEnrolled, in: id)
                 await work.turn { turn in
                     turn.dispatch(.enrollmentChanged(isEnrolled: isEnrolled))
-                    turn.publish(.toast(text: isEnrolled ? "Your place is booked" : "Your place is cancelled"))
+                    turn.publish(.toast(text: isEnrolled ? "Your place is booked" : "Your place is canceled"))
                 }
             } catch {
                 await work.turn { turn in
@@ -62,16 +62,16 @@ extension LessonDetail {
         }
     }
 
-    /// The lesson, or nil and a word about it: an intent may come before anything is loaded.
+    /// Returns the lesson; if none is loaded yet, publishes a toast and returns nil.
     func loadedLesson(_ turn: inout Turn<Self>) -> Lesson? {
         if turn.state.lesson == nil { turn.publish(.toast(text: "The lesson is not loaded yet")) }
         return turn.state.lesson
     }
 
-    /// The same where one thing at a time is possible.
+    /// Returns the lesson if no other change is running; otherwise publishes a toast and returns nil.
     private func lessonToChange(_ turn: inout Turn<Self>) -> Lesson? {
         guard turn.state.change == nil, !turn.state.isLoading else {
-            turn.publish(.toast(text: "One moment, something else is still under way"))
+            turn.publish(.toast(text: "One moment, something else is still in progress"))
             return nil
         }
         return loadedLesson(&turn)

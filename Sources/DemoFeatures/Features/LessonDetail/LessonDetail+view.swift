@@ -1,5 +1,5 @@
 extension LessonDetail {
-    /// The screen's content, ready for display.
+    /// The content of the screen, ready to display.
     struct ViewState: Codable, Equatable, Sendable {
         struct Content: Codable, Equatable, Sendable {
             var title: String
@@ -20,7 +20,7 @@ extension LessonDetail {
 
         var status: LoadStatus
         var lesson: Content?
-        /// The operation in progress: "Cancelling your place…"
+        /// The running change: "Canceling your place…"
         var progress: String?
         var error: String?
     }
@@ -49,7 +49,7 @@ extension LessonDetail {
 
     private func progress(_ change: State.Change) -> String {
         switch change {
-        case .cancelling: "Cancelling your place…"
+        case .cancelling: "Canceling your place…"
         case .enrolling: "Booking your place…"
         case .sending: "Sending the confirmation…"
         }

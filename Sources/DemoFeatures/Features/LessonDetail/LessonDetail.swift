@@ -1,10 +1,10 @@
 import Logging
 import MVI
 
-/// One lesson and the place that a student has in it.
+/// One lesson and a student's place in it.
 ///
-/// A presenter in two halves: `execute` asks services and turns what they say into results (the messages), and
-/// `reduce` is pure. Analytics and navigation are logged by observers beside it, which it knows nothing of.
+/// `execute` calls services and turns their answers into results (the messages); `reduce` is pure. Separate observers
+/// log analytics and navigation.
 struct LessonDetail: Feature {
     struct State: Codable, Equatable, Sendable {
         enum Change: String, Codable, Sendable { case cancelling, enrolling, sending }
@@ -12,7 +12,7 @@ struct LessonDetail: Feature {
         var lesson: Lesson?
         var isLoading = false
         var hasFailed = false
-        /// The operation in progress.
+        /// The running change.
         var change: Change?
     }
 
@@ -25,7 +25,7 @@ struct LessonDetail: Feature {
         case tapAddToCalendar
     }
 
-    /// The results, as they are told to `reduce`.
+    /// The results that `reduce` applies.
     enum Message: Codable, Equatable, Sendable {
         case loadStarted
         case loaded(Lesson)
@@ -36,7 +36,7 @@ struct LessonDetail: Feature {
     }
 
     enum Label: Codable, Equatable, Sendable {
-        /// Leave the screen; the reason is for the one that comes next.
+        /// Leave the screen; the next screen shows the reason.
         case dismiss(reason: String)
         case openMaps(name: String, latitude: Double, longitude: Double)
         case addToCalendar(title: String, location: String, startsAt: String, endsAt: String)
@@ -53,7 +53,7 @@ struct LessonDetail: Feature {
         .addToCalendar(
             title: "Serve and volley", location: "Canal Court, Westerkade 19, Amsterdam",
             startsAt: "2026-11-26T09:30:00", endsAt: "2026-11-26T10:30:00"),
-        .toast(text: "Your place is cancelled"),
+        .toast(text: "Your place is canceled"),
     ]
 
     let initialState = State()
@@ -66,8 +66,8 @@ struct LessonDetail: Feature {
     }
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        // The work of the earlier life is gone; its state still says that it runs. Whether a change arrived is what
-        // loading anew tells.
+        // The work from before the restart is gone, but the state still says that it runs. Loading again shows whether
+        // the change succeeded.
         if turn.state.isLoading || turn.state.change != nil {
             turn.dispatch(.changeEnded)
             load(&turn)
@@ -76,7 +76,7 @@ struct LessonDetail: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
         switch intent {
-        // What a change leads to is known when it ends; a load beside it could bring what was before.
+        // A load during a change could show the state before it; the change itself brings its result.
         case .onAppear: if turn.state.change == nil { load(&turn) }
         case .tapConfirmCancelEnrollment: setEnrolled(false, &turn)
         case .tapEnrollAgain: setEnrolled(true, &turn)

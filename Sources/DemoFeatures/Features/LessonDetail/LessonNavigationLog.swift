@@ -1,7 +1,7 @@
 import Logging
 import MVI
 
-/// Logs where a lesson's screen sends people.
+/// Logs the navigation from a lesson's screen.
 enum LessonNavigationLog {
     static func middleware(_ logger: Logger) -> Middleware<LessonDetail> {
         .observing { observation in
@@ -14,7 +14,7 @@ enum LessonNavigationLog {
         }
     }
 
-    /// Nil for a label that leads nowhere.
+    /// Returns nil for a label without navigation.
     static func target(of label: LessonDetail.Label) -> String? {
         switch label {
         case .dismiss: "back"

@@ -1,6 +1,6 @@
 import MVI
 
-/// The section with the order's fee.
+/// The price of the order.
 struct FeeSection: Part {
     struct Content: Codable, Equatable, Sendable {
         struct Line: Codable, Equatable, Sendable {

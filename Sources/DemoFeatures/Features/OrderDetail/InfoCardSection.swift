@@ -1,6 +1,6 @@
 import MVI
 
-/// The section with the order's customer and subject.
+/// The customer and the subject of the order.
 struct InfoCardSection: Part {
     struct Content: Codable, Equatable, Sendable {
         var customer: String

@@ -1,8 +1,7 @@
 import MVI
 
-/// Something that is loaded, perhaps again, perhaps in vain. What was loaded last stays.
+/// Content that is loaded, possibly repeatedly. The content loaded last stays when a load fails.
 struct Loadable<Content: Codable & Equatable & Sendable>: Part {
-    /// An event of loading.
     enum Message: Codable, Equatable, Sendable {
         case started
         case loaded(Content)
@@ -13,7 +12,7 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Part {
     var isLoading = false
     var hasFailed = false
 
-    /// True if the content is loading or was never requested.
+    /// True if the content is still to come: it is loading, or was never requested.
     var isOwed: Bool { isLoading || (content == nil && !hasFailed) }
 
     mutating func reduce(_ message: Message) {
@@ -22,7 +21,7 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Part {
         if case .loaded(let content) = message { self.content = content }
     }
 
-    /// Returns the display state: `error` if loading failed, else the content mapped by `prepare`.
+    /// Returns the section for a view: `error` if loading failed, and the content converted by `prepare`.
     func view<Prepared>(error: String, _ prepare: (Content) -> Prepared) -> SectionView<Prepared> {
         SectionView(
             status: LoadStatus(isLoading: isLoading, hasFailed: hasFailed, isEmpty: content == nil),
@@ -31,7 +30,7 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Part {
 }
 
 extension PartTurn {
-    /// Loads the content; unless `always`, not if it was loaded or has failed.
+    /// Loads the content. Unless `always`, does nothing if it was loaded or has failed.
     mutating func load<Content>(
         always: Bool, _ content: @escaping @Sendable () async throws -> Content
     ) where P == Loadable<Content> {
@@ -47,7 +46,7 @@ extension PartTurn {
     }
 }
 
-/// A section as a view sees it. The content loaded last stays while it is loaded again and when that fails.
+/// A section in a view. The content loaded last stays during the next load and when that fails.
 struct SectionView<Content: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
     var status: LoadStatus
     var error: String?

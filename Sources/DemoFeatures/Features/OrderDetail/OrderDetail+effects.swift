@@ -1,10 +1,10 @@
 import MVI
 
 extension OrderDetail {
-    /// Loads one section; unless `always`, not if it was loaded or has failed.
+    /// Loads one section. Unless `always`, does nothing if it was loaded or has failed.
     func load(_ section: Section, always: Bool = true, _ turn: inout Turn<Self>) {
         switch section {
-        // The step that is being taken brings the status.
+        // The running step brings the status.
         case .status where turn.state.status.step != nil: break
         case .status:
             turn.part(\.status.status, { .status(.load($0)) }) {
@@ -20,7 +20,7 @@ extension OrderDetail {
         }
     }
 
-    /// Takes a step in the order's life. It may change who comes and when, so that is loaded anew.
+    /// Takes a step of the order. It may change the technician and the time, so these are loaded again.
     func take(_ step: OrderStep, _ turn: inout Turn<Self>) {
         turn.dispatch(.status(.stepStarted(step)))
         turn.launch(id: "step", policy: .keepPrevious) { work in
@@ -34,7 +34,7 @@ extension OrderDetail {
             } catch let refusal as OrderStepRefused {
                 await work.turn { turn in
                     turn.dispatch(.status(.stepTaken(refusal.status)))
-                    turn.publish(.toast(text: "Somebody was quicker. \(Self.sentence(for: refusal.status))"))
+                    turn.publish(.toast(text: "Someone else was faster. \(Self.sentence(for: refusal.status))"))
                 }
             } catch {
                 await work.turn { turn in

@@ -1,9 +1,9 @@
 import MVI
 
-/// One order in four sections that load on their own.
+/// One order in four sections that load separately.
 ///
-/// A view can only raise events (the intents); they reach the sections as messages, each section being a part of one
-/// state with its own reducer and view. Who writes one section need not know the others.
+/// A view only sends intents. They reach the sections as messages; each section is a part of one state, with its own
+/// reducer and view, and is independent of the others.
 struct OrderDetail: Feature {
     struct State: Codable, Equatable, Sendable {
         var status = StatusSection()
@@ -12,7 +12,6 @@ struct OrderDetail: Feature {
         var scheduling = SchedulingSection()
     }
 
-    /// The sections by name.
     enum Section: String, Codable, CaseIterable {
         case status, infoCard, fee, scheduling
     }
@@ -53,11 +52,11 @@ struct OrderDetail: Feature {
     let orders: any OrderRepository
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        // The work of an earlier life is gone: what its state says is loading is not. What it had loaded stays.
+        // The work from before the restart is gone, so nothing is loading. Loaded content stays.
         let tookStep = turn.state.status.step != nil
         if tookStep { turn.dispatch(.status(.stepFailed)) }
         for section in Section.allCases {
-            // Whether the step was taken before the end is what loading tells; it may have changed who comes and when.
+            // The outcome of the step is unknown; it may have changed the technician and the time. Loading shows it.
             let isInDoubt = tookStep && (section == .status || section == .scheduling)
             load(section, always: isInDoubt, &turn)
         }
@@ -67,7 +66,7 @@ struct OrderDetail: Feature {
         switch intent {
         case .statusButton(let actionId):
             guard turn.state.status.isIdle else {
-                turn.publish(.toast(text: "One moment, something else is still under way"))
+                turn.publish(.toast(text: "One moment, something else is still in progress"))
                 return
             }
             guard let step = OrderStep(rawValue: actionId), let status = turn.state.status.status.content,

@@ -1,6 +1,6 @@
 import MVI
 
-/// The section with the order's date and staff.
+/// The appointment and the technician of the order.
 struct SchedulingSection: Part {
     struct Content: Codable, Equatable, Sendable {
         var date: String

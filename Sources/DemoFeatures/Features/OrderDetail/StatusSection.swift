@@ -1,6 +1,6 @@
 import MVI
 
-/// The section with the order's status and buttons for possible steps.
+/// The order's status, with buttons for the possible steps.
 struct StatusSection: Part {
     enum Message: Codable, Equatable, Sendable {
         case load(Loadable<OrderStatus>.Message)
@@ -11,7 +11,7 @@ struct StatusSection: Part {
 
     struct Content: Codable, Equatable, Sendable {
         struct Button: Codable, Equatable, Sendable {
-            /// The value of `statusButton`.
+            /// The value to send with `statusButton`.
             var actionId: String
             var title: String
             var isEnabled: Bool
@@ -20,15 +20,15 @@ struct StatusSection: Part {
         var title: String
         var detail: String
         var buttons: [Button]
-        /// The operation in progress: "Accepting…"
+        /// The running step: "Accepting…"
         var progress: String?
     }
 
     var status = Loadable<OrderStatus>()
-    /// The step that is being taken.
+    /// The running step.
     var step: OrderStep?
 
-    /// True if a step can start now.
+    /// True if a step may start now.
     var isIdle: Bool { step == nil && !status.isLoading }
 
     mutating func reduce(_ message: Message) {
@@ -66,11 +66,11 @@ struct StatusSection: Part {
 
     private static func detail(of status: OrderStatus) -> String {
         switch status {
-        case .received: "Nobody has taken this order yet."
+        case .received: "No technician has accepted this order yet."
         case .accepted: "A technician will come at the appointed time."
         case .onSite: "The technician is at work."
         case .done: "The work is finished and signed off."
-        case .cancelled: "Nobody will come."
+        case .cancelled: "No technician will come."
         }
     }
 

@@ -1,5 +1,5 @@
 extension UserInfo {
-    /// The screen's content, ready for display.
+    /// The content of the screen, ready to display.
     struct ViewState: Codable, Equatable, Sendable {
         enum Status: String, Codable, Sendable { case loading, content, error }
 
@@ -15,7 +15,7 @@ extension UserInfo {
         }
 
         var status: Status
-        /// The profile last loaded; it stays while another is fetched and when that fails.
+        /// The profile loaded last; it stays during the next load and when that fails.
         var profile: Profile?
         var error: String?
     }

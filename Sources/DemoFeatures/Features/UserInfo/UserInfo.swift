@@ -1,9 +1,9 @@
 import MVI
 
-/// The signed-in user, loaded when the store starts.
+/// The signed-in user, loaded as soon as the store starts.
 ///
-/// Every part of the flow is its own: bootstrap sends an action, the action launches work, the work dispatches
-/// messages, and the domain state is mapped to what a view sees.
+/// Each step is separate: bootstrap sends an action, the action launches work, the work dispatches messages, and
+/// the view state is derived from the state.
 struct UserInfo: Feature {
     struct State: Codable, Equatable, Sendable {
         enum Progress: String, Codable, Sendable { case idle, loading, failed }
@@ -13,7 +13,7 @@ struct UserInfo: Feature {
     }
 
     enum Intent: Codable, Equatable, Sendable {
-        /// Loads unless the user is there or on the way.
+        /// Loads unless the user is loaded or loading.
         case load
         /// Loads in any case.
         case reload
@@ -41,7 +41,7 @@ struct UserInfo: Feature {
     let users: any UserRepository
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        // The work of an earlier life is gone, though its state may still say that it runs. What it had loaded stays.
+        // The work from before the restart is gone, though the state may say that it runs. Loaded content stays.
         let state = turn.state
         if state.progress == .loading || (state.user == nil && state.progress == .idle) { turn.send(.fetchUser) }
     }

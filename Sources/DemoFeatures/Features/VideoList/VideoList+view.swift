@@ -1,5 +1,5 @@
 extension VideoList {
-    /// The screen's content, ready for display.
+    /// The content of the screen, ready to display.
     struct ViewState: Codable, Equatable, Sendable {
         struct Row: Codable, Equatable, Sendable {
             var id: Int

@@ -1,12 +1,12 @@
 import MVI
 
-/// A list of conference videos, and a number that comes later. A view gets texts that are ready to show.
+/// A list of conference videos, and a number that arrives later. The view contains texts that are ready to display.
 struct VideoList: Feature {
     struct State: Codable, Equatable, Sendable {
         var videos: [Video] = []
         var isLoading = false
         var hasFailed = false
-        /// Views of all videos together; nil until known.
+        /// The views of all videos together; nil until known.
         var views: Int?
     }
 
@@ -39,14 +39,14 @@ struct VideoList: Feature {
     let videos: any VideoRepository
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        // The work of the earlier life is gone; its state still says that it runs.
+        // The work from before the restart is gone, but the state still says that it runs.
         if turn.state.isLoading { load(&turn) }
     }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
         switch intent {
         case .onAppear:
-            // Coming back to the screen keeps the list, but the number is counted anew.
+            // Returning to the screen keeps the list and loads the number again.
             if turn.state.videos.isEmpty { load(&turn) }
             countViews(&turn)
         case .retry:
@@ -69,7 +69,7 @@ struct VideoList: Feature {
 
     private func countViews(_ turn: inout Turn<Self>) {
         turn.launch(id: "views", policy: .cancelPrevious) { [videos] work in
-            // The number is an ornament: without it the list is as good, so a failure shows nothing.
+            // The number is optional: if it cannot be loaded, the view shows none and no error.
             guard let views = try? await videos.views() else { return }
             await work.dispatch(.viewsCounted(views))
         }
@@ -81,7 +81,7 @@ struct VideoList: Feature {
             return
         }
         turn.publish(.openVideo(title: video.title, url: "https://videos.example.org/\(video.slug)"))
-        // Tapping faster than views can be counted counts one.
+        // Taps that come faster than views are recorded count as one.
         turn.launch(id: "record \(id)", policy: .keepPrevious) { [videos] work in
             guard let views = try? await videos.recordView(of: id) else { return }
             await work.dispatch(.viewsCounted(views))

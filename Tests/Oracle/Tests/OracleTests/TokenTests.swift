@@ -17,9 +17,9 @@ struct TokenTests {
     private static let stricter = [
         "'kid' names no key": "jwt-kit takes its first key",
         "not exactly one key fits": "jwt-kit takes its first key",
-        "algorithm is none that this server takes": "the algorithms are the server's choice (RFC 8725 section 3.1)",
+        "does not accept the JWT's algorithm": "the algorithms are the server's choice (RFC 8725 section 3.1)",
         "was there before": "a member that is there twice has two readings (RFC 8725 section 2.4)",
-        "Unicode calls the same": "a member that is there twice has two readings (RFC 8725 section 2.4)",
+        "equivalent names in Unicode": "a member that is there twice has two readings (RFC 8725 section 2.4)",
         "not base64url": "a token has one spelling",
         "not a JSON object": "claims are an object (RFC 7519 section 7.2); AnyPayload is made of any JSON",
         "longer than": "a bound",
