@@ -1,10 +1,10 @@
 import Testing
 
-/// DocC's result for docstrings, articles and the tutorial.
+/// Builds the DocC archives of the doc comments, the articles and the tutorial.
 @Suite("The catalogues of DocC", .timeLimit(.minutes(10)))
 struct CatalogueTests {
     @Test(.enabled(if: Compiler.shared != nil))
-    func `have no link that leads nowhere, and nothing else that DocC warns of`() async throws {
+    func `have no broken links and no other warnings of DocC`() async throws {
         let compiler = try #require(Compiler.shared)
         let folder = try WorkFolder()
         var done: [String] = []
@@ -18,7 +18,7 @@ struct CatalogueTests {
     }
 
     @Test(.enabled(if: Compiler.shared != nil))
-    func `are refused with a link that leads nowhere`() async throws {
+    func `are refused with a broken link`() async throws {
         let compiler = try #require(Compiler.shared)
         let folder = try WorkFolder()
         try folder.write("# ``MVI``\n\nSee ``NotThere``.\n", to: "MVI.docc/MVI.md")

@@ -4,18 +4,18 @@ import TestSupport
 /// The compiler of the toolchain, with the modules of the build that runs the tests.
 struct Compiler: Sendable {
     private let tool: Tool
-    /// The folders of Swift and C modules.
+    /// The search paths of Swift and C modules.
     private let modules: [String]
-    /// The target triple of the modules.
+    /// The modules' target triple.
     private let target: String
 
-    /// Nil where the build did not write down how it compiles, or there is no compiler.
+    /// Nil if the build recorded no compiler arguments, or there is no compiler.
     static let shared = Compiler()
 
     private init?() {
         let folder = URL(fileURLWithPath: Tool.built("shop").path).deletingLastPathComponent()
         let scratch = folder.deletingLastPathComponent().deletingLastPathComponent()
-        // SwiftPM's plan for llbuild: the command of the example, which uses what the tutorial uses.
+        // SwiftPM's plan for llbuild: the arguments of the example, which has the same dependencies as the tutorial.
         let plan = scratch.appendingPathComponent("\(folder.lastPathComponent).yaml")
         guard let tool = Tool.swift, let text = try? String(contentsOf: plan, encoding: .utf8),
             let line = text.split(separator: "\n").first(where: {
@@ -39,7 +39,7 @@ struct Compiler: Sendable {
         return result.code == 0 ? nil : result.text
     }
 
-    /// Compiles files as a module that tests can import, for them into a folder; returns what is wrong.
+    /// Compiles files as a testable module into a folder. Returns the error, if any.
     func fault(ofModule name: String, _ files: [String], into folder: String) async throws -> String? {
         try await fault(
             [
@@ -48,7 +48,7 @@ struct Compiler: Sendable {
             ] + modules + files)
     }
 
-    /// Type-checks tests of a module that is in a folder.
+    /// Type-checks tests of a module in a folder.
     func fault(ofTests files: [String], of folder: String) async throws -> String? {
         let macros = URL(fileURLWithPath: tool.path).resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent("../lib/swift/host/plugins/testing").path
@@ -57,7 +57,7 @@ struct Compiler: Sendable {
                 + files)
     }
 
-    /// Reads a file without looking at what it refers to.
+    /// Parses a file without resolving its names.
     func fault(ofSyntax file: String) async throws -> String? { try await fault(["-parse", file]) }
 
     /// Type-checks a `Package.swift`.
@@ -67,10 +67,9 @@ struct Compiler: Sendable {
         return try await fault(["-typecheck", "-package-description-version", "6.2", "-I", library, file])
     }
 
-    /// Makes the documentation of a module and its catalogue, for others into a folder; returns what is wrong, such as a link
-    /// that leads nowhere.
+    /// Builds the documentation of a module and its catalogue into a folder. Returns the error, such as a broken link.
     ///
-    /// - Parameter others: modules whose documentation is in the folder and may be linked to.
+    /// - Parameter others: modules with documentation in the folder that may be linked to.
     func fault(
         ofDocumentation module: String, _ catalogue: String, into folder: String, beside others: [String]
     ) async throws -> String? {

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Yams
 
-/// Code of the pages in other languages than Swift. What proxies are told is run by script/trial proxies, the components of
-/// React by script/clients. There is no compiler of Kotlin.
+/// Checks the code of the pages in other languages than Swift. script/trial proxies runs the proxy configurations,
+/// script/clients the React components. No compiler of Kotlin is available.
 @Suite("The other code of the pages", .timeLimit(.minutes(10)))
 struct OtherLanguageTests {
     @Test(.enabled(if: Tool.typeScript != nil))
@@ -30,7 +30,7 @@ struct OtherLanguageTests {
     }
 
     @Test(.enabled(if: Tool("node") != nil))
-    func `in JavaScript can be read, in pages as well`() async throws {
+    func `in JavaScript parses, also inside HTML`() async throws {
         let tool = try #require(Tool("node"))
         let folder = try WorkFolder()
         var blocks = try Repository.blocks("js")
@@ -53,11 +53,11 @@ struct OtherLanguageTests {
     }
 
     @Test(.enabled(if: Tool("bash") != nil))
-    func `in a shell can be read`() async throws {
+    func `in a shell parses`() async throws {
         try await check("sh", with: Tool("bash"), ["-n"])
     }
 
-    @Test func `in JSON and YAML can be read`() throws {
+    @Test func `in JSON and YAML parses`() throws {
         let json = try Repository.blocks("json")
         #expect(!json.isEmpty)
         for block in json {
@@ -72,10 +72,10 @@ struct OtherLanguageTests {
         }
     }
 
-    @Test func `is in no language that no test looks at`() throws {
+    @Test func `is only in languages that a test checks`() throws {
         let known: Set = [
             "", "console", "swift", "ts", "js", "html", "python", "sh", "json", "yaml",
-            // Looked at elsewhere, or not at all: see above.
+            // Checked elsewhere or not at all, see above.
             "nginx", "haproxy", "apache", "jsx", "kotlin", "http",
         ]
         for block in try Repository.pages.flatMap({ try CodeBlock.all(in: $0) }) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The files of this repository that have documentation or code in them.
+/// The files of this repository with documentation or code.
 enum Repository {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
@@ -10,7 +10,7 @@ enum Repository {
         try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
     }
 
-    /// The files of folders, at any depth, whose names end so; paths from the root, in order.
+    /// Returns the files in folders, at any depth, with a name suffix, as sorted paths from the root.
     static func files(in folders: [String], _ ending: String) -> [String] {
         folders.flatMap { folder in
             (FileManager.default.enumerator(atPath: "\(root)/\(folder)")?.compactMap { $0 as? String } ?? [])
@@ -19,7 +19,7 @@ enum Repository {
         }
     }
 
-    /// Every page that people read.
+    /// Every Markdown page for people.
     static let pages = ["README.md"] + files(in: ["docs", "Examples", "Clients", "Sources"], ".md")
 
     /// The code blocks of all pages in a language.
@@ -31,7 +31,7 @@ enum Repository {
 /// A fenced block of a page.
 struct CodeBlock: CustomTestStringConvertible, Sendable {
     let page: String
-    /// The number of the fence's line.
+    /// The line number of the opening fence.
     let line: Int
     let language: String
     var lines: [String] = []
@@ -57,7 +57,7 @@ struct CodeBlock: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// A folder that goes with its owner.
+/// A folder that is removed with its owner.
 final class WorkFolder: Sendable {
     let path: String
 

@@ -1,16 +1,16 @@
 import Testing
 
-/// The Swift code on pages, which the package compiles.
+/// Checks that the Swift code on pages is compiled.
 @Suite("The Swift code of the pages", .timeLimit(.minutes(10)))
 struct SwiftBlockTests {
-    /// Blocks of these pages may be compiled nowhere.
+    /// Pages whose blocks need not be compiled.
     private static let unchecked: Set<String> = []
 
     private static func swift() throws -> [CodeBlock] {
         try Repository.blocks("swift").filter { !unchecked.contains($0.page) }
     }
 
-    @Test func `stands word for word in a file that is compiled`() throws {
+    @Test func `is copied word for word from a compiled file`() throws {
         let sources = try Repository.files(
             in: ["Snippets", "Examples", "Sources", "Tests/MVITests/Documented"], ".swift"
         )
@@ -30,7 +30,7 @@ struct SwiftBlockTests {
     }
 
     @Test(.enabled(if: Compiler.shared != nil))
-    func `can be read at least, where it needs SwiftUI`() async throws {
+    func `parses at least, if it needs SwiftUI`() async throws {
         let compiler = try #require(Compiler.shared)
         let folder = try WorkFolder()
         for block in try Self.swift().filter(\.isForApple) {
@@ -49,7 +49,7 @@ struct SwiftBlockTests {
         }
     }
 
-    @Test func `is found but for indentation, blank lines and hidden lines, and not with another word`() {
+    @Test func `is compared without indentation, blank lines and hidden lines, but word for word`() {
         let source = SourceLines(
             """
             import MVI
@@ -75,11 +75,11 @@ struct SwiftBlockTests {
 extension CodeBlock {
     /// True if it is a `Package.swift`.
     fileprivate var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") == true }
-    /// True if it needs what there is on Apple's systems only.
+    /// True if it needs frameworks that only Apple's systems have.
     fileprivate var isForApple: Bool { lines.contains("import SwiftUI") }
 }
 
-/// The lines of a Swift file as a page shows them.
+/// The lines of a Swift file in the form that pages show.
 struct SourceLines {
     private let imports: Set<String>
     private let lines: [String]
@@ -100,7 +100,7 @@ struct SourceLines {
         self.lines = lines
     }
 
-    /// Returns true if a block stands here: its imports anywhere, its other lines one after the other.
+    /// Returns true if the file contains a block: its imports anywhere, its other lines consecutively.
     func contain(_ block: [String]) -> Bool {
         let block = Self.trimmed(block)
         guard imports.isSuperset(of: block.filter { $0.hasPrefix("import ") }) else { return false }

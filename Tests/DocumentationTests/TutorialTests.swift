@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// Somebody who follows the tutorial has a package that compiles.
+/// Checks that the packages of a reader who follows the tutorial compile.
 @Suite("The tutorial", .timeLimit(.minutes(10)))
 struct TutorialTests {
     private static let folder = "Sources/MVIServer/MVIServer.docc/Tutorials"
 
-    /// A file as a step shows it.
+    /// A file in the state of one step.
     private struct Step {
-        /// The name in the reader's package.
+        /// The file's name in the reader's package.
         let name: String
-        /// Its file in the catalogue.
+        /// The file's name in the catalogue.
         let file: String
 
         var isTest: Bool { name.hasSuffix("Tests.swift") }
@@ -20,17 +20,17 @@ struct TutorialTests {
     func `leads from one package that compiles to the next, step by step`() async throws {
         let compiler = try #require(Compiler.shared)
         let folder = try WorkFolder()
-        // What SwiftPM makes of the page's files.
+        // Corresponds to the page resources that SwiftPM generates.
         let page = try folder.write(
             "struct PackageResources { static let index_html: [UInt8] = []; static let page_js: [UInt8] = [] }\n",
             to: "PackageResources.swift")
         var package: [String: String] = [:]
         var checked: Set<Set<String>> = []
-        // What the module in the folder was made of.
+        // The sources of the module in the folder.
         var made: Set<String> = []
         for (section, steps) in try Self.sections().enumerated() {
             let code = steps.filter { $0.name.hasSuffix(".swift") && $0.name != "Package.swift" }
-            // A step's file belongs with the others as the section leaves them.
+            // A step's file is compiled with the others in their state at the end of the section.
             for step in code { package[step.name] = step.file }
             for step in code {
                 let app = package.merging([step.name: step.file]) { $1 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Attacks with JWTs")
 struct AttackTests {
     @Test(
-        "no token without a signature is good, however 'none' is spelt",
+        "a token without a signature is refused, with any spelling of 'none'",
         arguments: ["none", "None", "NONE", "nOnE", ""])
     func none(_ name: String) async throws {
         let issuer = TestIssuer(key: try .rsa())
@@ -20,13 +20,13 @@ struct AttackTests {
         #expect(
             try await authenticator.verdict(signed)
                 == .refused(.rejected, "This server does not accept the JWT's algorithm."))
-        // The good header with its signature cut off.
+        // The valid header with its signature cut off.
         let parts = try issuer.token().split(separator: ".")
         #expect(try await authenticator.verdict("\(parts[0]).\(parts[1]).").code == .rejected)
         #expect(try await authenticator.verdict("\(parts[0]).\(parts[1])").code == .rejected)
     }
 
-    @Test("the public key is no secret: HS256 over its PEM, its DER or its JWK is refused")
+    @Test("HS256 with the public key's PEM, DER or JWK as the secret is refused")
     func confusion() async throws {
         let issuer = TestIssuer(key: try .rsa())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
@@ -42,14 +42,14 @@ struct AttackTests {
                 let verdict = try await authenticator.verdict(attacker.token())
                 #expect(verdict == .refused(.rejected, "This server does not accept the JWT's algorithm."))
             }
-            // HMAC under the name of the key's own algorithm.
+            // HMAC under the algorithm name of the key.
             let attacker = TestIssuer(key: .secret(secret))
             let renamed = try attacker.token(header: #"{"alg":"RS256","kid":"key-1"}"#)
             #expect(try await authenticator.verdict(renamed) == .refused(.rejected, "The JWT's signature is invalid."))
         }
     }
 
-    @Test("a token is good with the key of its kid only, though the set has the key that signed it")
+    @Test("a token is verified only with the key of its kid, even if another key of the set signed it")
     func swappedID() async throws {
         let (first, second) = (try TestKey.rsa(), try TestKey.rsa(.rs256, TestKey.otherRSAKey))
         let curve = try TestKey.p256()
@@ -69,7 +69,7 @@ struct AttackTests {
         #expect(try await authenticator.verdict(TestIssuer(key: first, id: "").token()).code == .rejected)
     }
 
-    @Test("without a kid exactly one key has to fit the algorithm")
+    @Test("without a kid exactly one key must fit the algorithm")
     func withoutID() async throws {
         let (first, second) = (try TestKey.rsa(), try TestKey.rsa(.rs256, TestKey.otherRSAKey))
         let curve = try TestKey.p256()
@@ -81,13 +81,13 @@ struct AttackTests {
         #expect(try await several.verdict(TestIssuer(key: curve, id: nil).token()).isAccepted)
         let edwards = try TestKey.ed25519()
         #expect(try await several.verdict(TestIssuer(key: edwards, id: nil).token()) == .refused(.rejected, detail))
-        // A kid finds no key without one.
+        // A token with a kid matches no key without one.
         let nameless = try await TestWorld(keySet(first.jwk(nil))).authenticator()
         #expect(try await nameless.verdict(TestIssuer(key: first, id: nil).token()).isAccepted)
         #expect(try await nameless.verdict(TestIssuer(key: first, id: "key-1").token()).code == .rejected)
     }
 
-    @Test("a key with an alg is good for no other algorithm of its type")
+    @Test("a key with an alg verifies no other algorithm of its type")
     func keyAlgorithm() async throws {
         let key = try TestKey.rsa(.rs256)
         let authenticator = try await TestWorld(keySet(key.jwk("key-1", "\"alg\":\"PS256\""))).authenticator()
@@ -98,7 +98,7 @@ struct AttackTests {
     }
 
     @Test(
-        "a header that brings keys, extensions or two members of one name is refused",
+        "a header with keys, extensions or two members of one name is refused",
         arguments: [
             (#""crit":["exp"]"#, "'crit'"), (#""crit":[]"#, "'crit'"), (#""crit":null"#, "'crit'"),
             (#""crit":["b64"],"b64":false"#, "'crit'"), (#""jku":"https://evil.example.com/keys""#, "'jku'"),
@@ -128,7 +128,7 @@ struct AttackTests {
         )
     }
 
-    @Test("a payload with two members of one name, or that is no object, is refused though it is signed")
+    @Test("a payload with two members of one name, or that is not an object, is refused even if it is signed")
     func payload() async throws {
         let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
@@ -156,7 +156,7 @@ struct AttackTests {
         }
     }
 
-    @Test("what is no JWT is refused, and its text is not repeated")
+    @Test("a text that is not a JWT is refused and not repeated")
     func garbage() async throws {
         let issuer = TestIssuer(key: try .ed25519())
         let world = TestWorld(keySet(issuer.key.jwk("key-1")))
@@ -195,7 +195,7 @@ struct AttackTests {
     func length() async throws {
         let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
-        // Not every length is one of base64url, so the header grows too.
+        // Base64url cannot have every length, so the header grows too.
         func token(_ filling: Int, _ blanks: Int) throws -> String {
             try issuer.token(
                 TestIssuer.payload(["fill": "\"\(String(repeating: "x", count: filling))\""]),

@@ -54,7 +54,7 @@ struct KeyDownloadTests {
         #expect(await failure(server.url())?.hasPrefix("the server answered \(status)") == true)
     }
 
-    @Test("more than 256 KiB are not taken, with a length or without")
+    @Test("more than 256 KiB are rejected, with a length or without")
     func huge() async throws {
         let piece = String(repeating: " ", count: 1_024)
         let limit = KeySetDocument.longest
@@ -73,12 +73,12 @@ struct KeyDownloadTests {
         for path in ["/length", "/chunks", "/end"] {
             #expect(await failure(server.url(path)) == "the server sent more than 262144 bytes", "\(path)")
         }
-        // Each connection was closed, or the server would still be busy with it.
+        // Each connection was closed; otherwise the server would still be busy with it.
         #expect(try await outcome(server.url("/exactly")).get().count == limit)
     }
 
     @Test(
-        "a server that is slow at any point is given up after the time",
+        "the download from a server that is slow at any point times out",
         arguments: [
             "", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"keys\":",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
@@ -88,11 +88,11 @@ struct KeyDownloadTests {
         defer { server.stop() }
         let time: Duration = .milliseconds(100)
         #expect(await failure(server.url(), timeout: time) == "the download took longer than \(time)")
-        // The connection is closed: the server takes the next.
+        // The connection is closed: the server accepts the next one.
         #expect(try await outcome(server.url("/next")).get() == [1])
     }
 
-    @Test("no server, a server that hangs up, and one that talks something else are failures")
+    @Test("no server, a server that hangs up, and one with another protocol are failures")
     func noServer() async throws {
         let server = try RawServer { target in .whole(target == "/nothing" ? "" : "SSH-2.0-OpenSSH_9.2\r\n") }
         #expect(await failure(server.url("/nothing"))?.hasPrefix("the download failed") == true)
@@ -101,7 +101,7 @@ struct KeyDownloadTests {
         #expect(await failure("http://127.0.0.1:1/keys")?.hasPrefix("the download failed") == true)
     }
 
-    @Test("a token is good with keys that were downloaded")
+    @Test("downloaded keys verify a token")
     func endToEnd() async throws {
         let issuer = TestIssuer(key: try .ed25519())
         let keys = keySet(issuer.key.jwk("key-1"))

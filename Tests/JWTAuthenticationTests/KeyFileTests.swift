@@ -17,7 +17,7 @@ struct KeyFileTests {
         try Data(content).write(to: URL(fileURLWithPath: path), options: isAtomic ? .atomic : [])
     }
 
-    @Test("a file is looked at once a second, and read again when it was replaced")
+    @Test("a file is checked once a second, and read again after it was replaced")
     func replacement() async throws {
         let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         try await withFolder { folder in
@@ -36,7 +36,7 @@ struct KeyFileTests {
         }
     }
 
-    @Test("a file is read once as long as it stays the same")
+    @Test("an unchanged file is read once")
     func unchanged() async throws {
         let issuer = TestIssuer(key: try .p256())
         try await withFolder { folder in
@@ -46,7 +46,7 @@ struct KeyFileTests {
             guard case .document(let first) = try file.read(false) else { throw Unexpected() }
             #expect(first == keySet(issuer.key.jwk("key-1")))
             guard case .unchanged = try file.read(false) else { throw Unexpected() }
-            // What was not taken is read again, although it is the same.
+            // A rejected file is read again although it is unchanged.
             guard case .document = try file.read(true) else { throw Unexpected() }
             try write(keySet(issuer.key.jwk("key-10")), to: path, isAtomic: false)
             guard case .document(let second) = try file.read(false) else { throw Unexpected() }
@@ -54,7 +54,7 @@ struct KeyFileTests {
         }
     }
 
-    @Test("a file that is gone or spoilt leaves the last keys in use, until it is there again")
+    @Test("if the file is missing or invalid, the last keys stay in use until it is valid again")
     func failure() async throws {
         let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         try await withFolder { folder in
@@ -80,7 +80,7 @@ struct KeyFileTests {
         }
     }
 
-    @Test("a file that is no key set at the start is refused with the reason")
+    @Test("a file without a key set is refused at startup with the reason")
     func start() async throws {
         let key = try TestKey.p256()
         try await withFolder { folder in

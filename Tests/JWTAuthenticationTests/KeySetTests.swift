@@ -22,7 +22,7 @@ struct KeySetTests {
         if case .failure(let error) = result { error.description } else { nil }
     }
 
-    @Test("keys that are not for signatures, or of a kind that is not known, are left out, the others are taken")
+    @Test("keys of unknown kinds and keys that are not for signatures are ignored, the others are used")
     func leftOut() throws {
         let key = try TestKey.p256()
         let document = try read(
@@ -50,7 +50,7 @@ struct KeySetTests {
     }
 
     @Test(
-        "a set with a private key or a secret is not taken at all",
+        "a set with a private key or a secret is rejected",
         arguments: ["d", "p", "q", "dp", "dq", "qi", "oth", "k"])
     func privateMember(_ member: String) throws {
         let key = try TestKey.p256()
@@ -58,14 +58,14 @@ struct KeySetTests {
         #expect(refusal(result) == "\"bad\" is a private key or a secret, which a key set must not publish")
     }
 
-    @Test("a set with an 'oct' key is not taken at all, even one without its value")
+    @Test("a set with an 'oct' key is rejected, even without its value")
     func secret() throws {
         let key = try TestKey.p256()
         let result = read(key.jwk("good"), #"{"kty":"oct","kid":"shared"}"#)
         #expect(refusal(result) == "\"shared\" is a private key or a secret, which a key set must not publish")
     }
 
-    @Test("a set with two usable keys of one kid is not taken; keys without a kid may be several")
+    @Test("a set with two usable keys of one kid is rejected; several keys may have no kid")
     func twice() throws {
         let (first, second) = (try TestKey.p256(), try TestKey.ed25519())
         #expect(refusal(read(first.jwk("one"), second.jwk("one"))) == "it has several keys called \"one\"")
@@ -74,7 +74,7 @@ struct KeySetTests {
     }
 
     @Test(
-        "what is no key set is not taken",
+        "a text that is not a key set is rejected",
         arguments: [
             "", "null", "[]", "{}", #"{"keys":{}}"#, #"{"keys":[1]}"#, #"{"keys":[]}"#, #"{"keys":[],"keys":[]}"#,
             #"{"keys":["#, #"{"Keys":[]}"#, String(repeating: "[", count: 100_000),

@@ -8,11 +8,11 @@ import Testing
     "JWTs of another program",
     .enabled(if: Python.hasJWT, "python3-jwt and python3-cryptography are missing; script/bootstrap installs them"))
 struct PythonTests {
-    /// A token made by PyJWT.
+    /// The output of PyJWT.
     private struct Made: Decodable {
-        /// By algorithm.
+        /// Valid tokens by algorithm.
         let tokens: [String: String]
-        /// Tokens that are bad, by what is the matter with them.
+        /// Invalid tokens by their defect.
         let bad: [String: String]
         let keys: String
         let secret: String
@@ -51,7 +51,7 @@ struct PythonTests {
         print(json.dumps({"tokens": tokens, "bad": bad, "keys": json.dumps({"keys": keys}), "secret": secret}))
         """
 
-    @Test("tokens and keys of PyJWT sign in with every algorithm, and its bad tokens do not")
+    @Test("tokens and keys of PyJWT sign in with every algorithm, and its invalid tokens do not")
     func tokens() async throws {
         let output = try await offThePool { try Python.output(Self.script) }
         let made = try JSONDecoder().decode(Made.self, from: output)
@@ -72,7 +72,7 @@ struct PythonTests {
         }
     }
 
-    /// Serves TLS with a certificate that it made itself, and prints its port first.
+    /// Serves TLS with a self-signed certificate, and prints its port first.
     private static let server = """
         import datetime, ipaddress, socket, ssl, tempfile
         from cryptography import x509
@@ -105,7 +105,7 @@ struct PythonTests {
                 pass
         """
 
-    @Test("a server whose certificate nobody vouches for is not believed")
+    @Test("a server with an untrusted certificate is refused")
     func certificate() async throws {
         let (port, end) = try await Python.begin(Self.server)
         defer { end() }

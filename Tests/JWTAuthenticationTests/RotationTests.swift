@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Keys that change", .timeLimit(.minutes(10)))
 struct RotationTests {
-    @Test("a key that was taken out of the set verifies nothing five minutes after the last read")
+    @Test("a key removed from the set verifies nothing five minutes after the last read")
     func rotation() async throws {
         let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         let world = TestWorld(keySet(old.key.jwk("old")))
@@ -37,7 +37,7 @@ struct RotationTests {
         #expect(try await authenticator.verdict(old.token()).code == .rejected)
     }
 
-    @Test("an unknown kid leads to one read a minute, which finds a new key")
+    @Test("an unknown kid causes at most one read a minute, which finds a new key")
     func unknownID() async throws {
         let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         let world = TestWorld(keySet(old.key.jwk("old")))
@@ -56,7 +56,7 @@ struct RotationTests {
         #expect(world.fetches == 3)
     }
 
-    @Test("requests at the same time share one read, and none of known keys waits for a read for an unknown kid")
+    @Test("concurrent requests share one read, and requests with known keys do not wait for an unknown kid")
     func sharing() async throws {
         let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         let (first, second) = (Gate(), Gate())
@@ -83,7 +83,7 @@ struct RotationTests {
         let answers = await withTaskGroup(of: Verdict?.self) { group in
             for _ in 0..<20 { group.addTask { try? await authenticator.verdict(tokens.1) } }
             await second.waiters()
-            // The read for the new kid is under way.
+            // The read for the new kid is running.
             let known = try? await authenticator.verdict(tokens.0)
             #expect(known?.isAccepted == true)
             #expect(!second.isOpen)
@@ -94,14 +94,14 @@ struct RotationTests {
         #expect(world.fetches == 2)
     }
 
-    /// The answers of an address without keys.
+    /// Answers of an address that contain no keys.
     private static let failures: [(name: String, content: [UInt8]?)] = [
         ("an error", nil), ("no bytes", []), ("an empty set", keySet()), ("no JSON", Array("<html>".utf8)),
         ("keys for nothing here", keySet(#"{"kty":"RSA","use":"enc","kid":"key-1","n":"AQAB","e":"AQAB"}"#)),
     ]
 
     @Test(
-        "while the address fails the last keys are good for 24 hours, asked once a minute, and no longer",
+        "while the address fails, it is asked once a minute and the last keys stay valid for 24 hours",
         arguments: failures)
     func failure(_ failure: (name: String, content: [UInt8]?)) async throws {
         let issuer = TestIssuer(key: try .p256())
@@ -125,7 +125,7 @@ struct RotationTests {
         world.advance(by: .seconds(1))
         #expect(try await authenticator.verdict(token).isAccepted)
         #expect(world.fetches == 3)
-        // The key may be in the set that cannot be read: the client is to try again.
+        // The key may be in the set that cannot be read: the client should try again.
         #expect(try await authenticator.verdict(unknown).code == .unavailable)
         world.advance(by: .seconds(24 * 3_600 - 361))
         #expect(try await authenticator.verdict(token).isAccepted)
@@ -133,7 +133,7 @@ struct RotationTests {
         #expect(
             try await authenticator.verdict(token) == .refused(.unavailable, "The issuer's keys cannot be read now."))
         #expect(world.log.count("error: The keys for JWTs are too old; no JWT is accepted") == 1)
-        // It comes back.
+        // The address works again.
         world.answer(keySet(issuer.key.jwk("key-1")))
         world.advance(by: .seconds(5))
         #expect(try await authenticator.verdict(token).isAccepted)
@@ -154,7 +154,7 @@ struct RotationTests {
         #expect(world.log.count("info: Read the keys for JWTs") == 1)
     }
 
-    @Test("the log tells of each change once, and of a failure that lasts every five minutes")
+    @Test("each change is logged once, a lasting failure every five minutes")
     func log() async throws {
         let issuer = TestIssuer(key: try .p256())
         let token = try issuer.token(TestIssuer.payload(["exp": "\(beginning + 200_000)"]))
@@ -169,7 +169,7 @@ struct RotationTests {
         #expect(
             world.log.lines == [
                 #"info: Read the keys for JWTs keys="key-1" \#(source)"#,
-                #"notice: Unusable keys for JWTs are ignored keys="odd\n": its curve is none of P-256, P-384 and P-521 \#(source)"#,
+                #"notice: Ignored unusable JWT keys keys="odd\n": its curve is none of P-256, P-384 and P-521 \#(source)"#,
             ])
         world.answer { () throws(KeyReadError) in throw KeyReadError("it is down") }
         for _ in 0..<10 {

@@ -21,7 +21,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("without settings of JWTs there are none, whatever else is set")
+    @Test("without settings of JWTs the result is nil, even if other settings are present")
     func none() async throws {
         #expect(try await load([:]) == nil)
         #expect(try await load(["port": "8000"], ["MVI_PORT": "8000", "MVI_JWT_ISSUER": ""]) == nil)
@@ -47,7 +47,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "settings that are incomplete or contradict each other are refused with what to do",
+        "incomplete or contradictory settings are refused with advice",
         arguments: [
             (["jwt-keys": "k"], "--jwt-issuer is missing"),
             (["jwt-audience": "shop"], "--jwt-issuer is missing"),
@@ -93,7 +93,7 @@ struct SettingsTests {
         #expect(!refusal.contains("sssss"))
     }
 
-    @Test("the same holds for settings made in code")
+    @Test("settings made in code are checked the same way")
     func inCode() async throws {
         var settings = JWTSettings(issuer: "i", audiences: [], keys: .file("k"))
         #expect(throws: SettingError.self) { try settings.check() }
@@ -109,7 +109,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "an address is https, or http of this machine, without a name and a password",
+        "an address is https, or http of this machine, without a user name and password",
         arguments: [
             "http://login.example.com/keys", "http://10.0.0.1/keys", "http://localhost.example.com/keys",
             "http://127.0.0.1.example.com/keys", "http://[::2]/keys", "ftp://127.0.0.1/keys", "file:///etc/keys",

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("JWTs")
 struct TokenTests {
-    @Test("a good token signs its subject in, with all claims, until its end and the leeway")
+    @Test("a valid token signs its subject in, with all claims, until its expiry plus the leeway")
     func principal() async throws {
         let issuer = TestIssuer(key: try .p256())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
@@ -41,19 +41,19 @@ struct TokenTests {
         let world = TestWorld(keySet(key.jwk("key-1")))
         let token = try issuer.token()
         #expect(try await world.authenticator().verdict(token).isAccepted)
-        // Another byte of the payload under the same signature.
+        // Changes one byte of the payload and keeps the signature.
         let parts = token.split(separator: ".")
         let forged = "\(parts[0]).\(base64URL(TestIssuer.payload(["sub": "\"user-8\""]))).\(parts[2])"
         #expect(
             try await world.authenticator().verdict(forged) == .refused(.rejected, "The JWT's signature is invalid."))
-        // The algorithm is none of the list.
+        // The algorithm is not in the list.
         let others = SignatureAlgorithm.asymmetric.filter { $0 != algorithm }
         #expect(
             try await world.authenticator(others).verdict(token)
                 == .refused(.rejected, "This server does not accept the JWT's algorithm."))
     }
 
-    @Test("a secret signs in, whatever the kid", arguments: SignatureAlgorithm.symmetric)
+    @Test("a secret signs in with any kid", arguments: SignatureAlgorithm.symmetric)
     func secret(_ algorithm: SignatureAlgorithm) async throws {
         let secret = [UInt8]("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef".utf8)
         let world = TestWorld()
@@ -74,7 +74,7 @@ struct TokenTests {
         #expect(try await authenticator.verdict(TestIssuer(key: .secret(secret, .hs512)).token()).code == .rejected)
     }
 
-    /// Members of the payload that make it bad.
+    /// Members that make the payload invalid.
     private static let badClaims: [(name: String, value: String?, detail: String)] = [
         ("iss", nil, "'iss'"), ("iss", "\"https://login.example.com\"", "'iss'"), ("iss", "7", "'iss'"),
         ("iss", "\"HTTPS://login.example.com/\"", "'iss'"),
@@ -97,14 +97,14 @@ struct TokenTests {
         #expect(verdict.detail?.contains(claim.detail) == true, "\(verdict)")
     }
 
-    @Test("thirty seconds of leeway count for the end and for the beginning, not one more")
+    @Test("the leeway is thirty seconds for both the beginning and the end")
     func leeway() async throws {
         let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         func verdict(_ changes: [String: String?]) async throws -> Verdict {
             try await authenticator.verdict(issuer.token(TestIssuer.payload(changes)))
         }
-        // Its principal is good for the rest of the leeway: else the server would refuse it all the same.
+        // Its principal is valid for the rest of the leeway; otherwise the server would refuse it anyway.
         let late = try await verdict(["exp": "\(beginning - 29)"])
         #expect(late.principal?.expiry == Timestamp(sinceEpoch: .seconds(beginning + 1)))
         let last = try await verdict(["exp": "253402300799"])
@@ -116,7 +116,7 @@ struct TokenTests {
         #expect(try await verdict(["iat": nil]).isAccepted)
     }
 
-    @Test("a name that Unicode calls equivalent is another name")
+    @Test("names that are equivalent in Unicode are different names")
     func equivalence() async throws {
         let issuer = TestIssuer(key: try .ed25519(), id: "K")
         let world = TestWorld(keySet(issuer.key.jwk("K")))
@@ -124,7 +124,7 @@ struct TokenTests {
         settings.leeway = .zero
         let authenticator = try await JWTAuthenticator(
             settings, logger: world.log.logger, environment: world.environment)
-        // The sign of the unit kelvin, which Swift's == takes for the letter.
+        // The kelvin sign, which is equal to the letter K for Swift's ==.
         let sign = "\u{212A}"
         #expect(sign == "K")
         func verdict(issuer name: String, audience: String, id: String) async throws -> Verdict {
@@ -138,7 +138,7 @@ struct TokenTests {
     }
 
     @Test(
-        "two names that Unicode calls the same are refused, at every depth",
+        "two names that are equivalent in Unicode are refused at every depth",
         arguments: [
             "\"K\":1,\"\u{212A}\":2", "\"\u{E9}\":1,\"e\u{301}\":2", "\"x\":{\"a\":[{\"K\":1,\"\u{212A}\":2}]}",
             #""K":1,"\u212a":2"#,
@@ -152,7 +152,7 @@ struct TokenTests {
                 == .refused(.rejected, "The JWT's payload has two members with equivalent names in Unicode."))
     }
 
-    @Test("a claim is found by the bytes of its name, and its texts are compared by theirs")
+    @Test("claim names and texts are compared byte by byte")
     func claimBytes() async throws {
         let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
@@ -190,7 +190,7 @@ struct TokenTests {
                     == .refused(.rejected, "This server does not accept the JWT's 'typ'."),
                 "\(String(describing: member))")
         }
-        // The long s, which Unicode takes for an s without regard to case.
+        // The long s, which matches an s without regard to case in Unicode.
         #expect(try await verdict(["logout+jwts"], "\"logout+jwt\u{17F}\"").code == .rejected)
     }
 }

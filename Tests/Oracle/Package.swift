@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What `script/test --oracle` runs: the repository's cryptography beside that of other libraries. A package of its own, so that
-// nothing else fetches or compiles these. It has the sources of LibCrypto by links: what is of another package has no `package`
-// access.
+// The package of `script/test --oracle`: it compares the repository's cryptography with other libraries. It is
+// separate, so that nothing else fetches or compiles these. It links LibCrypto's sources, since another package has no
+// `package` access.
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 

@@ -22,7 +22,7 @@ struct KeyLog {
         }
         if !document.leftOut.isEmpty, document.leftOut != leftOut {
             logger.notice(
-                "Unusable keys for JWTs are ignored",
+                "Ignored unusable JWT keys",
                 metadata: ["source": "\(source)", "keys": "\(document.leftOut.joined(separator: "; "))"])
         }
         (names, leftOut, failure) = (document.names, document.leftOut, nil)

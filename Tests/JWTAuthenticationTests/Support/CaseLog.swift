@@ -5,12 +5,12 @@ import MVIServer
 
 @testable import JWTAuthentication
 
-/// Writes what the tests sign in with, and each verdict, to the file that `MVI_JWT_CASES` names: `script/test --oracle` asks
-/// another library about the same tokens (`Tests/Oracle`).
+/// Writes each tested token, its keys and the verdict to the file in `MVI_JWT_CASES`: `script/test --oracle` checks the
+/// same tokens with another library (`Tests/Oracle`).
 enum CaseLog {
     /// A line of the file.
     private struct Case: Encodable {
-        /// The key set as it was published, or the secret.
+        /// The published key set, or the secret.
         let keys: String?
         let secret: [UInt8]?
         let token: String
@@ -33,7 +33,7 @@ enum CaseLog {
     }
 }
 
-/// An authenticator whose verdicts are noted with the keys that it has.
+/// An authenticator whose verdicts are recorded together with its keys.
 struct TestAuthenticator: Sendable {
     let base: JWTAuthenticator
     let world: TestWorld
@@ -41,12 +41,12 @@ struct TestAuthenticator: Sendable {
 
     func authenticate(_ proof: IdentityProof) async throws -> Principal { try await base.authenticate(proof) }
 
-    /// Returns true if it takes a token, and if not, why.
+    /// Returns the verdict on a token.
     func verdict(_ token: String?) async throws -> Verdict {
         let before = world.fetched
         let verdict = try await base.verdict(token)
         let keys = secret == nil ? world.fetched : nil
-        // While keys are replaced nobody can tell which the verdict is by.
+        // While keys are replaced, the keys of the verdict are unknown.
         guard before == nil || before == keys else { return verdict }
         if let token { try CaseLog.add(token, verdict, keys: keys, secret: secret) }
         return verdict

@@ -3,9 +3,9 @@ import LibCrypto
 
 /// A key pair that signs.
 ///
-/// `@unchecked Sendable`: nothing changes the key once it is made.
+/// `@unchecked Sendable`: nothing changes the key after its creation.
 final class PrivateKey: @unchecked Sendable {
-    /// OpenSSL refused something, or has no memory.
+    /// OpenSSL refused a call, or has no memory.
     struct Failure: Error {}
 
     private let key: OpaquePointer
@@ -22,10 +22,10 @@ final class PrivateKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// A new RSA key of 2048 bits.
+    /// Creates an RSA key of 2048 bits.
     static func rsa() throws -> PrivateKey { try PrivateKey("RSA") { EVP_PKEY_CTX_set_rsa_keygen_bits($0, 2_048) } }
 
-    /// A new key on a curve, by its name in a JWK.
+    /// Creates a key on a curve, by its name in a JWK.
     static func ec(_ curve: String) throws -> PrivateKey {
         try PrivateKey("EC") { EVP_PKEY_CTX_set_group_name($0, curve) }
     }
@@ -66,9 +66,9 @@ final class PrivateKey: @unchecked Sendable {
         return head + bytes
     }
 
-    /// A signature in the form of a JWS.
+    /// Returns a signature in the form of a JWS.
     ///
-    /// - Parameter size: how many bytes each number of an ECDSA signature has.
+    /// - Parameter size: the number of bytes of each number of an ECDSA signature.
     func sign(_ message: [UInt8], hash: String?, isPSS: Bool = false, size: Int? = nil) throws -> [UInt8] {
         let context = EVP_MD_CTX_new()
         defer { EVP_MD_CTX_free(context) }

@@ -3,12 +3,12 @@ import TestSupport
 
 /// The system's Python, with the Debian packages python3-jwt and python3-cryptography (script/bootstrap installs them).
 enum Python {
-    /// A script's run that ended with another code than 0.
+    /// A script ended with an exit code other than 0.
     struct Failure: Error {
         let code: Int32
     }
 
-    /// True if PyJWT is there, with what it needs for public keys.
+    /// True if PyJWT is installed, with its support for public keys.
     static let hasJWT = (try? output("import jwt, cryptography")) != nil
 
     private static let path = "/usr/bin/python3"
@@ -22,7 +22,7 @@ enum Python {
         return data
     }
 
-    /// Starts a script that prints a line and goes on until it is ended; the line, and what ends it.
+    /// Starts a script that prints a line and keeps running. Returns the line and a function that stops the script.
     static func begin(_ script: String) async throws -> (line: String, end: @Sendable () -> Void) {
         try await offThePool {
             let (process, output) = try start(script)

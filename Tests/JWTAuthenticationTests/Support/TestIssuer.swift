@@ -5,7 +5,7 @@ import MVIServer
 
 @testable import JWTAuthentication
 
-/// A time at which all tests begin: 2026-01-31T12:00:00Z.
+/// The start time of all tests: 2026-01-31T12:00:00Z.
 let beginning = 1_769_860_800
 
 /// An issuer that signs tokens, and clocks that a test sets.
@@ -16,7 +16,7 @@ struct TestIssuer: Sendable {
     let key: TestKey
     var id: String? = "key-1"
 
-    /// A good payload, with other members instead of its own; nil takes one away. Values are JSON.
+    /// Returns a valid payload with changed members; nil removes one. Values are JSON.
     static func payload(_ changes: [String: String?] = [:]) -> String {
         var members: [String: String?] = [
             "iss": "\"\(name)\"", "aud": "\"\(audience)\"", "sub": "\"user-7\"", "exp": "\(beginning + 600)",
@@ -40,7 +40,7 @@ struct TestIssuer: Sendable {
     }
 }
 
-/// The surroundings of an authenticator under test.
+/// The clocks and the network of an authenticator in a test.
 final class TestWorld: Sendable {
     private struct State {
         var time: Duration = .zero
@@ -52,7 +52,7 @@ final class TestWorld: Sendable {
     private let state: Lock<State>
     let log = TestLog()
 
-    /// A world in which the issuer's address has that content.
+    /// Creates a world in which the issuer's address has that content.
     init(_ content: [UInt8] = []) {
         state = Lock(State(reply: { () throws(KeyReadError) in content }))
     }
@@ -63,10 +63,10 @@ final class TestWorld: Sendable {
     /// The address's last answer that is a key set; nil if there was none.
     var fetched: [UInt8]? { state.withLock { $0.fetched } }
 
-    /// Moves both clocks on.
+    /// Advances both clocks.
     func advance(by time: Duration) { state.withLock { $0.time += time } }
 
-    /// Sets the answer of the address.
+    /// Sets the answer of the address from now on.
     func answer(_ content: [UInt8]) { answer { () throws(KeyReadError) in content } }
 
     func answer(_ reply: @escaping @Sendable () async throws(KeyReadError) -> [UInt8]) {
@@ -115,7 +115,7 @@ final class TestWorld: Sendable {
 }
 
 extension JWTAuthenticator {
-    /// Returns true if it takes a token, and if not, why.
+    /// Returns the verdict on a token.
     func verdict(_ token: String?) async throws -> Verdict {
         do {
             return .accepted(try await authenticate(IdentityProof(identity: token)))

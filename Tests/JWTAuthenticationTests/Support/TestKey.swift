@@ -2,7 +2,7 @@ import LibCrypto
 
 @testable import JWTAuthentication
 
-/// An issuer's key pair with one algorithm: signs tokens, and knows its public half as a JWK.
+/// An issuer's key pair with one algorithm: it signs tokens and has its public half as a JWK.
 struct TestKey: Sendable {
     let algorithm: SignatureAlgorithm
     /// The members of the public JWK without `kid`, `alg` and braces.

@@ -27,6 +27,6 @@ final class TestLog: Sendable {
     /// All lines, each with its level first.
     var lines: [String] { kept.withLock { $0 } }
 
-    /// Returns the number of lines that contain the text.
+    /// Returns the number of lines that contain a text.
     func count(_ text: String) -> Int { lines.filter { $0.contains(text) }.count }
 }

@@ -2,7 +2,7 @@ import Crypto
 import LibCrypto
 import Testing
 
-/// Holds our hashes and codes against swift-crypto's, for bytes around the ends of blocks.
+/// Compares our hashes and codes with swift-crypto's, for lengths around the ends of blocks.
 @Suite("Hashes and codes of swift-crypto")
 struct HashTests {
     private static let lengths = Array(0...300) + [1_000, 65_536]

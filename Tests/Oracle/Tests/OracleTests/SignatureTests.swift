@@ -3,12 +3,12 @@ import JWTKit
 import LibCrypto
 import Testing
 
-/// Holds our verdicts on signatures against jwt-kit's, and both against the vectors'.
+/// Compares our verdicts on signatures with jwt-kit's, and both with the vectors'.
 @Suite("Signatures of Wycheproof")
 struct SignatureTests {
     private typealias Hash = LibCrypto.HashFunction
 
-    /// A key as both libraries have it.
+    /// One key in both libraries.
     private struct Keys {
         /// Nil if we refuse the key.
         let ours: VerificationKey?
@@ -28,7 +28,7 @@ struct SignatureTests {
         "SHA-256": (.sha256, .sha256, 32), "SHA-384": (.sha384, .sha384, 48), "SHA-512": (.sha512, .sha512, 64),
     ]
 
-    /// Groups that no algorithm of a JWT is for, by the reason.
+    /// The reasons for which a group fits no algorithm of a JWT.
     private enum NotOfJWT: String, Hashable, CaseIterable {
         case hash = "RFC 7518 has SHA-256, SHA-384 and SHA-512 only"
         case mask = "RFC 7518 section 3.5: MGF1 has the signature's hash"
@@ -79,7 +79,7 @@ struct SignatureTests {
             let keys = try await ecKeys(curve, group)
             for test in group.tests {
                 let der = Vectors.bytes(test.sig)
-                // DER itself is no signature of a JWS.
+                // DER itself is not a signature of a JWS.
                 #expect(keys.verdicts(der, Vectors.bytes(test.msg)) == (false, false), "\(test)")
                 guard let raw = Self.raw(der, curve) else {
                     unreadable += 1
@@ -132,7 +132,7 @@ struct SignatureTests {
         _ group: Vectors.Group, _ hash: (ours: Hash, theirs: DigestAlgorithm, salt: Int)
     ) async throws -> Keys {
         let (n, e) = (Vectors.bytes(try #require(group.n)), Vectors.bytes(try #require(group.e)))
-        // Its numbers are signed integers, a JWK's are not (RFC 7518 section 6.3.1.1).
+        // The vector's numbers are signed integers, a JWK's are not (RFC 7518 section 6.3.1.1).
         let (modulus, exponent) = (Array(n.drop { $0 == 0 }), Array(e.drop { $0 == 0 }))
         let collection = JWTKeyCollection()
         let key = try? JWTKit.Insecure.RSA.PublicKey(modulus: base64URL(modulus), exponent: base64URL(exponent))
@@ -154,7 +154,7 @@ struct SignatureTests {
                 }
                 let keys = try await rsaKeys(group, hash)
                 #expect((keys.ours == nil) == (keys.theirs == nil), "\(file) \(group.n ?? "")")
-                // A signature that is good by other parameters is none of a JWT.
+                // A signature with other parameters is not one of a JWT.
                 var other: NotOfJWT?
                 if group.mgfSha.map({ $0 != group.sha }) ?? false { other = .mask }
                 if group.sLen.map({ $0 != hash.salt }) ?? false { other = .salt }
@@ -175,8 +175,8 @@ struct SignatureTests {
     // MARK: Verdicts
 
     /// - Parameters:
-    ///   - isShort: whether the key is too short for a JWT.
-    ///   - other: why the vector's verdict is by parameters that no JWT has.
+    ///   - isShort: true if the key is too short for a JWT.
+    ///   - other: the parameters of the vector that no JWT has, if any.
     private func compare(
         _ keys: Keys, _ test: Vectors.Test, _ signature: [UInt8], isShort: Bool = false, other: NotOfJWT? = nil
     ) {

@@ -2,7 +2,7 @@ import Foundation
 import JWTKit
 import Testing
 
-/// Holds the verdicts of `JWTAuthenticationTests`, which `MVI_JWT_CASES` has, against jwt-kit's.
+/// Compares the verdicts of `JWTAuthenticationTests`, in the file of `MVI_JWT_CASES`, with jwt-kit's.
 @Suite("Tokens of the tests")
 struct TokenTests {
     private struct Case: Decodable {
@@ -13,7 +13,7 @@ struct TokenTests {
         let detail: String?
     }
 
-    /// Refusals of ours where jwt-kit accepts, by a part of the detail, with the reason. Each occurs.
+    /// Our refusals that jwt-kit accepts, by a part of the detail, with the reason. Each occurs.
     private static let stricter = [
         "'kid' names no key": "jwt-kit takes its first key",
         "not exactly one key fits": "jwt-kit takes its first key",
@@ -32,10 +32,10 @@ struct TokenTests {
         "'nbf'": "jwt-kit leaves a token's begin to its caller",
     ]
 
-    /// Tokens of ours that jwt-kit refuses, by a property of the case, with the reason. It occurs.
+    /// The property of our accepted tokens that jwt-kit refuses, with the reason. It occurs.
     private static let wider = "without a 'kid' the one key that fits is taken, where jwt-kit takes its first key"
 
-    /// Any object: claims are not what is compared.
+    /// Any object: claims are not compared.
     private struct AnyPayload: JWTPayload {
         func verify(using _: some JWTAlgorithm) {}
     }
@@ -52,7 +52,7 @@ struct TokenTests {
         return (try? await collection.verify(one.token, as: AnyPayload.self)) != nil
     }
 
-    /// The keys that jwt-kit reads; a key without a `kid` gets one, since it takes none without.
+    /// Returns the keys for jwt-kit; it accepts none without a `kid`, so such a key gets one.
     private static func keys(_ text: String) -> [JWK] {
         let set = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
         return (set?["keys"] as? [[String: Any]] ?? []).enumerated().compactMap { place, members in
@@ -69,7 +69,7 @@ struct TokenTests {
         return (data.flatMap { try? JSONSerialization.jsonObject(with: $0) } as? [String: Any])?[name] as? String
     }
 
-    @Test func `jwt-kit takes the tokens that we take, and no other but for a reason`() async throws {
+    @Test func `jwt-kit accepts the same tokens, with listed exceptions`() async throws {
         let path = try #require(
             ProcessInfo.processInfo.environment["MVI_JWT_CASES"],
             "MVI_JWT_CASES names no file: script/test --oracle makes it")

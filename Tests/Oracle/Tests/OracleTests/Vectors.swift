@@ -1,6 +1,6 @@
 import Foundation
 
-/// Project Wycheproof's test vectors of signatures, as swift-crypto's repository has them.
+/// Project Wycheproof's test vectors of signatures, from swift-crypto's repository.
 struct Vectors: Decodable {
     struct Group: Decodable {
         struct Key: Decodable {
@@ -11,10 +11,10 @@ struct Vectors: Decodable {
         }
 
         let publicKey: Key?
-        /// Of RSA.
+        /// For RSA.
         let n, e: String?
         let sha: String?
-        /// Of PSS.
+        /// For PSS.
         let mgfSha: String?
         let sLen: Int?
         let tests: [Test]
@@ -30,14 +30,14 @@ struct Vectors: Decodable {
         let flags: [String]
     }
 
-    /// The error of a missing or different checkout of swift-crypto.
+    /// The checkout of swift-crypto is missing or has another form.
     struct Missing: Error, CustomStringConvertible {
         let description: String
     }
 
     let testGroups: [Group]
 
-    /// The folder that SwiftPM has fetched swift-crypto's repository into.
+    /// The folder of swift-crypto's checkout by SwiftPM.
     private static let folder = ProcessInfo.processInfo.environment["MVI_ORACLE_BUILD"] ?? ".build"
 
     /// Reads a file of swift-crypto's folder `Tests`.
@@ -51,7 +51,7 @@ struct Vectors: Decodable {
         return try JSONDecoder().decode(Vectors.self, from: data)
     }
 
-    /// The bytes of hexadecimal digits; a digit that is missing is a zero at the beginning.
+    /// Decodes hexadecimal digits; an odd number of digits gets a leading zero.
     static func bytes(_ digits: String) -> [UInt8] {
         let values = (digits.count.isMultiple(of: 2) ? digits : "0" + digits).compactMap(\.hexDigitValue)
         return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
