@@ -12,14 +12,14 @@ import Testing
 
 @Suite("mvi-server backup", .timeLimit(.minutes(10)))
 struct BackupTests {
-    /// Puts a backup in the place of the journal of a new folder.
+    /// Restores a backup as the journal of a new folder.
     private func restored(_ backup: String, in temporary: TemporaryFolder) throws -> String {
         let folder = try temporary.folder("restored")
         try #require(rename(backup, "\(folder)/journal.sqlite") == 0)
         return folder
     }
 
-    /// A data folder whose server has ended, with three sessions.
+    /// Returns a data folder with three sessions; its server has ended.
     private func stoppedServer() async throws -> (temporary: TemporaryFolder, data: String) {
         let temporary = try TemporaryFolder()
         let data = try temporary.folder("data")
@@ -29,7 +29,7 @@ struct BackupTests {
         return (temporary, data)
     }
 
-    @Test func `without a server the backup is made alone, and holds every session`() async throws {
+    @Test func `a backup needs no server, and contains every session`() async throws {
         let (temporary, data) = try await stoppedServer()
         let file = "\(temporary.path)/backup.sqlite"
         try Backup.make(at: file, ofFolder: data)
@@ -37,7 +37,7 @@ struct BackupTests {
         for number in 1...3 {
             #expect(try KeptSessions.count(ofSession: number, inFolder: copy) == "{\"count\":\(number)}")
         }
-        // The folder is free again, and the copy is a journal to go on with.
+        // The folder is free again, and the copy is a usable journal.
         try await KeptSessions.add(4...4, to: try await KeptSessions.open(data))
         let again = try await KeptSessions.open(copy)
         try await KeptSessions.add(4...4, to: again)
@@ -45,7 +45,7 @@ struct BackupTests {
         #expect(try KeptSessions.count(ofSession: 4, inFolder: copy) == "{\"count\":4}")
     }
 
-    @Test func `beside a server that runs the backup is of one moment, and the server goes on`() async throws {
+    @Test func `a backup beside a running server is consistent, and the server goes on`() async throws {
         let temporary = try TemporaryFolder()
         let data = try temporary.folder("data")
         let journal = try await KeptSessions.open(data)
@@ -77,7 +77,7 @@ struct BackupTests {
         #expect(throws: CommandFailure.self) { try Backup.make(at: file, ofFolder: data) }
     }
 
-    @Test func `why there is no backup is told, and there is no file`() async throws {
+    @Test func `a failed backup reports its reason and leaves no file`() async throws {
         let temporary = try TemporaryFolder()
         let data = try temporary.folder("data")
         let journal = try #require(fopen("\(data)/journal.sqlite", "w"))
@@ -89,7 +89,7 @@ struct BackupTests {
         #expect(!TemporaryFolder.isThere(file) && !TemporaryFolder.isThere(file + ".partial"))
     }
 
-    @Test func `a folder without a journal, and one for the backup that is not there, are errors that name them`()
+    @Test func `a folder without a journal and a missing folder for the backup are errors that name them`()
         async throws
     {
         let temporary = try TemporaryFolder()
@@ -106,7 +106,7 @@ struct BackupTests {
         #expect(nowhere?.description == "There is no folder '\(temporary.path)/none' to make the backup in.")
     }
 
-    @Test func `a path without a folder is one from where the command runs`() throws {
+    @Test func `a path without a folder is relative to the current folder`() throws {
         #expect(try FilePath.absolute("/a/b") == "/a/b")
         let path = try FilePath.absolute("b")
         #expect(path.hasPrefix("/") && path.hasSuffix("/b"))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// docs/comparison.md counts lines: they are counted again here.
+/// Checks the line counts in docs/comparison.md.
 @Suite("docs/comparison.md")
 struct ComparisonTests {
     private static let root = "\(#filePath)".replacing(#/\/Tests\/CommandTests\/.*$/#, with: "")
@@ -10,7 +10,7 @@ struct ComparisonTests {
         try String(contentsOfFile: "\(Self.root)/\(path)", encoding: .utf8)
     }
 
-    @Test func `has the lines that the files have`() throws {
+    @Test func `has the line counts of the files`() throws {
         let files = [
             "Sources/Minimal.swift", "Elsewhere/tca.swift.txt", "Elsewhere/mvikotlin.kt.txt",
             "Elsewhere/liveview.exs.txt",

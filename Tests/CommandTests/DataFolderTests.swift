@@ -24,7 +24,7 @@ struct DataFolderTests {
         #expect(try folder("--data", temporary.path, "export", "session") == temporary.path)
     }
 
-    @Test func `one that is not there is an error that names it, and is not made`() throws {
+    @Test func `a missing one is an error that names it, and is not created`() throws {
         let temporary = try TemporaryFolder()
         let path = "\(temporary.path)/none"
         let error = #expect(throws: CommandFailure.self) { try folder("sessions", "--data", path) }
@@ -35,14 +35,14 @@ struct DataFolderTests {
         #expect(!TemporaryFolder.isThere(path))
     }
 
-    @Test func `a server that keeps nothing has none`() throws {
+    @Test func `a server that stores nothing has none`() throws {
         let error = #expect(throws: CommandFailure.self) { try folder("sessions", "--data", ":memory:") }
         #expect(
             error?.description
                 == "With --data :memory: nothing is kept. Give the folder that the server was given.")
     }
 
-    @Test func `a journal in memory is none to look into, and no other is taken for it`() throws {
+    @Test func `a journal in memory cannot be inspected, and no other is used instead`() throws {
         let temporary = try TemporaryFolder()
         let error = #expect(throws: CommandFailure.self) {
             let program = try ServerProgram<DemoServer>.parse(["--journal", "memory", "--data", temporary.path])
@@ -58,7 +58,7 @@ struct DataFolderTests {
         }
     }
 
-    @Test func `a file is no folder to keep data in`() throws {
+    @Test func `a file is refused as the data folder`() throws {
         let temporary = try TemporaryFolder()
         var settings = ServerSettings()
         settings.data = "\(temporary.path)/file"
@@ -67,7 +67,7 @@ struct DataFolderTests {
         #expect(error?.description.contains("a folder that can be made or written to (Not a directory)") == true)
     }
 
-    @Test func `what a person reads is one line, whatever is in a name, and no heading stands over an error`()
+    @Test func `an error is one line without a heading, with any characters in a name`()
         async throws
     {
         let temporary = try TemporaryFolder()

@@ -28,25 +28,25 @@ struct LittleShop: FeatureServerCommand {
     var content: ServerContent { Till() }
 }
 
-/// A program with a setting that the server has.
+/// A program with a setting that the server already has.
 private struct Crowded: FeatureServerCommand {
     @Setting("port", .number(0...9), "A port.") var port = 0
 }
 
 @Suite("A feature server command", .timeLimit(.minutes(5)))
 struct FeatureServerCommandTests {
-    /// The settings that a program gets from its arguments.
+    /// Parses a program's arguments into settings.
     private func settings(_ arguments: String...) throws -> (server: ServerSettings, command: LittleShop) {
         try ServerProgram<LittleShop>.parse(arguments).settings()
     }
 
-    @Test func `it is called as its type, and its variables begin with that`() {
+    @Test func `its name comes from its type, and its variables begin with that name`() {
         #expect(LittleShop.name == "little-shop")
         let variables = LittleShop.settings.map(\.environmentName)
         #expect(variables == ["LITTLE_SHOP_OPENING", "LITTLE_SHOP_OPEN", "LITTLE_SHOP_TILL_KEY"])
     }
 
-    @Test func `its own flags are read beside those of every server`() throws {
+    @Test func `its own flags are read besides those of every server`() throws {
         let (server, command) = try settings("--opening", "2m", "--port", "9000", "--open", "--till-key=a=b")
         #expect(server.port == 9000)
         #expect(command.opening == .seconds(120) && command.isOpen && command.key == "a=b")
@@ -54,13 +54,13 @@ struct FeatureServerCommandTests {
         #expect(defaults.opening == .seconds(60) && !defaults.isOpen)
     }
 
-    @Test func `after two hyphens no flag is taken`() throws {
+    @Test func `after two hyphens nothing is read as a flag`() throws {
         let error = #expect(throws: (any Error).self) { try settings("--", "--open") }
         let message = error.map { ServerProgram<LittleShop>.message(for: $0) }
         #expect(message?.contains("Unexpected argument '--open'") == true)
     }
 
-    @Test func `a flag without its value is refused, and no flag is taken for a value`() {
+    @Test func `a flag without its value is refused, and a flag is never read as a value`() {
         for arguments in [["--opening"], ["--opening", "--open"]] {
             let error = #expect(throws: (any Error).self) { try ServerProgram<LittleShop>.parse(arguments) }
             let message = error.map { ServerProgram<LittleShop>.message(for: $0) }
@@ -68,7 +68,7 @@ struct FeatureServerCommandTests {
         }
     }
 
-    @Test func `a value that cannot be is refused with where it can be set, and a secret is not repeated`() {
+    @Test func `an invalid value is refused with the places to set it, and a secret is not repeated`() {
         let error = #expect(throws: (any Error).self) { try settings("--opening", "2d") }
         let text = error.map { "\($0)" } ?? ""
         #expect(text.contains("--opening cannot be '2d'") && text.contains("LITTLE_SHOP_OPENING"))
@@ -92,17 +92,17 @@ struct FeatureServerCommandTests {
         }
     }
 
-    @Test func `a setting that is called as one of the server's is refused in one line`() {
+    @Test func `a setting with the name of a server's setting is refused in one line`() {
         let error = #expect(throws: (any Error).self) { try ServerProgram<Crowded>.parse([]).settings() }
         #expect(error.map { "\($0)" }?.contains("Crowded has a setting called 'port'") == true)
     }
 
-    @Test func `its features' types are told without a server that runs`() async throws {
+    @Test func `its features' types are printed without a running server`() async throws {
         let types = try await ServerProgram<LittleShop>.parse([]).types()
         #expect(types.names == ["till"])
     }
 
-    @Test func `a port that is taken is told in one line`() async throws {
+    @Test func `a port that is in use is reported in one line`() async throws {
         let first = try TakenPort()
         let (code, text) = try await Tool.built("mvi-server").output([
             "--port", "\(first.number)", "--data", ":memory:", "--log-level", "critical",

@@ -28,17 +28,17 @@ struct InspectionTests {
     }
 
     @Test(arguments: [1, 2, 5, 1_000])
-    func `all sessions are listed, oldest first, however many are read at a time`(step: Int) async throws {
+    func `all sessions are listed, oldest first, with any page size`(step: Int) async throws {
         let folder = try TemporaryFolder()
         let journal = try await KeptSessions.open(folder.path)
         try await KeptSessions.add(1...5, to: journal)
-        // While a server runs, and after.
+        // While a server runs, and after it ended.
         #expect(try list(folder.path, step: step) == expectedList(1...5))
         await journal.close()
         #expect(try list(folder.path, step: step) == expectedList(1...5))
     }
 
-    @Test func `the list ends where nobody reads on`() async throws {
+    @Test func `the list ends when its reader stops`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await KeptSessions.open(folder.path)
         try await KeptSessions.add(1...3, to: journal)
@@ -57,7 +57,7 @@ struct InspectionTests {
         #expect(try list(folder.path, step: 10) == "id\tcreated\tlast seen\tstores\tbytes\n")
     }
 
-    @Test func `an export is the session's document, with a server or without, and a fixture for tests`() async throws {
+    @Test func `an export is the session's document, with or without a server, and a fixture for tests`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await KeptSessions.open(folder.path)
         try await KeptSessions.add(1...2, to: journal)
@@ -72,7 +72,7 @@ struct InspectionTests {
         #expect(fixture.stores.map(\.version) == [1])
     }
 
-    @Test func `a session that is not there is an error that says where to look`() async throws {
+    @Test func `an unknown session is an error with advice`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await KeptSessions.open(folder.path)
         try await KeptSessions.add(1...1, to: journal)
@@ -86,7 +86,7 @@ struct InspectionTests {
         )
     }
 
-    @Test func `a folder without a journal is an error that names it, and stays as it was`() throws {
+    @Test func `a folder without a journal is an error that names it, and stays unchanged`() throws {
         let folder = try TemporaryFolder()
         let errors = [
             #expect(throws: CommandFailure.self) { try list(folder.path, step: 1) },

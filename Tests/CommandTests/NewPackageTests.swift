@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The template itself is built and tested as a target of this package.
+/// Tests the script; the template itself is built and tested as a target of this package.
 @Suite("script/new", .timeLimit(.minutes(10)))
 struct NewPackageTests {
     private static let root = "\(#filePath)".replacing(#/\/Tests\/CommandTests\/.*$/#, with: "")
@@ -14,7 +14,7 @@ struct NewPackageTests {
         try await Tool.bash.output(["\(Self.root)/script/new"] + arguments)
     }
 
-    /// The files of a folder with their texts, by their paths in it.
+    /// Returns the texts of a folder's files by their relative paths.
     private func files(_ folder: String) throws -> [String: String] {
         var files: [String: String] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
@@ -24,7 +24,7 @@ struct NewPackageTests {
     }
 
     @Test(arguments: ["little-shop", "LittleShop"])
-    func `everything is called by the new name`(name: String) async throws {
+    func `everything has the new name`(name: String) async throws {
         let folder = "\(temporary.path)/new"
         let (code, text) = try await new(name, folder)
         #expect(code == 0, "\(text)")
@@ -48,7 +48,7 @@ struct NewPackageTests {
         let (code, text) = try await new("daily-poll", folder, "--feature", "DailyPoll")
         #expect(code == 0, "\(text)")
         let files = try files(folder)
-        // The module cannot have the feature's name.
+        // The module must not have the feature's name.
         #expect(files["Sources/DailyPollServer/DailyPoll.swift"]?.contains("struct DailyPoll: Feature") == true)
         #expect(files["Tests/DailyPollServerTests/DailyPollTests.swift"]?.contains("TestStore(DailyPoll())") == true)
         #expect(files["Sources/DailyPollServer/Page/page.js"]?.contains(".store(\"daily-poll\")") == true)
@@ -58,7 +58,7 @@ struct NewPackageTests {
         }
     }
 
-    @Test func `its package is one that SwiftPM reads`() async throws {
+    @Test func `SwiftPM reads its package`() async throws {
         let folder = "\(temporary.path)/shop"
         _ = try await new("shop", folder)
         let (code, text) = try await #require(Tool.swift).beside("swift").output([
@@ -99,7 +99,7 @@ struct NewPackageTests {
         #expect(files["Dockerfile"]?.contains("--from=mvi-server") == false)
     }
 
-    @Test func `the library's folder may have any name that a manifest can say`() async throws {
+    @Test func `the library's folder may have any name that a manifest can contain`() async throws {
         let library = "\(temporary.path)/it's my tally & new-server"
         try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: false)
         try "".write(toFile: "\(library)/Package.swift", atomically: true, encoding: .utf8)
@@ -114,7 +114,7 @@ struct NewPackageTests {
         #expect(files["Sources/NewServer/Tally.swift"] != nil)
     }
 
-    @Test func `what cannot be is refused, and nothing is overwritten`() async throws {
+    @Test func `invalid arguments are refused, and nothing is overwritten`() async throws {
         for arguments in [
             [], ["1shop"], ["shop/.."], ["mvi"], ["shop", "--url"], ["shop", "--feature", "cart"],
             ["shop", "--library", "/nonexistent"], ["shop", ""], ["event-stream"], ["self"],
@@ -133,7 +133,7 @@ struct NewPackageTests {
             text == "script/new: '\(Self.root)' is there already, and nothing is overwritten: give another folder\n")
     }
 
-    @Test func `the commands of its README give what is shown`() async throws {
+    @Test func `the commands of its README print the shown output`() async throws {
         try await expectPage("\(Self.root)/Examples/Template/README.md", commands: 4, variables: ["MVI_DATA": "data"])
     }
 }

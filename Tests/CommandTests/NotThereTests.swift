@@ -4,7 +4,7 @@ import Testing
 @testable import MVIServer
 @testable import mvi_server
 
-/// A list of what is missing is worth something as long as it is true.
+/// Checks that the features which docs/not-there.md lists as missing are still missing.
 @Suite("docs/not-there.md")
 struct NotThereTests {
     private static let root = "\(#filePath)".replacing(#/\/Tests\/CommandTests\/.*$/#, with: "")
@@ -22,20 +22,20 @@ struct NotThereTests {
         }
     }
 
-    @Test func `has no flag that there is`() throws {
+    @Test func `lists no existing flag`() throws {
         let flags = Set((ServerSettings.catalogue + OwnSettings<DemoServer>.all).map { "--\($0.name)" })
         let missing = try names("flag")
         #expect(missing.count == 4 && flags.isDisjoint(with: missing))
     }
 
-    @Test func `has no path that there is`() throws {
+    @Test func `lists no existing path`() throws {
         let contract = try text("openapi.yaml") + text("openapi-admin.yaml")
         let missing = try names("path")
         #expect(missing.count == 6)
         for path in missing { #expect(!contract.contains("\n  \(path):")) }
     }
 
-    @Test func `has no product that there is`() throws {
+    @Test func `lists no existing product`() throws {
         let package = try text("Package.swift")
         let missing = try names("product")
         #expect(missing.count == 1)

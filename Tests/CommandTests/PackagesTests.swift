@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `script/packages` and `script/lib/vulnerabilities.py`, in a folder with packages of a test's own.
+/// Tests `script/packages` and `script/lib/vulnerabilities.py` in a folder with a test's own packages.
 @Suite("The list of packages", .timeLimit(.minutes(5)))
 struct PackagesTests {
     private static let root = "\(#filePath)".replacing(#/Tests/CommandTests/.*$/#, with: "")
 
-    /// A folder with the scripts and what was resolved.
+    /// Creates a folder with the scripts and a resolved-packages file.
     private func folder(_ versions: [String: String]) throws -> TemporaryFolder {
         let temporary = try TemporaryFolder()
         _ = try temporary.folder("script")
@@ -19,7 +19,7 @@ struct PackagesTests {
         return temporary
     }
 
-    /// Writes what `swift package resolve` writes.
+    /// Writes the file of `swift package resolve`.
     private func resolve(_ versions: [String: String], in temporary: TemporaryFolder) throws {
         let pins = versions.sorted { $0.key > $1.key }.map { name, version in
             """
@@ -42,7 +42,7 @@ struct PackagesTests {
         try await Tool.bash.output(["-c", "cd \(folder.path)\n\(command)"])
     }
 
-    @Test func `what was resolved is what the list has, and any difference is an error that says what to do`()
+    @Test func `the list equals the resolved packages, and any difference is an error with advice`()
         async throws
     {
         let folder = try folder(["a": "1.2.3", "b-c": "4.0.0"])
@@ -56,7 +56,7 @@ struct PackagesTests {
             let (code, text) = try await run("script/packages", in: folder)
             #expect(code == 1 && text.contains("script/packages --update"))
             #expect(text.split(separator: "\n").filter { "<>".contains($0.prefix(1)) }.map(String.init) == lines)
-            // The one command.
+            // The advised command.
             try await #expect(run("script/packages --update && script/packages", in: folder).code == 0)
             try resolve(["a": "1.2.3", "b-c": "4.0.0"], in: folder)
             try await #expect(run("script/packages --update", in: folder).code == 0)
@@ -66,12 +66,12 @@ struct PackagesTests {
         #expect(code == 1 && text.contains("swift package resolve"))
     }
 
-    @Test func `the list of this repository is that of what these tests were built with`() async throws {
+    @Test func `the list of this repository equals the packages of this build`() async throws {
         let (code, text) = try await Tool.bash.output(["\(Self.root)script/packages"])
         #expect(code == 0, "\(text)")
     }
 
-    @Test func `the bill of materials has each package and what else is given`() async throws {
+    @Test func `the bill of materials has each package and the other given components`() async throws {
         struct Bill: Decodable {
             struct Component: Decodable { let name, version, purl: String }
             let bomFormat, specVersion: String
@@ -99,7 +99,7 @@ struct PackagesTests {
         (#"{"type":"SEMVER","events":[{"introduced":"0"},{"last_affected":"1.2.3"}]}"#, true),
         (#"{"type":"SEMVER","events":[{"introduced":"0"},{"last_affected":"1.2.3-rc1"}]}"#, false),
     ])
-    func `a version in the range of a known vulnerability is found`(range: String, isFound: Bool) async throws {
+    func `a version in the range of a known vulnerability is reported`(range: String, isFound: Bool) async throws {
         let folder = try folder(["a": "1.2.3", "b-c": "4.0.0"])
         try await #expect(run("script/packages --update", in: folder).code == 0)
         let record = #"""

@@ -4,24 +4,24 @@ import Testing
 
 @testable import MVIServer
 
-/// Every command that a page shows is typed by a test, or is named here with what runs it instead.
+/// Checks that a test runs every command on a page, or that this file names what runs it instead.
 @Suite("The commands of all pages", .timeLimit(.minutes(10)))
 struct PageCommandTests {
-    /// The proof that a command works.
+    /// The way in which a command is checked.
     private enum Proof {
-        /// A test types the page's whole session: see `expectPage`.
+        /// A test runs the page's whole session: see `expectPage`.
         case session
-        /// `typed` below types it, on a data folder with a session.
+        /// `typed` below runs it, on a data folder with a session.
         case typed
-        /// The test, script or trial of that name runs it, or what it is made of.
+        /// The test, script or trial of that name runs it, or its parts.
         case other(String)
-        /// It needs what is not on the machines that test this.
+        /// It needs something that the test machines do not have.
         case notHere(String)
     }
 
     private static let root = "\(#filePath)".replacing(#/\/Tests\/CommandTests\/.*$/#, with: "")
 
-    /// By page, then by what the command begins with.
+    /// By page, then by the beginning of the command.
     private static let proofs: [String: [String: Proof]] = [
         "README.md": [
             "curl ": .session, "script/server": .other("script/bench"), "script/test": .other(".ci/run"),
@@ -59,7 +59,7 @@ struct PageCommandTests {
         ],
     ]
 
-    /// The commands of all pages, each in one text.
+    /// Returns the commands of all pages.
     private static func commands() throws -> [(page: String, command: String)] {
         let pages = try FileManager.default.subpathsOfDirectory(atPath: root).filter { path in
             path.hasSuffix(".md") && !path.hasPrefix(".") && !path.contains("/.") && !path.contains("decisions/")
@@ -91,7 +91,7 @@ struct PageCommandTests {
         proofs[page]?.first { command.hasPrefix($0.key) }?.value
     }
 
-    @Test func `each is typed by a test, or named with what runs it`() throws {
+    @Test func `each is run by a test, or listed with what runs it`() throws {
         let commands = try Self.commands()
         #expect(commands.count > 60)
         for (page, command) in commands {
@@ -105,7 +105,7 @@ struct PageCommandTests {
         }
     }
 
-    @Test func `those without a server work on a data folder, as they stand`() async throws {
+    @Test func `those without a server work unchanged on a data folder`() async throws {
         let temporary = try TemporaryFolder()
         let journal = try await KeptSessions.open(try temporary.folder("data"))
         try await KeptSessions.add(1...2, to: journal)
@@ -115,7 +115,7 @@ struct PageCommandTests {
         for (page, command) in try Self.commands() {
             guard case .typed = Self.proof(page, command) else { continue }
             let command = typable(command, temporary.path)
-            // A server is started in the tests below.
+            // The tests below start a server.
             guard !command.hasPrefix("mvi-server --"), !command.hasPrefix("curl") else { continue }
             let folders =
                 command.contains("restore") ? "rm \(temporary.path)/data/*\n" : ""
@@ -127,7 +127,7 @@ struct PageCommandTests {
         #expect(TemporaryFolder.isThere("\(temporary.path)/keys.json"))
     }
 
-    /// A page's command with this test's folder and session in place of the page's.
+    /// Returns a page's command with this test's folder and session in place of the page's.
     private func typable(_ command: String, _ folder: String) -> String {
         command.replacing("--data /data", with: "--data \(folder)/data").replacing("mvi-data", with: "data")
             .replacing("/backup/", with: "\(folder)/backup/").replacing("SESSION", with: "session-1")
@@ -137,7 +137,7 @@ struct PageCommandTests {
     }
 
     @Test(arguments: ["docs/identity.md", "docs/observation.md"])
-    func `servers start as they are told to`(page: String) async throws {
+    func `servers start with the shown flags`(page: String) async throws {
         let temporary = try TemporaryFolder()
         let (port, admin) = (UInt16.random(in: 20_000..<30_000), UInt16.random(in: 30_000..<32_000))
         var script = """
@@ -161,7 +161,7 @@ struct PageCommandTests {
                     kill -0 $server
 
                     """
-                // With a key set no secret may be there.
+                // A secret must not be set together with a key set.
                 script += "unset MVI_JWT_SECRET\n"
             } else {
                 script += command.replacing("os.environ[\"MVI_JWT_SECRET\"]", with: "\"0\" * 32") + "\n"

@@ -5,12 +5,11 @@ import Testing
 
 @testable import MVIServer
 
-/// The commands of the README's first page and of the contract give what is shown, but for ids, times and numbers left to
-/// chance.
+/// Runs the commands of the README and of the contract and compares their output, except ids, times and random numbers.
 @Suite("The curl sessions with the demo", .timeLimit(.minutes(10)))
 struct ReadmeTests {
     @Test(arguments: [("README.md", 3), ("docs/http.md", 1)])
-    func `each command gives what is shown`(page: String, count: Int) async throws {
+    func `each command prints the shown output`(page: String, count: Int) async throws {
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let demo = try Demo(databasePath: nil, logger: logger)
         var settings = ServerSettings()

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("mvi-server restore", .timeLimit(.minutes(10)))
 struct RestoreTests {
-    /// A backup of three sessions.
+    /// Creates a backup of three sessions.
     private func backup() async throws -> (temporary: TemporaryFolder, file: String) {
         let temporary = try TemporaryFolder()
         let data = try temporary.folder("data")
@@ -27,7 +27,7 @@ struct RestoreTests {
         try SQLiteJournalFile(directory: folder).export("session-\(number)")?.session.record.epoch
     }
 
-    @Test func `every session is back, under an epoch that no client knows`() async throws {
+    @Test func `every session is back, under a new epoch`() async throws {
         let (temporary, file) = try await backup()
         let folder = "\(temporary.path)/new/folder"
         #expect(try Restore.run(from: file, toFolder: folder) == 3)
@@ -40,15 +40,15 @@ struct RestoreTests {
             epochs.insert(epoch)
         }
         #expect(epochs.count == 3)
-        // A server goes on with it.
+        // A server continues with it.
         try await KeptSessions.add(4...4, to: journal)
         await journal.close()
         #expect(try KeptSessions.count(ofSession: 4, inFolder: folder) == "{\"count\":4}")
-        // The backup is as it was, for another time.
+        // The backup is unchanged and can be restored again.
         #expect(try Restore.run(from: file, toFolder: "\(temporary.path)/other") == 3)
     }
 
-    @Test func `a journal that is there is left alone, and so is one that a server uses`() async throws {
+    @Test func `an existing journal is left unchanged, and so is one in use`() async throws {
         let (temporary, file) = try await backup()
         let data = "\(temporary.path)/data"
         let error = #expect(throws: CommandFailure.self) { try Restore.run(from: file, toFolder: data) }
@@ -60,7 +60,7 @@ struct RestoreTests {
         await journal.close()
     }
 
-    @Test func `a copy without its log is not taken for the whole`() async throws {
+    @Test func `a copy with a separate write-ahead log is refused`() async throws {
         let (temporary, file) = try await backup()
         let descriptor = open(file + "-wal", O_WRONLY | O_CREAT, 0o600)
         try #require(write(descriptor, "a log", 5) == 5)
@@ -71,7 +71,7 @@ struct RestoreTests {
         #expect(error?.description.contains("has changes that") == true)
     }
 
-    @Test func `what is no backup is not restored, and leaves nothing`() throws {
+    @Test func `a file that is not a backup is refused, and leaves no files`() throws {
         let temporary = try TemporaryFolder()
         let text = "\(temporary.path)/text"
         let descriptor = open(text, O_WRONLY | O_CREAT, 0o600)

@@ -15,7 +15,7 @@ import Testing
 
 @Suite("Secrets are in no output", .timeLimit(.minutes(5)))
 struct SecretTests {
-    /// Each is given to a server, and looked for in what it writes.
+    /// Secrets that are passed to a server and must not appear in its output.
     private static let (token, jwt) = ("An-admin-token-012345", "A-shared-secret-of-an-issuer-0123456789")
     private static let (password, listen) = ("S3cretPassw0rd", "0therPassw0rd")
     private static let secrets = [token, jwt, password, listen]
@@ -23,7 +23,7 @@ struct SecretTests {
         "postgres://mvi:\(password)@127.0.0.1:1/mvi", "postgres://mvi:\(listen)@127.0.0.1:1/mvi?connect_timeout=1"
     )
 
-    /// Returns the output of a server that ends because its port is taken; its services have started by then.
+    /// Returns the output of a server whose port is in use: it ends after its services have started.
     private func output(_ variables: [String: String], _ arguments: [String]) async throws -> String {
         let (port, folder) = (try TakenPort(), try TemporaryFolder())
         let env = try #require(Tool("env"))
@@ -40,7 +40,7 @@ struct SecretTests {
         return text
     }
 
-    @Test("a server that has each secret by a variable shows none at any level", arguments: ["text", "json"])
+    @Test("a server with secrets in variables shows none at any level", arguments: ["text", "json"])
     func variables(_ format: String) async throws {
         let text = try await output(
             [
@@ -51,7 +51,7 @@ struct SecretTests {
         #expect(!text.contains("given in a flag"))
     }
 
-    @Test("nor does one that has them in flags, which it warns of")
+    @Test("a server with secrets in flags shows none, and warns")
     func flags() async throws {
         let text = try await output(
             [:],
@@ -69,7 +69,7 @@ struct SecretTests {
         }
     }
 
-    @Test("nor one that has them in files, of which nothing is said")
+    @Test("a server with secrets in files shows none, without a warning")
     func files() async throws {
         let folder = try TemporaryFolder()
         var arguments: [String] = []
@@ -86,7 +86,7 @@ struct SecretTests {
         #expect(!text.contains("given in a flag"))
     }
 
-    /// A service of an author's own.
+    /// A service of an author.
     private struct Payments: Service {
         struct Account: Sendable { let password: String }
 
@@ -110,7 +110,7 @@ struct SecretTests {
         func log(event: LogEvent) { lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") } }
     }
 
-    @Test("what an author's service holds is not logged, only its type")
+    @Test("an author's service is logged by its type, without its content")
     func services() async throws {
         let (port, lines) = (try TakenPort(), Lock<[String]>([]))
         var logger = Logger(label: "test") { _ in Keeper(lines: lines) }

@@ -18,7 +18,7 @@ import WireJSON
             principal: bytes("secret"), made: start, revokedUntil: revokedUntil)
     }
 
-    /// A session with something in every part.
+    /// A session with content in every part.
     private static func export() -> SessionExport {
         var lost = LostLabels()
         lost.hasAny = true
@@ -71,7 +71,7 @@ import WireJSON
             ])
     }
 
-    @Test func `the document is written as docs/fixtures.md says, byte for byte`() {
+    @Test func `the document has the format of docs/fixtures.md, byte for byte`() {
         let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
         #expect(
             text == #"""
@@ -90,14 +90,14 @@ import WireJSON
                 """#)
     }
 
-    @Test func `no token's hash is in it, nor what a credential says of its user`() {
+    @Test func `it contains no token hashes and no claims of credentials`() {
         let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
         #expect(!text.contains("abab"))
         #expect(!text.contains("secret"))
         #expect(!text.lowercased().contains("token"))
     }
 
-    @Test func `it is one JSON text, also for a session with nothing in it`() throws {
+    @Test func `it is one JSON text, also for an empty session`() throws {
         struct Empty: Decodable, Equatable {
             var format: String
             var stores, labels, receipts, credentials, reminders, turns, setAside: [JSONText]
@@ -115,7 +115,7 @@ import WireJSON
         #expect(document.credentials.isEmpty && document.reminders.isEmpty)
     }
 
-    @Test func `what is no JSON does not spoil the document`() throws {
+    @Test func `a value that is not JSON does not break the document`() throws {
         for text in ["", "{", "[1,]", "nul", "\u{FEFF}{}", "{} {}", "\"\u{1}\""] {
             var export = Self.export()
             export.stores[0].state = Self.bytes(text)

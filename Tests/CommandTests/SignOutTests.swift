@@ -6,10 +6,10 @@ import Testing
 
 @testable import MVIServer
 
-/// The program itself, with a server that it stops and starts again: sign-out, restore --sign-out and rotate-key.
+/// Tests sign-out, restore --sign-out and rotate-key with the program and a server that it stops and restarts.
 @Suite("Signing everybody out, and another key", .timeLimit(.minutes(10)))
 struct SignOutTests {
-    /// Functions for the scripts: a server on a free port and a folder, JWTs, sessions and the statuses of their tokens.
+    /// Shell functions: a server on a free port and a folder, JWTs, sessions and the statuses of their tokens.
     private static let functions = #"""
         set -euo pipefail
         export MVI_JWT_SECRET=0123456789abcdef0123456789abcdef MVI_JWT_ISSUER=i MVI_JWT_AUDIENCE=a
@@ -57,7 +57,7 @@ struct SignOutTests {
         #expect(code == 0, "\(text)")
     }
 
-    /// Sessions of each kind, which are ended after a backup was made.
+    /// Sessions of each kind, which are ended after a backup.
     private static let sessions = #"""
         mkdir data
         start data
@@ -72,7 +72,7 @@ struct SignOutTests {
 
         """#
 
-    @Test func `a backup that is restored signs in again who was signed out, unless nobody is to be signed in`()
+    @Test func `a restored backup restores sign-ins that were ended later, unless --sign-out is given`()
         async throws
     {
         try await run(
@@ -96,7 +96,7 @@ struct SignOutTests {
                 """#)
     }
 
-    @Test func `everybody is signed out of a journal that no server uses`() async throws {
+    @Test func `sign-out ends all sign-ins of a journal that no server uses`() async throws {
         try await run(
             Self.sessions + #"""
                 refused mvi-server sign-out --data data
@@ -111,7 +111,7 @@ struct SignOutTests {
                 """#)
     }
 
-    @Test func `after the key was replaced all tokens are good`() async throws {
+    @Test func `all tokens stay valid after the key was replaced`() async throws {
         try await run(
             Self.sessions + #"""
                 refused mvi-server rotate-key --data data
@@ -130,7 +130,7 @@ struct SignOutTests {
                 """#)
     }
 
-    @Test func `a folder without a journal is an error, and none is made`() async throws {
+    @Test func `a folder without a journal is an error, and none is created`() async throws {
         try await run(
             #"""
             mkdir data

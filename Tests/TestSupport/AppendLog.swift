@@ -4,12 +4,12 @@ import MVITesting
 import SessionJournal
 import WireJSON
 
-/// The journal of a hosted store: it records each turn, and a test decides how appends end.
+/// The journal of a hosted store. It records each turn, and a test decides the results of appends.
 package final class AppendLog<F: Feature>: Sendable {
     /// The result of an append.
     package enum End: Sendable {
         case committed
-        /// Another writer was first, and led the store to that state.
+        /// Another writer was first and changed the store to that state.
         indirect case conflict(newer: F.State)
         case failed(StoreError)
 
@@ -21,7 +21,7 @@ package final class AppendLog<F: Feature>: Sendable {
         package let intentID: String
         package let state: F.State
         package let messages: Int
-        /// Those that are texts.
+        /// The labels that are texts.
         package let labels: [String]
     }
 
@@ -31,7 +31,7 @@ package final class AppendLog<F: Feature>: Sendable {
     package let isRecording: Bool
     private let state: Held
 
-    /// The appends, the results of the next ones, and the store; nil until the session is kept.
+    /// The recorded appends, the results of the next ones, and the store's session: nil until the session is kept.
     private final class Held: Sendable {
         typealias Place = (session: String, feature: FeatureID, view: @Sendable (F.State) -> F.ViewState)
 
@@ -41,7 +41,7 @@ package final class AppendLog<F: Feature>: Sendable {
 
         init(_ ends: [End]) { self.ends = Lock(ends) }
 
-        /// Leads the store to a state as another writer does.
+        /// Changes the store to a state, as another writer does.
         func write(_ state: F.State, to journal: HeldJournal) {
             guard let place = place.withLock({ $0 }) else { return }
             do {
@@ -55,9 +55,9 @@ package final class AppendLog<F: Feature>: Sendable {
     }
 
     /// - Parameters:
-    ///   - ends: how the first appends end, at once; the others are committed.
+    ///   - ends: the results of the first appends, at once; the others are committed.
     ///   - isHolding: holds each append until `end`.
-    ///   - then: told of each turn before its append is answered.
+    ///   - then: called with each turn before its append completes.
     package init(
         _ ends: [End] = [], isHolding: Bool = false, isRecording: Bool = true,
         then: @escaping @Sendable (Turn) -> Void = { _ in }
@@ -81,21 +81,21 @@ package final class AppendLog<F: Feature>: Sendable {
         if isHolding { journal.hold() }
     }
 
-    /// One that holds each append until the test ends it.
+    /// Creates a log that holds each append until the test ends it.
     package static var held: AppendLog { AppendLog(isHolding: true) }
 
-    /// Sets the results of the next appends.
+    /// Sets the results of the next appends, which complete at once.
     package func next(_ ends: End...) { state.ends.withLock { $0 = ends } }
 
-    // MARK: What came
+    // MARK: Appends
 
-    /// The turns of each append that came, held and failed ones too.
+    /// The turns of each received append, including held and failed ones.
     package var batches: [[Turn]] { state.batches.all.map(Self.turns) }
 
-    /// All appends that came.
+    /// All received appends.
     package var appends: [JournalBatch] { state.batches.all }
 
-    /// Returns when that many appends in all have come.
+    /// Returns when that many appends have been received in all.
     package func batches(atLeast count: Int) async { await state.batches.atLeast(count) }
 
     private static func turns(of batch: JournalBatch) -> [Turn] {

@@ -1,12 +1,12 @@
 import Testing
 
-/// Types a page's commands and expects what it shows, but for ids, times and numbers left to chance.
+/// Runs a page's commands and compares their output with the page, except ids, times and random numbers.
 ///
 /// - Parameters:
 ///   - part: see `ConsoleSession.init`.
-///   - commands: how many the page has, so that none is overlooked.
-///   - port: where a server listens already; nil for a page that starts its own.
-///   - variables: of the shell's environment.
+///   - commands: the number of commands on the page, so that none is overlooked.
+///   - port: the port of a running server; nil if the page starts its own.
+///   - variables: variables of the shell's environment.
 public func expectPage(
     _ path: String, part: String? = nil, commands: Int, port: UInt16? = nil, variables: [String: String] = [:],
     sourceLocation: SourceLocation = #_sourceLocation

@@ -4,45 +4,46 @@
     import Darwin
 #endif
 
-/// The commands that a page tells its reader to type, and what it shows that they give: the blocks of the language `console`.
+/// The commands of a page and their shown output: the blocks of the language `console`.
 ///
 /// * `$ swift run NAME …` starts a server of this build; the next command runs when it is ready.
 /// * `^C` stops it.
-/// * `$ curl -sN …` is a stream: the next command runs when it has written what its block shows, or its first state. A block
-///   that begins without a command shows what the latest stream writes next.
+/// * `$ curl -sN …` is a stream: the next command runs when it has written the output of its block, or its first state.
+/// A block
+///   that begins without a command contains the next output of the latest stream.
 public struct ConsoleSession: Sendable {
-    /// A command and the lines that it gives.
+    /// A command and its output lines.
     public struct Step: Equatable, Sendable {
-        /// As somebody types it, on one line.
+        /// The command on one line.
         public fileprivate(set) var command: String
-        /// The lines of the page, or the output of a run.
+        /// The output on the page; the actual output in the result of a run.
         public fileprivate(set) var lines: [String] = []
 
-        /// True if its output goes on while others run.
+        /// True if its output continues while other commands run.
         public var isStream: Bool { command.hasPrefix("curl -sN") }
         fileprivate var program: Substring? {
             command.hasPrefix("swift run ") ? command.dropFirst("swift run ".count) : nil
         }
     }
 
-    /// An action, in the page's order.
+    /// The actions, in the page's order.
     private enum Action {
-        /// Its block shows so many lines.
+        /// Runs a command; its block has so many lines of output.
         case type(step: Int, lines: Int)
-        /// So many more lines of a stream are shown.
+        /// Reads so many more lines of a stream.
         case read(step: Int, lines: Int)
         case stop
     }
 
-    /// In the page's order.
+    /// The commands in the page's order.
     public private(set) var steps: [Step] = []
     private var actions: [Action] = []
 
     /// Reads a page. Blocks.
     ///
     /// - Parameters:
-    ///   - path: of its file.
-    ///   - part: where to look, between `<!-- part: begin -->` and `<!-- part: end -->`; nil for all of it.
+    ///   - path: the path of its file.
+    ///   - part: the part between `<!-- part: begin -->` and `<!-- part: end -->`; nil for the whole page.
     public init(page path: String, part: String? = nil) throws {
         var lines = try Self.lines(of: "cat '\(path)'")[...]
         if let part {
@@ -87,11 +88,11 @@ public struct ConsoleSession: Sendable {
 
     // MARK: Running
 
-    /// Types the commands into one shell, in an empty folder, and returns them with what each of them gave. Blocks.
+    /// Runs the commands in one shell, in an empty folder, and returns them with their output. Blocks.
     ///
     /// - Parameters:
-    ///   - port: stands for the page's 8080.
-    ///   - variables: of the shell's environment.
+    ///   - port: replaces the page's 8080.
+    ///   - variables: variables of the shell's environment.
     public func run(port: UInt16, variables: [String: String] = [:]) throws -> [Step] {
         var script = Script(port: port, variables: variables)
         for action in actions {
@@ -116,16 +117,16 @@ public struct ConsoleSession: Sendable {
         return given
     }
 
-    /// The script of Bash that a run is.
+    /// The Bash script of a run.
     private struct Script {
         var text: String
         private let port: UInt16
-        /// The numbers of a stream's lines that the page has shown and that were read.
+        /// The number of lines of each stream on the page so far, and of those read.
         private var streams: [Int: (descriptor: Int, shown: Int, read: Int)] = [:]
 
         init(port: UInt16, variables: [String: String]) {
             self.port = port
-            // SIGTERM for Ctrl-C: what a shell without a terminal starts in the background ignores SIGINT.
+            // SIGTERM for Ctrl-C: background processes of a shell without a terminal ignore SIGINT.
             text = """
                 set -u
                 server=
@@ -174,7 +175,7 @@ public struct ConsoleSession: Sendable {
         }
     }
 
-    /// The folder of the built programs, where that of the tests is, too.
+    /// The folder of the built programs and of the tests.
     private static var programs: String {
         var path = [CChar](repeating: 0, count: 4_096)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
@@ -199,7 +200,7 @@ public struct ConsoleSession: Sendable {
 }
 
 extension ConsoleSession.Step {
-    /// The step without what differs from run to run: ids, times and numbers left to chance.
+    /// The step without the values that differ between runs: ids, times and random numbers.
     public var plain: Self {
         var step = self
         step.lines = lines.map { line in

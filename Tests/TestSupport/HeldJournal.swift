@@ -37,11 +37,11 @@ package final class HeldJournal: InterposedJournal {
     private let loadArrival = Gate()
     private let changeArrival = Gate()
 
-    /// A journal on top of one that may have other users.
+    /// Creates a journal on top of one that may have other users.
     ///
     /// - Parameters:
-    ///   - answer: asked for each append first; a result is the answer, and nothing is appended.
-    ///   - arrived: told of each append before it is answered; those that are held are by then.
+    ///   - answer: called for each append first; a returned result is the answer, and nothing is appended.
+    ///   - arrived: called for each append before its answer, and after it is held.
     package init(
         _ kept: MemoryJournal = MemoryJournal(),
         answer: @escaping @Sendable (HeldJournal, JournalBatch) -> AppendResult? = { _, _ in nil },
@@ -54,7 +54,7 @@ package final class HeldJournal: InterposedJournal {
     package var waiting: Int { state.withLock { $0.held.count } }
     /// The number of held loads.
     package var waitingLoads: Int { state.withLock { $0.heldLoads.count } }
-    /// The number of appends, including held and failed ones.
+    /// The number of received appends, including held and failed ones.
     package var appended: Int { state.withLock { $0.appended } }
 
     /// Holds every append from now on.
@@ -63,12 +63,12 @@ package final class HeldJournal: InterposedJournal {
     /// Returns when the first append is held.
     package func untilHeld() async throws { try await arrival.wait() }
 
-    /// Everything that writes fails from now on; nil for no more.
+    /// Fails every write from now on; nil ends that.
     package func fail(_ code: StoreError.Code?) {
         state.withLock { $0.failure = code.map { StoreError($0, "A test wants it so.") } }
     }
 
-    /// Everything that reads fails from now on; nil for no more.
+    /// Fails every read from now on; nil ends that.
     package func failLoads(_ code: StoreError.Code?) {
         state.withLock { $0.loadFailure = code.map { StoreError($0, "A test wants it so.") } }
     }
@@ -76,19 +76,19 @@ package final class HeldJournal: InterposedJournal {
     /// Holds every load of a session or a store from now on.
     package func holdLoads() { state.withLock { $0.isHoldingLoads = true } }
 
-    /// Holds every load of stores from now on, and no load of a session.
+    /// Holds every load of stores from now on, but no load of a session.
     package func holdStores() { state.withLock { $0.isHoldingStores = true } }
 
-    /// Makes every load at once from now on, and holds its answer.
+    /// Runs every load at once from now on, and holds its answer.
     package func holdLoadAnswers() { state.withLock { $0.isHoldingAnswers = true } }
 
-    /// Calls `action` when it is asked to remember the next end, before it does.
+    /// Calls `action` before it next stores an ended session.
     package func beforeNextBury(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.beforeBury = action } }
 
     /// Returns when the first load is held.
     package func untilLoadHeld() async throws { try await loadArrival.wait() }
 
-    /// Does the loads that are held, and whatever comes.
+    /// Runs the held loads and stops holding.
     package func releaseLoads() {
         let held = state.withLock { state in
             defer { state.heldLoads = [] }
@@ -107,7 +107,7 @@ package final class HeldJournal: InterposedJournal {
     /// Returns when the first change of credentials is held.
     package func untilChangeHeld() async throws { try await changeArrival.wait() }
 
-    /// Does the changes that are held, and whatever comes.
+    /// Runs the held changes and stops holding.
     package func releaseChanges() {
         let held = state.withLock { state in
             defer { state.heldChanges = [] }
@@ -117,7 +117,7 @@ package final class HeldJournal: InterposedJournal {
         for change in held { change() }
     }
 
-    /// Does a load now, or when it is let through.
+    /// Runs a load now, or when it is released.
     private func load<Value: Sendable>(
         isOfStores: Bool = false, _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
         _ action: @escaping @Sendable (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
@@ -135,13 +135,13 @@ package final class HeldJournal: InterposedJournal {
         if isHeld { loadArrival.open() } else { action(done) }
     }
 
-    /// Ends the oldest held append: commits it, unless `result` is another.
+    /// Ends the oldest held append: commits it unless `result` is given.
     package func releaseOne(_ result: AppendResult? = nil) {
         let next = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
         if let next { next.done(result ?? commit(next.append)) }
     }
 
-    /// Commits the oldest held append, and tells nobody: the next `releaseOne` tells.
+    /// Commits the oldest held append without reporting it; the next `releaseOne` reports `failure`.
     package func commitUnheard(_ failure: StoreError) {
         let next = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
         guard let next else { return }
@@ -149,10 +149,10 @@ package final class HeldJournal: InterposedJournal {
         next.done(.unknown(failure))
     }
 
-    /// Holds no append that comes from now on; those that are held stay so.
+    /// Stops holding new appends; held ones stay held.
     package func letPass() { state.withLock { $0.isHolding = false } }
 
-    /// Commits what is held, and whatever comes.
+    /// Commits the held appends and stops holding.
     package func release() {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -234,10 +234,10 @@ package final class HeldJournal: InterposedJournal {
         if !isHeld { kept.secret(done: done) }
     }
 
-    /// Answers nobody who asks for the secret from now on.
+    /// Stops answering requests for the secret.
     package func holdSecrets() { state.withLock { $0.isHoldingSecrets = true } }
 
-    /// Answers those who asked.
+    /// Answers the held requests.
     package func releaseSecrets() {
         let held = state.withLock { state in
             defer { state.heldSecrets = [] }
@@ -272,7 +272,7 @@ package final class HeldJournal: InterposedJournal {
         }
     }
 
-    /// Makes changes of credentials from now on, and says that it failed: as where a process ends before it hears.
+    /// Applies changes of credentials from now on but reports failure, as if the process ended before the answer.
     package func loseAnswers() { state.withLock { $0.losesAnswers = true } }
 
     package func bury(

@@ -9,17 +9,17 @@ import WireJSON
 package final class HostedStore<F: Feature>: Sendable {
     package let session: Session
     private let feature: FeatureID
-    /// Before the store is in memory.
+    /// The values before the store is in memory.
     private let initial: (state: F.State, view: F.ViewState)
-    /// The store that was found last: it is gone from its session once that has ended.
+    /// The store that was found last: it is removed from its session when that ends.
     private let found = Lock<SessionStore?>(nil)
     private let streams = Lock<[SessionStream]>([])
 
-    /// A store that has not started.
+    /// Creates a store that has not started.
     ///
     /// - Parameters:
-    ///   - state: the state of an earlier life; nil for a store that is not kept yet.
-    ///   - log: decides the appends, and keeps the turns; nil where each append is committed at once.
+    ///   - state: the state from before a restart; nil for a store that is not kept yet.
+    ///   - log: decides the results of appends and records the turns; nil commits each append at once.
     package init(
         _ feature: F, state: F.State? = nil, environment: StoreEnvironment = StoreEnvironment(),
         middleware: [any CommonMiddleware] = [], log: AppendLog<F>? = nil
@@ -27,7 +27,7 @@ package final class HostedStore<F: Feature>: Sendable {
         let log = log ?? AppendLog(isRecording: environment.isRecording)
         var limits = SessionLimits()
         limits.queuedIntents = environment.queueLimit
-        // What is to come at once comes at once on a slow machine, too.
+        // Avoids time limits on a slow machine.
         limits.runnerTime = .seconds(600)
         limits.recordedTurns = log.isRecording ? 100_000 : 0
         let clock = environment.clock as? ManualClock
@@ -62,10 +62,10 @@ package final class HostedStore<F: Feature>: Sendable {
         initial = (first, feature.view(first))
     }
 
-    /// Has the store made or loaded.
+    /// Creates or loads the store.
     package func start() { session.state(of: feature) { _ in } }
 
-    // MARK: What it shows
+    // MARK: State and view
 
     package var host: SessionStore? {
         guard let host = session.store(inMemory: feature) else { return found.withLock { $0 } }
@@ -77,10 +77,10 @@ package final class HostedStore<F: Feature>: Sendable {
 
     /// The committed state.
     package var state: F.State { runner?.state ?? initial.state }
-    /// The view state.
+    /// The committed view state.
     package var view: F.ViewState { runner?.view ?? initial.view }
 
-    /// Of a store that is in memory.
+    /// The store, if it is in memory.
     package var inMemory: SessionStore {
         guard let host else { preconditionFailure("the store has not started") }
         return host
@@ -101,7 +101,7 @@ package final class HostedStore<F: Feature>: Sendable {
 
     /// Sends an intent as a client does.
     ///
-    /// - Parameter id: nil for one that the session makes.
+    /// - Parameter id: nil for one that the session creates.
     package func accept(
         _ intent: F.Intent, id: IntentID? = nil, principal: Principal? = nil,
         ifMatch: (@Sendable (_ version: UInt64) -> Bool)? = nil,
@@ -117,7 +117,7 @@ package final class HostedStore<F: Feature>: Sendable {
         }
     }
 
-    /// `accept`, and waits for the outcome.
+    /// Calls `accept` and waits for the outcome.
     @discardableResult
     package func send(
         _ intent: F.Intent, id: IntentID? = nil, principal: Principal? = nil
@@ -144,14 +144,14 @@ package final class HostedStore<F: Feature>: Sendable {
 
     // MARK: Watchers and the end
 
-    /// One more stream shows the store.
+    /// Opens a stream on the store.
     package func beginWatching() {
         session.openStream(.features([feature]), from: .unspecified) { [streams] result in
             if case .success(let stream) = result { streams.withLock { $0.append(stream) } }
         }
     }
 
-    /// The stream that was opened last is closed.
+    /// Closes the stream that was opened last.
     package func endWatching() { streams.withLock { $0.popLast() }?.closed() }
 
     /// Ends the session.

@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// Keeps what was logged, from level info on.
+/// Keeps log messages of level info and above.
 public final class LogKeeper: LogHandler, Sendable {
     private let kept = Lock<[(message: String, metadata: String)]>([])
 
@@ -9,7 +9,7 @@ public final class LogKeeper: LogHandler, Sendable {
 
     /// Each line's level and message.
     public var messages: [String] { kept.withLock { $0.map(\.message) } }
-    /// The same with the metadata behind it.
+    /// The same, followed by the metadata.
     public var lines: [String] { kept.withLock { $0.map { "\($0.message) \($0.metadata)" } } }
     public var logger: Logger { Logger(label: "test", factory: { _ in self }) }
 

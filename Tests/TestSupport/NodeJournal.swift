@@ -9,7 +9,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
     package final class Cluster: Sendable {
         fileprivate struct State {
             var nodes: [NodeID: NodeRecord] = [:]
-            /// Open streams by node, of each session.
+            /// Open streams of each session by node.
             var streams: [SessionKey: [NodeID: Int]] = [:]
             var claims: [Alarm: (node: NodeID, until: Duration)] = [:]
         }
@@ -20,7 +20,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
 
         public init() {}
 
-        /// No news come any more, or again.
+        /// Drops all notifications, or delivers them again.
         public func lose(_ losesNews: Bool) { self.losesNews.withLock { $0 = losesNews } }
 
         fileprivate func tell(_ news: JournalNews, from node: NodeJournal) {
@@ -29,7 +29,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
             for other in others { other.heard(news) }
         }
 
-        /// No node has claimed a reminder that is set anew.
+        /// Releases the claims of reminders that are set again.
         fileprivate func endClaims(of batch: JournalBatch) {
             let set = batch.reminders.compactMap { change in
                 if case .set(let reminder) = change { reminder.due } else { nil }
@@ -46,26 +46,26 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
             }
         }
 
-        /// No node is there any more.
+        /// Removes all nodes.
         public func forgetNodes() { state.withLock { ($0.nodes, $0.streams) = ([:], [:]) } }
 
-        /// As after a connection that was lost.
+        /// Simulates a lost connection.
         public func interrupt() { for listener in listeners.withLock({ $0 }) { listener.heard(.interrupted) } }
     }
 
     package var base: any Journal { kept }
     private let kept: MemoryJournal
     private let cluster: Cluster
-    /// The journal's clock: since 1970. Nil for none of its own.
+    /// The journal's clock: since 1970. Nil if it has none of its own.
     private let now: (@Sendable () -> Duration)?
     private let isCutOff = Lock(false)
     private let holdsCommits = Lock(false)
-    /// Keys that name other sessions by now, as after a restore.
+    /// Keys that belong to other sessions by now, as after a restore.
     private let given = Lock<[SessionKey: SessionKey]>([:])
-    /// The loads that are held; nil if none is.
+    /// The loads whose results are held; nil if results are reported at once.
     private let heldLoads = Lock<[@Sendable () -> Void]?>(nil)
     private let storeLoad = Lock<(hold: StoreLoadHold, held: (@Sendable () -> Void)?)?>(nil)
-    /// Of one session it is not said where it is, as long as that is set: what is asked waits.
+    /// The session whose position is held, if any, and the waiting requests for it.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
     package init(
@@ -74,18 +74,18 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
         (self.kept, self.cluster, self.now) = (kept, cluster, now)
     }
 
-    /// A session's key names another session from now on, as where a restore gave it again.
+    /// Assigns a session's key to another session, as after a restore.
     package func give(_ key: SessionKey, to other: SessionKey) { given.withLock { $0[key] = other } }
 
     private func named(_ key: SessionKey) -> SessionKey { given.withLock { $0[key] } ?? key }
 
-    /// Nothing that it is asked reaches the journal any more, or all of it again.
+    /// Cuts the node off from the journal, or connects it again.
     package func cutOff(_ isCutOff: Bool) { self.isCutOff.withLock { $0 = isCutOff } }
 
-    /// Renewals are never answered, or again, while all that is read is: as at a database that another one has replaced.
+    /// Holds renewals forever, or answers them again, while reads are answered: as at a replaced database.
     package func holdCommits(_ holdsCommits: Bool) { self.holdsCommits.withLock { $0 = holdsCommits } }
 
-    /// Does what `body` does where the journal is reached; else `done` is told that it is not.
+    /// Runs `body` if the journal is reachable; otherwise `done` fails.
     private func reach<Value>(_ done: Done<Value>, _ body: () -> Void) {
         if isCutOff.withLock({ $0 }) { done(.failure(.cutOff)) } else { body() }
     }
@@ -101,10 +101,10 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
         cluster.listeners.withLock { $0.append((ObjectIdentifier(self), heard)) }
     }
 
-    /// Loads sessions, and tells it only by `tellLoad` from now on.
+    /// Loads sessions, but reports the results only by `tellLoad` from now on.
     package func holdLoads() { heldLoads.withLock { $0 = $0 ?? [] } }
 
-    /// Tells what was loaded last; false if nothing is to be told.
+    /// Reports the result of the last load; returns false if there is none.
     package func tellLoad() -> Bool {
         let load = heldLoads.withLock { $0?.popLast() }
         load?()
@@ -116,7 +116,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
 
     package func holdStoreLoad(_ hold: StoreLoadHold) { storeLoad.withLock { $0 = (hold, nil) } }
 
-    /// Lets the load of stores go on that was held.
+    /// Continues the held load of stores.
     package func goOn() {
         let held = storeLoad.withLock { state in
             defer { state = nil }
@@ -125,7 +125,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
         held?()
     }
 
-    /// Does not say where a session is until this is called with nil.
+    /// Holds the position of a session until this is called with nil.
     package func holdMarks(of session: SessionKey?) {
         let asked = heldMarks.withLock { held in
             let asked = session == nil ? held.asked : []

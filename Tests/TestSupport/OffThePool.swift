@@ -1,7 +1,7 @@
 import Locking
 
-/// Runs what blocks on a thread of its own: the pool's threads are for the code under test. Dispatch's would not do, since
-/// Swift's pool takes its threads from there, too.
+/// Runs blocking code on a thread of its own: the pool's threads are for the tested code. Dispatch does not help, since
+/// Swift's pool uses the same threads.
 public func offThePool<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         let thread = SystemThread { continuation.resume(with: Result { try body() }) }
@@ -10,5 +10,5 @@ public func offThePool<Value: Sendable>(_ body: @escaping @Sendable () throws ->
     }
 }
 
-/// The system gave no thread.
+/// The system could not create a thread.
 private struct NoThread: Error {}

@@ -7,7 +7,7 @@
 import Locking
 import MVITesting
 
-/// A server of this machine that answers whatever a test wants, also what no server does: one connection after the other.
+/// A local server with any answers, including malformed ones. It serves one connection at a time.
 package final class RawServer: Sendable {
     package enum Reply: Sendable {
         /// These bytes, then the end of the connection.
@@ -22,7 +22,7 @@ package final class RawServer: Sendable {
         /// The connection is reset.
         case reset
 
-        /// A good answer.
+        /// Returns a valid answer.
         package static func content(_ bytes: [UInt8]) -> Reply {
             .whole("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n" + String(decoding: bytes, as: UTF8.self))
         }
@@ -36,7 +36,7 @@ package final class RawServer: Sendable {
     private let taken = Lock(0)
     private let stopped = Gate()
 
-    /// A server that answers each request by its target.
+    /// Creates a server that answers each request by its target.
     package init(_ reply: @escaping @Sendable (_ target: String) -> Reply) throws {
         let socketType = Int32(SOCK_STREAM.rawValue)
         listener = socket(AF_INET, socketType, 0)
@@ -55,14 +55,14 @@ package final class RawServer: Sendable {
         thread.detach()
     }
 
-    /// A server with one answer to everything.
+    /// Creates a server with one answer to all requests.
     package convenience init(_ reply: Reply) throws { try self.init { _ in reply } }
 
     package var address: String { "127.0.0.1:\(port)" }
 
     package func url(_ path: String = "/keys") -> String { "http://\(address)\(path)" }
 
-    /// All requests, with what came of their bodies.
+    /// All requests, with the received part of their bodies.
     package var requests: [String] { seen.withLock { $0 } }
 
     /// The targets of all requests.
@@ -71,10 +71,10 @@ package final class RawServer: Sendable {
     /// The number of accepted connections.
     package var connections: Int { taken.withLock { $0 } }
 
-    /// Takes no more connections; the thread ends. Nobody listens on the port from then on.
+    /// Accepts no more connections; the thread ends and the port is free.
     package func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// Returns when nobody listens on the port any more.
+    /// Returns when the port is closed.
     package func untilStopped() async { await stopped.waitDespiteCancellation() }
 
     private static func target(_ request: String) -> String {
@@ -93,7 +93,7 @@ package final class RawServer: Sendable {
         stopped.open()
     }
 
-    /// Returns true if the connection goes on.
+    /// Answers a request. Returns true if the connection continues.
     private func answer(_ connection: Int32, _ reply: @Sendable (String) -> Reply) -> Bool {
         guard let request = request(connection) else { return false }
         seen.withLock { $0.append(request) }
@@ -116,7 +116,7 @@ package final class RawServer: Sendable {
         return false
     }
 
-    /// A request, read to its end: a connection that is closed with bytes unread is reset, and takes the answer with it.
+    /// Reads a whole request: closing a connection with unread bytes resets it and loses the answer.
     private func request(_ connection: Int32) -> String? {
         var request = ""
         while true {

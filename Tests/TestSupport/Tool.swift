@@ -1,8 +1,7 @@
 import Foundation
 
-/// A program that a test runs: one of the system's, or one of the package's own.
+/// A program that tests run: one of the system, or one of this package.
 package struct Tool: Sendable {
-    /// The path of the tool.
     package let path: String
 
     /// `tsc`, of the Debian package node-typescript (script/bootstrap installs it).
@@ -20,7 +19,7 @@ package struct Tool: Sendable {
     /// An executable of the package, which is built beside the tests.
     package static func built(_ name: String) -> Tool { Tool(path: "\(folder)/\(name)") }
 
-    /// The folder of the tools.
+    /// The folder of those executables.
     package static var folder: String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: tests).deletingLastPathComponent().path
@@ -28,7 +27,7 @@ package struct Tool: Sendable {
 
     private init(path: String) { self.path = path }
 
-    /// Nil if it is nowhere on the path.
+    /// Finds a program on the path; nil if there is none.
     package init?(_ name: String) {
         let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
         guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile) else {
@@ -37,12 +36,12 @@ package struct Tool: Sendable {
         self.path = path
     }
 
-    /// Another program of the same folder.
+    /// Returns another program of the same folder.
     package func beside(_ name: String) -> Tool {
         Tool(path: URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent(name).path)
     }
 
-    /// Runs it to its end on a thread of its own; what it writes to standard output and standard error is the text.
+    /// Runs the program on a thread of its own. The text is its standard output and standard error.
     package func output(_ arguments: [String]) async throws -> (code: Int32, text: String) {
         try await offThePool { try run(arguments) }
     }

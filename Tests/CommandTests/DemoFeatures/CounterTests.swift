@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [(1, Counter.Intent.decrement, 0), (10, .add(amount: 0), 10), (4, .increment, 5)])
-    func `zero, a count that stays and all others are no milestone`(
+    func `zero, an unchanged count and all others are no milestone`(
         before: Int, intent: Counter.Intent, after: Int
     ) async {
         let store = makeStore(count: before)
@@ -56,7 +56,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a load that fails keeps the count and says so`() async {
+    @Test func `a load that fails keeps the count and shows a toast`() async {
         let store = makeStore(count: 3)
         await store.send(.load)
         await store.receive(.loadStarted) { $0.isLoading = true }
@@ -65,7 +65,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `counting goes on while a number is on its way`() async {
+    @Test func `counting continues while a number is loading`() async {
         let gate = Gate()
         let store = makeStore(
             count: 8,
@@ -86,7 +86,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a second load takes the place of the first`() async {
+    @Test func `a second load replaces the first`() async {
         let first = Gate()
         let calls = Sequenced<Int>(.success(1), .success(2))
         let store = makeStore(
@@ -115,7 +115,7 @@ import Testing
         (Counter.limits.lowerBound, .decrement, Counter.limits.lowerBound),
         (Counter.limits.lowerBound, .add(amount: .max), Counter.limits.upperBound),
     ])
-    func `an amount beyond all bounds stops at the bound`(before: Int, intent: Counter.Intent, after: Int) async {
+    func `an amount beyond the limits stops at the limit`(before: Int, intent: Counter.Intent, after: Int) async {
         let store = makeStore(count: before)
         store.exhaustive(false)
         await store.send(intent)

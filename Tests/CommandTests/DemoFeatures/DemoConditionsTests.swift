@@ -29,7 +29,7 @@ import Testing
         (.rate(1), [false, false, false, false]),
         (.rate(7), [false, false, false, false]),
     ])
-    func `calls fail as they were told to`(failures: DemoConditions.Failures, expected: [Bool]) async {
+    func `calls fail as configured`(failures: DemoConditions.Failures, expected: [Bool]) async {
         #expect(await outcomes(DemoConditions(failures: failures), 4) == expected)
     }
 
@@ -44,7 +44,7 @@ import Testing
         try await call
     }
 
-    @Test func `a call that is cancelled ends at once, as a cancellation`() async {
+    @Test func `a canceled call ends at once with a cancellation error`() async {
         let clock = ManualClock()
         let conditions = DemoConditions(latency: .seconds(60), failures: .every(1), clock: clock)
         let call = Task { try await conditions.pass() }

@@ -17,7 +17,7 @@ import WireJSON
         #expect(Demo.page.allSatisfy { !$0.bytes.contains(0) })
     }
 
-    @Test func `the page asks for nothing but its own files`() throws {
+    @Test func `the page requests only its own files`() throws {
         let page = try text("/")
         let known = Set(Demo.page.map(\.path))
         for match in page.matches(of: /(?:src|href)="([^"]*)"/) {
@@ -31,7 +31,7 @@ import WireJSON
     }
 
     // https://www.w3.org/TR/CSP3/: a policy without 'unsafe-inline' refuses all of these.
-    @Test func `nothing is inline, so that a strict policy can be sent along`() throws {
+    @Test func `nothing is inline, so that a strict policy works`() throws {
         let page = try text("/")
         #expect(page.firstMatch(of: /<style|\sstyle=|\son[a-z]+=|javascript:/) == nil)
         #expect(page.matches(of: /<script/).count == 1)
@@ -39,7 +39,7 @@ import WireJSON
         #expect(try text("/app.js").firstMatch(of: /innerHTML|outerHTML|eval\(|new Function|\.style\b/) == nil)
     }
 
-    @Test func `every button's intent is one that its feature takes`() throws {
+    @Test func `every button's intent is one of its feature`() throws {
         var found: [String: Set<String>] = [:]
         let page = try text("/")
         for card in page.split(separator: "<article").dropFirst() {
@@ -62,7 +62,7 @@ import WireJSON
         #expect(found["counter"]?.count == 3)
     }
 
-    @Test func `the page can say every label`() throws {
+    @Test func `the page handles every label`() throws {
         let script = try text("/app.js")
         let labels: [any Encodable] =
             Counter.labelExamples + VideoList.labelExamples + UserInfo.labelExamples + LessonDetail.labelExamples
@@ -74,7 +74,7 @@ import WireJSON
         }
     }
 
-    @Test func `the choices are lessons and orders that exist, and one that does not`() throws {
+    @Test func `the choices are existing lessons and orders, and a missing one`() throws {
         let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
         let page = try text("/")
         let keys = page.matches(of: /<option value="([^"]*)"/).map { String($0.1) }

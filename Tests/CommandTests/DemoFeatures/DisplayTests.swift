@@ -11,7 +11,7 @@ import Testing
         #expect(Money(cents: cents).text == expected)
     }
 
-    @Test func `a sum beyond all bounds stops at the bound`() {
+    @Test func `a sum beyond the limits stops at the limit`() {
         #expect(Money(cents: .max) + Money(cents: 1) == Money(cents: .max))
         #expect(Money(cents: .min) + Money(cents: -1) == Money(cents: .min))
     }
@@ -20,7 +20,7 @@ import Testing
         (0, "0 min"), (-5, "0 min"), (1, "1 min"), (60, "1 min"), (61, "2 min"), (3_540, "59 min"), (3_600, "1 h"),
         (3_901, "1 h 6 min"),
     ])
-    func `a duration is in minutes, what is begun counts`(seconds: Int, expected: String) {
+    func `a duration is in minutes, rounded up`(seconds: Int, expected: String) {
         #expect(durationText(seconds: seconds) == expected)
     }
 
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["", "2026-11-26", "2026-13-01 00:00", "2026-11-26 24:00", "2026-11-26 09:3x", "soon"])
-    func `what is no time is refused`(text: String) {
+    func `a text that is not a time is refused`(text: String) {
         #expect(LocalTime(text) == nil)
     }
 }

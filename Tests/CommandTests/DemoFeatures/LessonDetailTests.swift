@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [StubLessons(), StubLessons(onLesson: { _ in nil })])
-    func `a lesson that does not come leaves the screen`(lessons: StubLessons) async {
+    func `a lesson that cannot be loaded leaves the screen`(lessons: StubLessons) async {
         let store = makeStore(lessons)
         await store.send(.onAppear)
         await store.receive(.loadStarted) { $0.isLoading = true }
@@ -113,7 +113,7 @@ import Testing
             await store.send(intent)
             await store.expect(.toast(text: "One moment, something else is still in progress"))
         }
-        // Loading now could bring back what was before the change.
+        // Loading now could restore the state before the change.
         await store.send(.onAppear)
         gate.open()
         await store.receive(.enrollmentChanged(isEnrolled: false)) {
@@ -134,7 +134,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a confirmation that cannot be sent says so`() async {
+    @Test func `a confirmation that cannot be sent shows a toast`() async {
         let store = makeStore(StubLessons(), state: LessonDetail.State(lesson: .sample))
         await store.send(.resendConfirmation)
         await store.receive(.changeStarted(.sending)) { $0.change = .sending }
@@ -143,7 +143,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `what makes no sense with this booking says so and changes nothing`() async {
+    @Test func `an intent that does not fit the booking shows a toast and changes nothing`() async {
         let store = makeStore(StubLessons(), state: LessonDetail.State(lesson: cancelled))
         await store.send(.tapConfirmCancelEnrollment)
         await store.expect(.toast(text: "Your place is canceled already"))
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: LessonDetail.examples.filter { $0 != .onAppear })
-    func `before the lesson is loaded an intent is answered with a word`(intent: LessonDetail.Intent) async {
+    func `an intent before the lesson is loaded shows a toast`(intent: LessonDetail.Intent) async {
         let store = makeStore(StubLessons())
         await store.send(intent)
         await store.expect(.toast(text: "The lesson is not loaded yet"))
@@ -180,7 +180,7 @@ import Testing
     @Test(arguments: [
         LessonDetail.State(isLoading: true), LessonDetail.State(lesson: .sample, change: .cancelling),
     ])
-    func `a store saved while something was under way finds out how it ended`(state: LessonDetail.State) async {
+    func `a store saved during a change loads its outcome`(state: LessonDetail.State) async {
         let found = cancelled
         let store = makeStore(StubLessons(onLesson: { _ in found }), state: state)
         await store.receive(.changeEnded, state.change == nil ? nil : { $0.change = nil })

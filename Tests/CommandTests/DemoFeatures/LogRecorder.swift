@@ -1,7 +1,7 @@
 import Locking
 import Logging
 
-/// Keeps what is logged: "message key=value …", keys in order, without the intent's id, which is kept beside.
+/// Keeps log lines as "message key=value …" with sorted keys. The intent's id is kept separately.
 final class LogRecorder: Sendable {
     private let kept = Lock((entries: [String](), intents: [String]()))
 

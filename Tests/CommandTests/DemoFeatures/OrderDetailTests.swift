@@ -11,7 +11,7 @@ import Testing
         fee: FeeSection(fee: Loadable(content: .sample)),
         scheduling: SchedulingSection(scheduling: Loadable(content: .sample)))
 
-    /// A store with everything loaded: its start leads to nothing.
+    /// Creates a store with everything loaded: its start has no effect.
     private func makeLoaded(
         _ orders: StubOrders, sourceLocation: SourceLocation = #_sourceLocation
     ) -> TestStore<OrderDetail> {
@@ -20,7 +20,7 @@ import Testing
 
     @Test func `every intent and label has an example`() { checkExamples(of: OrderDetail.self) }
 
-    @Test func `the sections load on their own as soon as the store starts`() async {
+    @Test func `the sections load separately as soon as the store starts`() async {
         let store = TestStore(OrderDetail(id: "42", orders: StubOrders()))
         await store.receive(.status(.load(.started))) { $0.status.status.isLoading = true }
         await store.receive(.infoCard(.started)) { $0.infoCard.info.isLoading = true }
@@ -37,7 +37,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a view sees texts and the buttons that the status allows`() async {
+    @Test func `the view contains texts and the buttons that the status allows`() async {
         let store = makeLoaded(StubOrders())
         let view = store.view
         #expect(view.id == "42")
@@ -53,7 +53,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a section that fails leaves the others alone and can be retried by itself`() async {
+    @Test func `a failed section does not affect the others and can be retried`() async {
         let answers = Sequenced<OrderFee>(.failure(StubFailure()), .success(.sample))
         let store = TestStore(
             OrderDetail(id: "42", orders: StubOrders(onFee: { _ in try answers.next() })), exhaustive: false)
@@ -81,7 +81,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a status button takes its step and the appointment is loaded anew`() async {
+    @Test func `a status button takes its step and the appointment is loaded again`() async {
         let gate = Gate()
         let store = makeLoaded(
             StubOrders(onTake: { step, _ in
@@ -104,7 +104,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a refresh while a step is taken leaves the status to the step`() async {
+    @Test func `a refresh during a step does not load the status`() async {
         let gate = Gate()
         let store = makeLoaded(
             StubOrders(onTake: { _, _ in
@@ -131,7 +131,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a step that somebody else made impossible shows what the order is now`() async {
+    @Test func `a step that is no longer possible shows the order's present status`() async {
         let store = makeLoaded(StubOrders(onTake: { _, _ in throw OrderStepRefused(status: .cancelled) }))
         await store.send(.statusButton(actionId: "accept"))
         await store.receive(.status(.stepStarted(.accept))) { $0.status.step = .accept }
@@ -143,14 +143,14 @@ import Testing
     }
 
     @Test(arguments: ["", "complete", "reopen", "ACCEPT", "no such thing", "accept "])
-    func `an action that the status does not have is answered with a word`(actionId: String) async {
+    func `an action that the status does not have shows a toast`(actionId: String) async {
         let store = makeLoaded(StubOrders())
         await store.send(.statusButton(actionId: actionId))
         await store.expect(.toast(text: "That cannot be done with this order now"))
         await store.finish()
     }
 
-    @Test func `a store saved while loading and taking a step ends neither loading nor waiting`() async {
+    @Test func `a store saved while loading and taking a step does not stay in that state`() async {
         var state = Self.loaded
         state.fee.fee = Loadable(isLoading: true)
         state.status.step = .accept
@@ -164,7 +164,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a store that comes back with everything loaded loads nothing, and what failed stays failed`() async {
+    @Test func `a restored store with everything loaded loads nothing, and failed sections stay failed`() async {
         var state = Self.loaded
         state.fee.fee = Loadable(hasFailed: true)
         let store = TestStore(OrderDetail(id: "42", orders: StubOrders()), state: state)
@@ -172,7 +172,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a store that comes back before anything was loaded loads it`() async {
+    @Test func `a store restored before anything was loaded loads it`() async {
         let store = TestStore(
             OrderDetail(id: "42", orders: StubOrders()), state: OrderDetail.State(), exhaustive: false)
         await store.receive(.scheduling(.loaded(.sample)))

@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-/// Each repository against a real database.
+/// Tests each repository with a real database.
 @Suite struct RepositoryTests {
     private func makeDatabase(
         _ location: Connection.Location = .memory, conditions: DemoConditions = DemoConditions(),
@@ -18,7 +18,7 @@ import Testing
         try DemoDatabase(location, conditions: conditions, logger: log.logger)
     }
 
-    @Test func `numbers come one after the other, and all before one comes again`() async throws {
+    @Test func `each number comes once before any comes again`() async throws {
         let database = try makeDatabase()
         let numbers = SQLiteNumbers(database: database)
         var first: [Int] = []
@@ -28,7 +28,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `there are at least twelve videos, with all that a list shows`() async throws {
+    @Test func `there are at least twelve videos with complete data`() async throws {
         let database = try makeDatabase()
         let videos = try await SQLiteVideos(database: database).all()
         #expect(videos.count >= 12)
@@ -37,7 +37,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a view is counted, of a video that is there`() async throws {
+    @Test func `a view is counted if its video exists`() async throws {
         let database = try makeDatabase()
         let videos = SQLiteVideos(database: database)
         let before = try await videos.views()
@@ -47,7 +47,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a lesson comes with its venue and lies ahead`() async throws {
+    @Test func `a lesson has its venue and is in the future`() async throws {
         let database = try makeDatabase()
         let lesson = try #require(try await SQLiteLessons(database: database).lesson("8"))
         #expect(lesson.title == "Serve and volley")
@@ -58,7 +58,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a place is given back once, however often it is cancelled`() async throws {
+    @Test func `a place that is canceled twice is given back once`() async throws {
         let database = try makeDatabase()
         let lessons = SQLiteLessons(database: database)
         let before = try #require(try await lessons.lesson("7"))
@@ -80,7 +80,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `an order comes section by section`() async throws {
+    @Test func `an order is read section by section`() async throws {
         let database = try makeDatabase()
         let orders = SQLiteOrders(database: database)
         #expect(try await orders.status(of: "42") == .received)
@@ -95,7 +95,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a step is taken from the status that the database has, not from the one that somebody saw`()
+    @Test func `a step is taken from the status in the database, not from a displayed one`()
         async throws
     {
         let database = try makeDatabase()
@@ -117,7 +117,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `keys are known without asking the database`() throws {
+    @Test func `keys are known without a query`() throws {
         let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
         #expect(demo.lessonDetail("7")?.id == "7")
         #expect(demo.lessonDetail("99") == nil)
@@ -125,7 +125,7 @@ import Testing
         #expect(demo.orderDetail("") == nil)
     }
 
-    @Test func `the demo serves its five features until the end, and closes its database then`() async throws {
+    @Test func `the demo serves its five features until shutdown, and closes its database then`() async throws {
         let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
         #expect(demo.features.features.count == 5)
         let running = Task { await demo.run() }
@@ -135,7 +135,7 @@ import Testing
         await #expect(throws: DatabaseThreadError.closed) { try await demo.counter.numbers.next() }
     }
 
-    @Test func `a failure that was asked for reaches the caller and the log`() async throws {
+    @Test func `a simulated failure reaches the caller and the log`() async throws {
         let log = LogRecorder()
         let database = try makeDatabase(conditions: DemoConditions(failures: .every(2)), log: log)
         let users = SQLiteUsers(database: database)
@@ -150,7 +150,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file is filled once and keeps what was done`() async throws {
+    @Test func `a file is filled once and keeps its changes`() async throws {
         let path = "/tmp/demo-tests-\(UInt64.random(in: 0 ... .max)).sqlite"
         defer { unlink(path) }
         let first = try makeDatabase(.file(path))
@@ -163,7 +163,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `a file of another version is refused with what to do`() throws {
+    @Test func `a file of another version is refused with advice`() throws {
         let path = "/tmp/demo-tests-\(UInt64.random(in: 0 ... .max)).sqlite"
         defer { unlink(path) }
         do {
@@ -174,7 +174,7 @@ import Testing
         #expect(error?.description.contains("move the file demo.sqlite away") == true)
     }
 
-    @Test func `a file that is no database is refused and left alone`() throws {
+    @Test func `a file that is not a database is refused and left unchanged`() throws {
         let path = "/tmp/demo-tests-\(UInt64.random(in: 0 ... .max)).sqlite"
         defer { unlink(path) }
         let file = try #require(fopen(path, "w"))

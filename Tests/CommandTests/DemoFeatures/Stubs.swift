@@ -2,7 +2,7 @@ import Locking
 
 @testable import DemoFeatures
 
-/// Thrown by a stub that is to fail.
+/// Thrown by a stub that should fail.
 struct StubFailure: Error {}
 
 struct StubNumbers: NumberRepository {
@@ -91,7 +91,7 @@ extension User {
         joinedAt: LocalTime(year: 2021, month: 3, day: 18, hour: 9, minute: 12))
 }
 
-/// Gives one value after the other; the last one stays.
+/// Returns one value after the other, then repeats the last one.
 final class Sequenced<Value: Sendable>: Sendable {
     private let values: Lock<[Result<Value, StubFailure>]>
 

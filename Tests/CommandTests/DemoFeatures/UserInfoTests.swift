@@ -83,7 +83,7 @@ import Testing
         await idle.finish()
     }
 
-    @Test func `a store that comes back without a user and without a failure loads it`() async {
+    @Test func `a store restored without a user and without a failure loads it`() async {
         let store = TestStore(UserInfo(users: StubUsers { .sample }), state: UserInfo.State())
         await store.receive(.fetchStarted) { $0.progress = .loading }
         await store.receive(.fetched(.sample)) { $0 = UserInfo.State(user: .sample) }

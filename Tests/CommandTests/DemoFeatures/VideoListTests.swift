@@ -8,7 +8,7 @@ import Testing
 
     @Test func `every intent and label has an example`() { checkExamples(of: VideoList.self) }
 
-    @Test func `when the view appears the list comes, and the number on its own`() async {
+    @Test func `when the view appears the list loads, and the number separately`() async {
         let gate = Gate()
         let store = TestStore(
             VideoList(
@@ -40,7 +40,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `coming back keeps the list and counts again`() async {
+    @Test func `returning keeps the list and loads the number again`() async {
         let store = TestStore(VideoList(videos: StubVideos(onViews: { 2_000 })), state: loaded)
         await store.send(.onAppear)
         await store.receive(.viewsCounted(2_000)) { $0.views = 2_000 }
@@ -82,7 +82,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `a view that cannot be counted does not keep the video from opening`() async {
+    @Test func `a video opens even if its view cannot be counted`() async {
         let store = TestStore(VideoList(videos: StubVideos()), state: loaded)
         await store.send(.tapVideo(id: 3))
         await store.expect(

@@ -4,7 +4,7 @@ import WireJSON
 
 @testable import DemoFeatures
 
-/// The JSON of the features.
+/// Tests the JSON of the features.
 @Suite struct WireTests {
     private func json(_ value: some Encodable) throws -> String {
         String(decoding: try WireJSON.encode(value), as: UTF8.self)
@@ -25,7 +25,7 @@ import WireJSON
         #expect(try WireJSON.decode(F.ViewState.self, from: WireJSON.encode(view)) == view)
     }
 
-    @Test func `every feature's intents, labels and states travel and come back the same`() throws {
+    @Test func `every feature's intents, labels and states survive a round trip`() throws {
         try check(Counter(numbers: StubNumbers()))
         try check(VideoList(videos: StubVideos()))
         try check(UserInfo(users: StubUsers()))
@@ -33,7 +33,7 @@ import WireJSON
         try check(OrderDetail(id: "42", orders: StubOrders()))
     }
 
-    @Test func `the names on the wire are those that clients know`() {
+    @Test func `the names on the wire are the documented ones`() {
         #expect(Counter.name == "counter")
         #expect(VideoList.name == "video-list")
         #expect(UserInfo.name == "user-info")
@@ -41,7 +41,7 @@ import WireJSON
         #expect(OrderDetail.name == "order-detail")
     }
 
-    @Test func `the counter's state, intents and labels look as they are described`() throws {
+    @Test func `the counter's state, intents and labels have the documented JSON`() throws {
         #expect(try json(Counter.State(count: 5)) == #"{"count":5,"isLoading":false}"#)
         #expect(
             try Counter.examples.map(json) == [
@@ -51,7 +51,7 @@ import WireJSON
         #expect(try json(Counter.Label.milestone(count: 10)) == #"{"type":"milestone","count":10}"#)
     }
 
-    @Test func `a state in the midst of things travels, too`() throws {
+    @Test func `a state during loading survives a round trip`() throws {
         var order = OrderDetail.State()
         order.status = StatusSection(status: Loadable(content: .onSite, isLoading: true), step: .complete)
         order.fee.fee = Loadable(content: .sample, hasFailed: true)

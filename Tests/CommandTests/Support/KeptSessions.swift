@@ -14,7 +14,7 @@ enum KeptSessions {
             directory: folder, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
 
-    /// Adds the sessions `session-1` and so on: each has a counter that counted to its number.
+    /// Adds the sessions `session-1` and so on: each has a counter at its number.
     static func add(_ numbers: ClosedRange<Int>, to journal: SQLiteJournal) async throws {
         for number in numbers {
             let record = SessionRecord(
@@ -39,7 +39,7 @@ enum KeptSessions {
         }
     }
 
-    /// Returns the count of a session's counter in the journal of a folder.
+    /// Returns the count of a session in the journal of a folder.
     static func count(ofSession number: Int, inFolder folder: String) throws -> String? {
         let state = try SQLiteJournalFile(directory: folder).export("session-\(number)")?.stores.first?.state
         return state.map { String(decoding: $0, as: UTF8.self) }

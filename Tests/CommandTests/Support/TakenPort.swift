@@ -6,7 +6,7 @@ import Testing
     import Darwin
 #endif
 
-/// A port of this machine that something listens on, as long as this is there.
+/// A port of this machine that is in use during the lifetime of this object.
 final class TakenPort: Sendable {
     let number: UInt16
     private let descriptor: Int32

@@ -6,7 +6,7 @@ import Testing
     import Darwin
 #endif
 
-/// A folder that goes with its owner, and all that is in it.
+/// A folder that is removed with its content when its owner is released.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -17,7 +17,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { Self.remove(path) }
 
-    /// A folder in it.
+    /// Creates a subfolder.
     func folder(_ name: String) throws -> String {
         try #require(mkdir("\(path)/\(name)", 0o700) == 0)
         return "\(path)/\(name)"

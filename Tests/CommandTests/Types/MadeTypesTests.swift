@@ -19,7 +19,7 @@ struct MadeTypesTests {
     }
 
     @Test(arguments: ["features.json", "features.ts", "features.kt", "features.swift.txt"])
-    func `are as the files in Types/Files show`(file: String) throws {
+    func `equal the files in Types/Files`(file: String) throws {
         let made =
             switch file {
             case "features.ts": types.source(in: .typeScript)
@@ -41,7 +41,7 @@ struct MadeTypesTests {
     }
 
     @Test(.enabled(if: Tool.typeScript != nil))
-    func `in TypeScript compile, and what is wrong does not`() async throws {
+    func `in TypeScript compile, and wrong uses do not`() async throws {
         let folder = try TemporaryFolder()
         let tool = try #require(Tool.typeScript)
         try types.source(in: .typeScript).write(toFile: "\(folder.path)/features.ts", atomically: true, encoding: .utf8)
@@ -69,7 +69,7 @@ struct MadeTypesTests {
         #expect(compiled.code == 0, "\(compiled.text)")
     }
 
-    @Test func `the OpenAPI document has each feature's paths and types, and all that it refers to`() throws {
+    @Test func `the OpenAPI document has each feature's paths and types, and all references resolve`() throws {
         let text = types.openAPI()
         let root = try #require(try Yams.compose(yaml: text))
         let paths = try #require(root["paths"]?.mapping)
@@ -109,11 +109,11 @@ struct MadeTypesTests {
     @Test(arguments: [
         ["types"], ["types", "--cobol"], ["schema", "--kotlin"], ["schema", "counter", "--openapi"],
     ])
-    func `arguments that ask for nothing there is are refused`(arguments: [String]) {
+    func `invalid arguments are refused`(arguments: [String]) {
         #expect(throws: (any Error).self) { try ServerProgram<DemoServer>.parseAsRoot(arguments) }
     }
 
-    @Test func `a feature that is not there is refused with the names of those that are`() async throws {
+    @Test func `an unknown feature is refused with the names of the known ones`() async throws {
         let (code, text) = try await Tool.built("mvi-server").output(["schema", "nope"])
         #expect(code == 1)
         #expect(text.hasPrefix("mvi-server: There is no feature 'nope'; there are counter, video-list"))

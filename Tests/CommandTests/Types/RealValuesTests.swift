@@ -5,11 +5,11 @@ import Testing
 
 @testable import MVIServer
 
-/// A server's states, labels and intents against the schemas that it hands out, by Python's jsonschema.
+/// Validates a server's states, labels and intents with its schemas and Python's jsonschema.
 @Suite("Real states, intents and labels", .timeLimit(.minutes(10)))
 struct RealValuesTests {
     @Test(.enabled(if: Tool.python != nil))
-    func `fit their schemas, and what does not fit is refused by schema and server alike`() async throws {
+    func `fit their schemas; other values are refused by both schema and server`() async throws {
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let demo = try Demo(databasePath: nil, logger: logger)
         var settings = ServerSettings()

@@ -1,4 +1,4 @@
-// What a view's author writes with the features' types; compiled by MadeTypesTests.
+// A view author's code with the features' types; MadeTypesTests compiles it.
 
 func describe(_ label: Counter.Label) -> String {
     switch label {
