@@ -51,7 +51,8 @@ extension Judge {
             return Finding(
                 .sessions, .notMeasured, "POST /sessions: \(words(refusal)).",
                 Advice(
-                    "The server requires sign-in: give an identity with --identity, or the proxy's field with --header.")
+                    "The server requires sign-in: give an identity with --identity, or the proxy's field with --header."
+                )
             )
         case .some:
             return Finding(
