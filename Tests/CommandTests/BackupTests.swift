@@ -85,7 +85,7 @@ struct BackupTests {
         fclose(journal)
         let file = "\(temporary.path)/backup.sqlite"
         let error = #expect(throws: CommandFailure.self) { try Backup.make(at: file, ofFolder: data) }
-        #expect(error?.description.hasPrefix("There is no backup. ") == true)
+        #expect(error?.description.hasPrefix("The backup failed. ") == true)
         #expect(!TemporaryFolder.isThere(file) && !TemporaryFolder.isThere(file + ".partial"))
     }
 
@@ -98,12 +98,12 @@ struct BackupTests {
             try Backup.make(at: "\(temporary.path)/b", ofFolder: empty)
         }
         #expect(
-            nothing?.description == "There is no journal in '\(empty)'. Give the folder that the server was given.")
+            nothing?.description == "There is no journal in '\(empty)'. Give the server's data folder.")
         #expect(!TemporaryFolder.isThere("\(empty)/journal.sqlite"), "a look makes nothing")
         let nowhere = #expect(throws: CommandFailure.self) {
             try Backup.make(at: "\(temporary.path)/none/b", ofFolder: empty)
         }
-        #expect(nowhere?.description == "There is no folder '\(temporary.path)/none' to make the backup in.")
+        #expect(nowhere?.description == "The backup's folder '\(temporary.path)/none' does not exist.")
     }
 
     @Test func `a path without a folder is relative to the current folder`() throws {

@@ -30,7 +30,7 @@ struct DataFolderTests {
         let error = #expect(throws: CommandFailure.self) { try folder("sessions", "--data", path) }
         #expect(
             error?.description
-                == "There is no data folder '\(path)'. Give the one that the server was given, with --data or MVI_DATA."
+                == "The data folder '\(path)' does not exist. Give the server's data folder with --data or MVI_DATA."
         )
         #expect(!TemporaryFolder.isThere(path))
     }
@@ -39,7 +39,7 @@ struct DataFolderTests {
         let error = #expect(throws: CommandFailure.self) { try folder("sessions", "--data", ":memory:") }
         #expect(
             error?.description
-                == "With --data :memory: nothing is kept. Give the folder that the server was given.")
+                == "With --data :memory: nothing is stored. Give the server's data folder.")
     }
 
     @Test func `a journal in memory cannot be inspected, and no other is used instead`() throws {
@@ -48,7 +48,7 @@ struct DataFolderTests {
             let program = try ServerProgram<DemoServer>.parse(["--journal", "memory", "--data", temporary.path])
             _ = try program.journal()
         }
-        #expect(error?.description.hasPrefix("With --journal memory nothing is kept. ") == true)
+        #expect(error?.description.hasPrefix("With --journal memory nothing is stored. ") == true)
     }
 
     @Test func `an empty flag is refused`() throws {

@@ -94,7 +94,7 @@ struct FeatureServerCommandTests {
 
     @Test func `a setting with the name of a server's setting is refused in one line`() {
         let error = #expect(throws: (any Error).self) { try ServerProgram<Crowded>.parse([]).settings() }
-        #expect(error.map { "\($0)" }?.contains("Crowded has a setting called 'port'") == true)
+        #expect(error.map { "\($0)" }?.contains("Crowded has a setting named 'port'") == true)
     }
 
     @Test func `its features' types are printed without a running server`() async throws {

@@ -82,7 +82,7 @@ struct InspectionTests {
         }
         #expect(
             error?.description
-                == "There is no session 'session-9' in '\(folder.path)'. The command `sessions` lists those that there are."
+                == "There is no session 'session-9' in '\(folder.path)'. The command `sessions` lists all sessions."
         )
     }
 

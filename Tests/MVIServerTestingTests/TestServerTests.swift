@@ -74,7 +74,7 @@ struct TestServerTests {
             #expect(error?.description.contains("sign in with `client(as: Principal(…))`") == true)
             try await client.signIn(identity: "a JWT")
         } failing: {
-            "The server does not sign the client in: 401 The server under test was made without an authenticator: "
+            "The server did not sign the client in: 401 The tested server has no authenticator: "
                 + "sign in with `client(as: Principal(…))`."
         }
     }
@@ -87,10 +87,10 @@ struct TestServerTests {
             try await seat.sendRejected(.reserve, status: 422, code: "full")
             try await seat.sendRejected(.tick)
         } failing: {
-            "The intent .reserve to seat was rejected: 409 taken Somebody has the seat."
-            "The intent .reserve to seat was to be rejected with 422 full, but it was answered: 409 taken Somebody has "
+            "The intent .reserve to seat was refused: 409 taken Somebody has the seat."
+            "The intent .reserve to seat should be refused with 422 full, but the answer was: 409 taken Somebody has "
                 + "the seat."
-            "The intent .tick to seat was to be rejected, but it was answered: 202 "
+            "The intent .tick to seat should be refused, but the answer was: 202 "
         }
     }
 
@@ -104,7 +104,7 @@ struct TestServerTests {
             let text = error?.description ?? ""
             #expect(
                 text.hasPrefix(
-                    #"No event "label" of seat came that the test waits for: the stream has ended. These came:"#))
+                    #"No event "label" of seat arrived: the stream has ended. These arrived:"#))
             #expect(text.contains("\n  state {") && text.contains("\n  goaway {"))
         }
     }

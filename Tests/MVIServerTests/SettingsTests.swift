@@ -74,7 +74,7 @@ struct SettingsTests {
             let error = #expect(throws: SettingError.self) {
                 _ = try ServerSettings.load(flags: ["config": path], environment: [:])
             }
-            #expect(error?.description.contains(#""port" is not a text, a number, true, false or a list of"#) == true)
+            #expect(error?.description.contains(#""port" is not a string, a number, true, false or a list of"#) == true)
         }
     }
 
@@ -84,7 +84,7 @@ struct SettingsTests {
             let error = #expect(throws: SettingError.self) {
                 _ = try ServerSettings.load(flags: ["config": path], environment: [:])
             }
-            #expect(error?.description.contains("it sets what there is not: prot") == true)
+            #expect(error?.description.contains("it has unknown settings: prot") == true)
         }
     }
 

@@ -39,7 +39,7 @@ struct SystemdTests {
             await group.triggerGracefulShutdown()
             try await end
             let last = receiver.pending().filter { $0 != ["WATCHDOG=1"] }
-            #expect(last == [["STOPPING=1", "STATUS=Stopping: 0 streams are told to go"]])
+            #expect(last == [["STOPPING=1", "STATUS=Stopping: 0 streams are asked to end"]])
             #expect(log.lines == [])
         }
     }
@@ -110,7 +110,7 @@ struct SystemdTests {
     func `an address that is none is logged with the reason, and the server does without`(address: String) throws {
         #expect(make(address) == nil)
         let line = try #require(log.lines.first)
-        #expect(line.contains("NOTIFY_SOCKET is no address of a socket") && line.contains(address))
+        #expect(line.contains("NOTIFY_SOCKET is not the address of a socket") && line.contains(address))
         #expect(log.lines.count == 1)
     }
 
@@ -135,7 +135,7 @@ struct SystemdTests {
             await group.triggerGracefulShutdown()
             try await end
         }
-        #expect(log.messages == ["warning systemd could not be told how the server is: it may end the service"])
+        #expect(log.messages == ["warning systemd could not be notified: it may end the service"])
         #expect(log.lines[0].contains("READY=1"))
     }
 }

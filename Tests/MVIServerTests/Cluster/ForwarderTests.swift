@@ -224,7 +224,7 @@ struct ForwarderTests {
         let trial = try Trial([{ _ in .lost }], triesThatFail: 0)
         let answer = try await trial.forward()
         #expect(answer.status == 503 && answer.problem == "journal-unavailable")
-        #expect(answer.text.contains("it is not known whether the request was served"))
+        #expect(answer.text.contains("it is unknown whether the request was served"))
         #expect(trial.tries == 0 && trial.peers.asked.count == 1)
     }
 

@@ -50,7 +50,7 @@ struct NodePairTests {
                 let (near, far) = (try await answer(pair.near), try await answer(pair.far))
                 #expect(near.status == far.status && near.status >= 400)
                 // The name of the failing intent is new each time.
-                if !far.text.contains("failed at the intent") { #expect(near.text == far.text) }
+                if !far.text.contains("failed while it handled the intent") { #expect(near.text == far.text) }
                 func shown(_ response: TestResponse) -> Set<String> {
                     let ofTheConnection: Set = ["date", "connection", "content-length"]
                     return Set(

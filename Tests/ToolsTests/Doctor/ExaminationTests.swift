@@ -103,7 +103,7 @@ struct ExaminationTests {
         let noting = Relay(request: { $0.replacing(/(?i)\bhost:/, with: "X-Forwarded-For: 127.0.0.1\r\nHost:") })
         let (found, _) = try await ExaminedServer.examine(noting)
         #expect(findings(found) == [.clientAddress: .wrong])
-        #expect(found[.clientAddress]?.measured.contains("does not take its word") == true)
+        #expect(found[.clientAddress]?.measured.contains("does not trust the proxy") == true)
     }
 
     @Test("pages in place of problem documents")

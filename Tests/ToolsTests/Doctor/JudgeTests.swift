@@ -129,13 +129,13 @@ struct JudgeTests {
                 .seconds(46), pings: [(.seconds(20), .seconds(20)), (.seconds(41), .seconds(41))])
         },
         Row("a quiet stream that is cut", .silence, .wrong, "after 15.0 s") {
-            $0.quietStream = quiet(.seconds(15), .cut("it ended as if it were complete"))
+            $0.quietStream = quiet(.seconds(15), .cut("it ended cleanly"))
         },
         Row("a quiet stream that the server ends", .silence, .notMeasured, "drain") {
             $0.quietStream = quiet(.seconds(15), .said("drain"))
         },
         Row("a short watch", .silence, .notMeasured, "for 5.0 s") { $0.quietStream = quiet(.seconds(5)) },
-        Row("heartbeats that do not come", .silence, .wrong, "kept on the way") {
+        Row("heartbeats that do not come", .silence, .wrong, "buffered on the path") {
             $0.quietStream = quiet(.seconds(46))
         },
     ]
@@ -214,19 +214,19 @@ struct JudgeTests {
             $0.arrival = RequestArrival(client: "203.0.113.9")
             $0.forgedArrival = RequestArrival(client: "203.0.113.9")
         },
-        Row("an address that a client chooses", .clientAddress, .wrong, "made up") {
+        Row("an address that a client chooses", .clientAddress, .wrong, "can forge") {
             $0.arrival = RequestArrival(client: "203.0.113.9")
             $0.forgedArrival = RequestArrival(client: "192.0.2.77", clientIsTrusted: false)
         },
-        Row("a list of trusted proxies with every address", .clientAddress, .wrong, "made up") {
+        Row("a list of trusted proxies with every address", .clientAddress, .wrong, "can forge") {
             $0.arrival = RequestArrival(client: "loopback", clientIsTrusted: true)
             $0.forgedArrival = RequestArrival(client: "192.0.2.77", clientIsTrusted: true)
         },
-        Row("doctor on a trusted proxy", .clientAddress, .notMeasured, "on --trusted-proxy itself") {
+        Row("doctor on a trusted proxy", .clientAddress, .notMeasured, "listed in --trusted-proxy") {
             $0.arrival = RequestArrival(client: "loopback", clientIsTrusted: true)
             $0.forgedArrival = RequestArrival(client: "192.0.2.77", clientIsTrusted: false)
         },
-        Row("a proxy that is not trusted", .clientAddress, .wrong, "does not take its word") {
+        Row("a proxy that is not trusted", .clientAddress, .wrong, "does not trust the proxy") {
             $0.arrival = RequestArrival(forwarded: "untrusted")
         },
         Row("a proxy that notes nothing", .clientAddress, .wrong, "no X-Forwarded-For") {

@@ -21,7 +21,7 @@ import Testing
 
     @Test func `one answer gives what is so now`() {
         let text = text(watch([Answers.first]))
-        #expect(text.contains("Rates come with the next answer."))
+        #expect(text.contains("Rates need a second answer."))
         #expect(text.contains("sessions       10,050"))
     }
 
@@ -29,7 +29,7 @@ import Testing
         var watch = watch([Answers.first, Answers.second])
         watch.failed("connection refused", time: Answers.start + 25)
         let lines = watch.lines()
-        #expect(lines[1].text == "No answer: connection refused. Below is what was so 00:00:15 ago.")
+        #expect(lines[1].text == "No answer: connection refused. The values below are 00:00:15 old.")
         #expect(!watch.isAnswering && lines.count > 10)
         watch.took(Answers.metrics(Answers.second, after: 30))
         #expect(!text(watch).contains("No answer"))

@@ -67,7 +67,7 @@ struct ServerLink: Sendable {
     /// A short reason for a failed request.
     static func words(_ failure: CurlFailure) -> String {
         switch failure.reason {
-        case .noConnection: "the connection was refused"
+        case .noConnection: "no connection"
         case .unknownHost: "no connection: the name is unknown"
         case .badAuthorities:
             "the certificates in the file of --certificate cannot be read; give a PEM file"
