@@ -103,7 +103,7 @@ struct SignOutTests {
                 grep -q 'Another server uses the journal' error
                 for token in "${all[@]}"; do is "$token" 200; done
                 stop
-                mvi-server sign-out --data data | grep -q ': nobody is signed in, 3 sessions'
+                mvi-server sign-out --data data | grep -q ': all signed out, 3 sessions'
                 start data
                 for token in "${all[@]}"; do is "$token" 404 session-not-found; done
                 back=$(made "{\"identity\":\"$(jwt bob)\",\"shared\":true}")
@@ -115,7 +115,7 @@ struct SignOutTests {
         try await run(
             Self.sessions + #"""
                 refused mvi-server rotate-key --data data
-                grep -q 'The key is the same as before.*Another server uses' error
+                grep -q 'The key was not replaced.*Another server uses' error
                 stop
                 for count in 1 2; do
                     mvi-server rotate-key --data data

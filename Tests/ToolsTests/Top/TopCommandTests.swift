@@ -17,7 +17,7 @@ struct TopCommandTests {
     @Test(arguments: ["", "http://", "ftp://a", "http://a b", "http://user:secret@a.example", "/metrics"])
     func `what is no address, or has a password, is none`(text: String) { #expect(MetricsAddress(text) == nil) }
 
-    @Test(arguments: [("404 Not Found", "404; it has no metrics there"), ("401 Unauthorized", "MVI_ADMIN_TOKEN")])
+    @Test(arguments: [("404 Not Found", "404; there are no metrics"), ("401 Unauthorized", "MVI_ADMIN_TOKEN")])
     func `a server that refuses, and none at all, are said`(status: String, words: String) async throws {
         let server = try RawServer(.whole("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n"))
         defer { server.stop() }
