@@ -15,7 +15,7 @@ struct AddressTests {
     @Test(arguments: [
         "", "/8", "10.0.0.1/8", "10.0.0.0/33", "::/129", "localhost", "10.0.0.0/8/8", "10.0.0.0/-1", "1.2.3",
     ])
-    func `what is no range is refused`(text: String) { #expect(AddressRange(text) == nil) }
+    func `malformed ranges are refused`(text: String) { #expect(AddressRange(text) == nil) }
 
     @Test(arguments: [
         ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/8", "::ffff:10.1.2.3", true),
@@ -23,7 +23,7 @@ struct AddressTests {
         ("2001:db8::/33", "2001:db8:8000::1", false),
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("0.0.0.0/0", "203.0.113.9", true),
     ])
-    func `a range has the addresses that begin like it`(range: String, address: String, isIn: Bool) throws {
+    func `a range contains the addresses with its prefix`(range: String, address: String, isIn: Bool) throws {
         #expect(try #require(AddressRange(range)).contains(try #require(PeerAddress(address))) == isIn)
     }
 
@@ -34,7 +34,7 @@ struct AddressTests {
         ("192.0.2.1", [], "192.0.2.1"),
         ("192.0.2.1", [("X-Forwarded-For", "203.0.113.9")], "192.0.2.1"),
         ("127.0.0.1", [], "127.0.0.1"),
-        // One trusted proxy, two of them, and what the client claimed before them.
+        // One trusted proxy, two of them, and a claim of the client before them.
         ("127.0.0.1", [("X-Forwarded-For", "203.0.113.9")], "203.0.113.9"),
         ("127.0.0.1", [("X-Forwarded-For", "198.51.100.1, 203.0.113.9, 10.1.1.1")], "203.0.113.9"),
         ("127.0.0.1", [("X-Forwarded-For", "198.51.100.1"), ("X-Forwarded-For", "203.0.113.9")], "203.0.113.9"),
@@ -42,14 +42,14 @@ struct AddressTests {
         ("127.0.0.1", [("X-Forwarded-For", "[2001:db8::1]:4711")], "2001:db8::1"),
         ("127.0.0.1", [("X-Forwarded-For", "2001:db8::1")], "2001:db8::1"),
         ("127.0.0.1", [("X-Forwarded-For", "10.0.0.7, 10.0.0.8")], "10.0.0.7"),
-        // What cannot be read ends the chain.
+        // A malformed address ends the chain.
         ("127.0.0.1", [("X-Forwarded-For", "203.0.113.9, unknown")], "127.0.0.1"),
         ("127.0.0.1", [("X-Forwarded-For", "203.0.113.9, garbage, 10.0.0.8")], "10.0.0.8"),
         ("127.0.0.1", [("X-Forwarded-For", "")], "127.0.0.1"),
         ("127.0.0.1", [("Forwarded", "for=203.0.113.9;proto=https;by=10.0.0.8")], "203.0.113.9"),
         ("127.0.0.1", [("Forwarded", #"proto=https;For="[2001:db8::1]:4711""#)], "2001:db8::1"),
         ("127.0.0.1", [("Forwarded", "for=198.51.100.1, for=203.0.113.9, for=_hidden")], "127.0.0.1"),
-        // A proxy that writes one field passes the other on as the client sent it.
+        // A proxy that writes one field forwards the other as the client sent it.
         ("127.0.0.1", [("X-Forwarded-For", "203.0.113.9"), ("Forwarded", "for=198.51.100.1")], "127.0.0.1"),
         ("127.0.0.1", [("X-Forwarded-For", "203.0.113.9"), ("Forwarded", "for=203.0.113.9")], "203.0.113.9"),
     ])
@@ -79,7 +79,7 @@ struct AddressTests {
         #expect(Rate(perSecond: 0, burstSeconds: 3) == nil)
     }
 
-    @Test func `the answer to one intent too many says when there may be another`() async throws {
+    @Test func `the answer to one intent too many has the time until the next`() async throws {
         try await TestServer.run(.memory, { $0.intentRate = 2 }) { server in
             let session = try await server.session()
             let other = try await server.session()
@@ -91,7 +91,7 @@ struct AddressTests {
             #expect(refused["retry-after"] == "1")
             #expect(refused["ratelimit"] == #""intents";r=0;t=1"#)
             #expect(refused["ratelimit-policy"] == #""intents";q=10;w=5"#)
-            // Reading is not counted, other sessions are not touched, and time brings more.
+            // Reads are not counted, other sessions are not affected, and more is allowed with time.
             #expect(try await server.send(session.request("GET", "/features/probe/state")).status == 200)
             #expect(try await server.send(other.intent(#"{"type":"increment"}"#)).status == 202)
             server.time.advance(by: .milliseconds(500))
@@ -100,7 +100,7 @@ struct AddressTests {
         }
     }
 
-    @Test func `a refusal for its rate leaves a number to come`() async throws {
+    @Test func `a refusal because of the rate does not consume a number`() async throws {
         try await TestServer.run(.memory, { $0.intentRate = 1 }) { server in
             let session = try await server.session()
             func numbered(_ number: Int) -> TestRequest {

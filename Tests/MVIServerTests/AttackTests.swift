@@ -8,7 +8,7 @@ import WireJSON
 
 @testable import MVIServer
 
-@Suite("Attacks on who is signed in", .timeLimit(.minutes(10)))
+@Suite("Attacks on identities", .timeLimit(.minutes(10)))
 struct AttackTests {
     /// A probe for premium users, beside a feature for everybody.
     private static func content(_ gate: Gate) -> ServerContent {
@@ -42,7 +42,7 @@ struct AttackTests {
         String(decoding: try await offThePool { try stream.event(name).data }, as: UTF8.self)
     }
 
-    @Test("a token kept from before the sign-in reads no state, no stream and no answer that it waited for")
+    @Test("a token from before the sign-in reads no state, no stream and no awaited answer")
     func keptToken() async throws {
         try await TestServer.run(.socket, authenticator: WordAuthenticator()) { server in
             let planted = try await server.session()
@@ -69,7 +69,7 @@ struct AttackTests {
         }
     }
 
-    @Test("who signs in on another user's browser gets none of that user's stores")
+    @Test("a sign-in in another user's browser gives no access to that user's stores")
     func otherUser() async throws {
         try await TestServer.run(.socket, authenticator: WordAuthenticator()) { server in
             let order = TestRequest(
@@ -88,12 +88,12 @@ struct AttackTests {
             let described = try await server.send(TestRequest("GET", "/sessions/current", [("Cookie", bobs)]))
             #expect(try described.json(Made.self).stores == [])
             #expect(try described.json(Made.self).id != annas.id)
-            // A PUT with her cookie does not make her session his either.
+            // A PUT with her cookie does not make her session his.
             #expect(try await server.signIn(annas, "bob").problem == "other-identity")
         }
     }
 
-    @Test("a stream of a feature that is lost shows no byte more of it, nor does a replay when it is back")
+    @Test("after a loss of access, a stream shows nothing of the feature, nor does a replay after its return")
     func lostFeature() async throws {
         try await TestServer.run(.socket, authenticator: WordAuthenticator(), content: Self.content) { server in
             let anna = try await server.session(of: "anna premium 600", shared: true)
@@ -111,7 +111,7 @@ struct AttackTests {
                 #expect(try await server.send(anna.request(method, target)).problem == "forbidden")
             }
             #expect(try await server.send(anna.intent(#"{"type":"increment"}"#)).problem == "forbidden")
-            // Access is back: the state is shown as it is now, and what was published meanwhile is not.
+            // Access is back: the current state is shown, and labels published meanwhile are not.
             #expect(try await server.signIn(anna, "anna premium 1200").status == 200)
             let state = try await offThePool { () -> String in
                 while let event = try stream.event() {
@@ -133,7 +133,7 @@ struct AttackTests {
         }
     }
 
-    @Test("a stream whose principal has expired comes back with nothing until it is renewed, then with all")
+    @Test("a stream of an expired principal shows nothing until the renewal, then everything")
     func expired() async throws {
         try await TestServer.run(.socket, authenticator: WordAuthenticator()) { server in
             let anna = try await server.session(of: "anna basic 600")

@@ -3,8 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-/// Bytes that no client of ours would send: each gets its answer in the server's own words, and the next request is
-/// served.
+/// Bytes that a normal client never sends: each gets its answer as a problem, and the next request is served.
 @Suite("Requests that break HTTP", .timeLimit(.minutes(10)))
 struct BadRequestTests {
     struct Abuse: Sendable, CustomTestStringConvertible {
@@ -77,7 +76,7 @@ struct BadRequestTests {
         }
     }
 
-    @Test("a problem names the path that was read, and none where none was")
+    @Test("a problem names the path if it was read")
     func instance() async throws {
         try await TestServer.run(.socket, { $0.headLimit = 2_048 }) { server in
             func problem(_ bytes: String) async throws -> TestResponse.Problem {
@@ -108,7 +107,7 @@ struct BadRequestTests {
         }
     }
 
-    @Test("a body that is cut short, or a client that goes, leaves no trace")
+    @Test("an incomplete body and a disconnected client have no effect")
     func cutShort() async throws {
         try await TestServer.run(.socket) { server in
             let session = try await server.session()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A log that clients can neither flood nor forge")
 struct BoundedLogTests {
-    /// Keeps what it is given.
+    /// Records messages.
     private struct Recorder: LogHandler {
         let events: Lock<[LogEvent]>
         var logLevel = Logger.Level.trace
@@ -31,7 +31,7 @@ struct BoundedLogTests {
 
     private var messages: [String] { events.withLock { $0.map(\.message.description) } }
 
-    @Test("of one place in the code so many lines are passed on, then it is said how many were not")
+    @Test("lines of one place are limited, and a summary counts the dropped ones")
     func flood() {
         let logger = logger
         func complain() { logger.error("The disk is full") }
@@ -49,7 +49,7 @@ struct BoundedLogTests {
         #expect(messages.last == "The disk is full")
     }
 
-    @Test("copies of a logger count together, and lines for who asked for them are not counted")
+    @Test("copies of a logger share the limit, and debug lines have none")
     func copies() {
         let logger = logger
         for number in 0..<100 {
@@ -63,7 +63,7 @@ struct BoundedLogTests {
     }
 
     @Test(
-        "what ends a line, hides or turns text is escaped, a value that could be two is quoted",
+        "line ends, invisible characters and direction marks are escaped, and ambiguous values are quoted",
         arguments: [
             ("plain", "plain"), ("two words", "\"two words\""), ("a=b", "\"a=b\""), ("say \"x\"", "\"say \\\"x\\\"\""),
             ("a\\", "\"a\\\\\""), ("a\\\" b", "\"a\\\\\\\" b\""), ("", "\"\""), ("a\nb", "a\\u{a}b"),
@@ -72,7 +72,7 @@ struct BoundedLogTests {
             ("a\u{200B}b", "a\\u{200b}b"), ("a\u{2060}b", "a\\u{2060}b"), ("a\u{AD}b", "a\\u{ad}b"),
             ("a\u{200D}b", "a\\u{200d}b"), ("a\u{FE0F}b", "a\\u{fe0f}b"), ("a\u{3164}b", "a\\u{3164}b"),
             ("a\u{2800}b", "a\\u{2800}b"), ("a\u{E0041}b", "a\\u{e0041}b"), ("a\u{2067}b", "a\\u{2067}b"),
-            // Blanks to a reader, and no blank to what takes lines apart.
+            // Blanks for a reader, but not for a parser.
             ("a\u{A0}level=b", "\"a\\u{a0}level=b\""), ("a\u{2003}b", "a\\u{2003}b"), ("猫 🐈", "\"猫 🐈\""),
         ])
     func values(_ value: String, _ shown: String) {

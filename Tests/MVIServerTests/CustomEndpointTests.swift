@@ -11,7 +11,7 @@ struct CustomEndpointTests {
     private struct Payment: Codable { var session: String }
     private struct Broken: Error {}
 
-    /// Each fails in the way that its parameter names.
+    /// Each request fails in the way that its parameter names.
     @FeatureBuilder
     private static func hooks(_ gate: Gate) -> ServerContent {
         TestServer.probes(gate)
@@ -61,7 +61,7 @@ struct CustomEndpointTests {
     }
 
     @Test(
-        "what cannot be kept is a problem",
+        "a failed commit is a problem",
         arguments: [
             (StoreError.Code.unavailable, ProblemType.journalUnavailable), (.full, .storageFull),
             (.elsewhere, .ownerUnreachable), (.newerState, .newerState),
@@ -93,7 +93,7 @@ struct CustomEndpointTests {
         }
     }
 
-    /// Answers with what it is told of the request.
+    /// Answers with data about the request.
     private static let echoes: @Sendable (Gate) throws -> ServerContent = { gate in
         let echoes = Endpoint.Method.allCases.map { method in
             Endpoint(method, "/echo") { request, _ in
@@ -106,7 +106,7 @@ struct CustomEndpointTests {
     }
 
     @Test(
-        "a page of another site may not use them, but with GET or where the author lets it", arguments: Depth.allCases)
+        "pages of other sites may use them only with GET or with the author's permission", arguments: Depth.allCases)
     func crossSite(depth: Depth) async throws {
         let list: @Sendable (inout ServerSettings) -> Void = {
             $0.allowedOrigins = [Origin(setting: "https://app.example")].compactMap { $0 }
@@ -121,7 +121,7 @@ struct CustomEndpointTests {
                     let refused = try await server.client.exchange(TestRequest(method, "/echo", [field]))
                     #expect(refused.problem == "cross-site" && refused.status == 403, "\(method) \(field)")
                 }
-                // A webhook; a page of the server's own; one of the list.
+                // A webhook; a page of the server itself; a page of a listed origin.
                 for fields in [
                     [], [("Sec-Fetch-Site", "same-origin")], [("Origin", "http://localhost")],
                     [("Origin", "https://app.example")],
@@ -140,7 +140,7 @@ struct CustomEndpointTests {
     }
 
     @Test(
-        "they are told the client's address, and who is signed in, as a trusted proxy says it",
+        "they get the client's address and the subject that a trusted proxy reports",
         arguments: Depth.allCases)
     func proxied(depth: Depth) async throws {
         let said = [("X-Forwarded-For", "203.0.113.9"), ("X-Remote-User", "anna"), ("X-Other", "more")]
@@ -159,11 +159,11 @@ struct CustomEndpointTests {
         #expect(try await told(trusting, said) == "203.0.113.9 anna more")
         #expect(try await told(trusting, said + [("X-Remote-User", "bob")]) == "203.0.113.9 nobody more")
         #expect(try await told(named, said) == "127.0.0.1 nobody more")
-        // Without the setting the name means nothing to the server.
+        // Without the setting the field has no meaning for the server.
         #expect(try await told({ _ in }, said) == "127.0.0.1 anna more")
     }
 
-    @Test("their HTML and SVG have a security policy, unless they say another one")
+    @Test("their HTML and SVG have a security policy, unless they set one")
     func security() async throws {
         func answer(_ fields: [(name: String, value: String)]) async throws -> TestResponse {
             let content: (Gate) throws -> ServerContent = { gate in

@@ -21,7 +21,7 @@ struct DeltaTests {
     }
 
     @Test(
-        "A stream that asks for patches gets the state whole, then patches that make the state of it",
+        "A stream with patches gets the whole state, then patches that lead to the current state",
         arguments: ["json-patch", "merge-patch"])
     func patches(form: String) async throws {
         try await TestServer.run(.socket) { server in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("How a request arrived")
+@Suite("Requests as they arrived")
 struct DiagnosticsTests {
     private struct Arrival: Decodable {
         var http: String
@@ -13,7 +13,7 @@ struct DiagnosticsTests {
         var clientIsTrusted: Bool?
     }
 
-    /// Asks from 127.0.0.1 over a socket.
+    /// Sends a request from 127.0.0.1 over a socket.
     private func arrival(
         _ fields: [(name: String, value: String)], trusted: [String] = []
     ) async throws -> Arrival {
@@ -30,7 +30,7 @@ struct DiagnosticsTests {
     }
 
     @Test(
-        "what became of the client's address, and only what may be seen of it",
+        "the use of the client's address, without private addresses",
         arguments: [
             Row(forwarded: "none"),
             Row(fields: [("X-Forwarded-For", "203.0.113.9")], forwarded: "untrusted"),
@@ -65,7 +65,7 @@ struct DiagnosticsTests {
         #expect(arrival.http == "1.1")
     }
 
-    @Test("HTTP/1.0 and connections that are not kept")
+    @Test("HTTP/1.0 and connections that are closed")
     func connection() {
         func arrival(isHTTP10: Bool, _ connection: String?) -> (http: String, keeps: Bool) {
             let head = RequestHead(

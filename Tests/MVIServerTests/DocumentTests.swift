@@ -4,7 +4,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("What the server says of itself", .timeLimit(.minutes(10)))
+@Suite("Documents of the server", .timeLimit(.minutes(10)))
 struct DocumentTests {
     struct List: Decodable {
         struct Summary: Decodable {
@@ -53,7 +53,7 @@ struct DocumentTests {
     }
 
     @Test(
-        "files of the page that can hold scripts run none but the server's own",
+        "files of the page run only the server's own scripts",
         arguments: [
             ("/icon.svg", "image/svg+xml", "sandbox"), ("/feed.xml", "TEXT/XML; charset=utf-8", "sandbox"),
             ("/more.html", "Text/HTML", "script-src 'self'"),
@@ -71,7 +71,7 @@ struct DocumentTests {
         #expect(policy?.contains("'unsafe-inline'") != true || policy?.contains("default-src 'none'") == true)
     }
 
-    @Test("what a session is answered is not loaded by another origin's page, and is read by a listed one's")
+    @Test("other origins cannot load a session's answers, and listed origins can read them")
     func resourcePolicy() async throws {
         let list: @Sendable (inout ServerSettings) -> Void = {
             $0.allowedOrigins = [Origin(setting: "https://app.example")].compactMap { $0 }
@@ -91,7 +91,7 @@ struct DocumentTests {
                 #expect(response["cross-origin-resource-policy"] == "same-origin", "\(request.target)")
                 #expect(response["access-control-allow-origin"] == "https://app.example", "\(request.target)")
             }
-            // What pages of other origins may load as a script or an image.
+            // The files that pages of other origins may load as a script or an image.
             for target in ["/mvi-client.js", "/style.css", "/openapi.yaml"] {
                 #expect(try await server.send(TestRequest("GET", target))["cross-origin-resource-policy"] == nil)
             }
@@ -111,7 +111,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("the JavaScript client is served byte for byte, to be asked for again", arguments: Depth.allCases)
+    @Test("the JavaScript client is served byte for byte, with revalidation", arguments: Depth.allCases)
     func client(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let response = try await server.send(TestRequest("GET", "/mvi-client.js"))
@@ -136,7 +136,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("the page is shown in no frame and loads nothing from elsewhere", arguments: Depth.allCases)
+    @Test("the page is not shown in frames and loads nothing from other servers", arguments: Depth.allCases)
     func page(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let page = try await server.send(TestRequest("GET", "/"))

@@ -7,11 +7,11 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("What the journal has already is not kept again", .timeLimit(.minutes(10)))
+@Suite("Intents that the journal has already do not run again", .timeLimit(.minutes(10)))
 struct DuplicateTests {
     private static let increment = #"{"type":"increment"}"#
 
-    /// The journal's word that a request with that key ran before, as another writer's or as one that was not heard of.
+    /// The journal's result for a request with a key that ran before, from another writer or a lost answer.
     private func ran(_ key: String, version: UInt64) throws -> AppendResult {
         .duplicate(
             StoredReceipt(
@@ -20,7 +20,7 @@ struct DuplicateTests {
                 outcome: .ran(version: version), made: .seconds(1_767_313_000)))
     }
 
-    @Test("a request that ran is answered from its receipt, and those that were to be kept with it run")
+    @Test("a request that ran before is answered from its receipt, and the others of its batch run")
     func batch() async throws {
         try await TestServer.run(.memory) { server in
             let session = try await server.session()
@@ -28,7 +28,7 @@ struct DuplicateTests {
             server.journal.hold()
             let first = Task { try await server.send(session.intent(Self.increment)) }
             try await server.journal.untilHeld()
-            // These wait for the first one's commit, and are appended together.
+            // These wait for the first one's commit and are appended together.
             let names: [IntentRequest.Name?] = [.key("ran"), .key("new"), nil, .sequence(1, epoch: "e")]
             let live = try server.live(session)
             let probe = try #require(FeatureID("probe"))
@@ -42,7 +42,7 @@ struct DuplicateTests {
             server.journal.releaseOne()
             #expect(try await first.value.status == 202)
             while server.journal.waiting == 0 { await Task.yield() }
-            // All of it is refused, then all run again, and the one that ran before finds its receipt.
+            // The batch is refused, then all run again, and the one that ran before finds its receipt.
             server.journal.releaseOne(try ran("ran", version: 2))
             while server.journal.waiting == 0 { await Task.yield() }
             server.journal.release()
@@ -52,7 +52,7 @@ struct DuplicateTests {
         }
     }
 
-    @Test("a refusal whose commit has an unknown outcome is found out, and found when the request is repeated")
+    @Test("the outcome of a refusal's unknown commit is determined, and its repetition finds the receipt")
     func unheardRefusal() async throws {
         try await TestServer.run(.memory) { server in
             let session = try await server.session()

@@ -29,14 +29,14 @@ struct ExampleKeyTests {
             let description = try await server.send(TestRequest("GET", "/features/item")).json(Summary.self)
             #expect(description.exampleKeys == ["3", "7"])
             #expect(description.state == Item.State(id: "3"))
-            // It is what a client gets.
+            // The state that a client gets.
             let session = try await server.session()
             let state = try await server.send(session.request("GET", "/features/item:3/state")).json(Item.State.self)
             #expect(description.state == state)
         }
     }
 
-    @Test("are missing where the author named none", arguments: Depth.allCases)
+    @Test("are missing if the author declares none", arguments: Depth.allCases)
     func none(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let list = try await server.send(TestRequest("GET", "/features")).json(List.self)
@@ -44,7 +44,7 @@ struct ExampleKeyTests {
         }
     }
 
-    /// Makers and rules that decide by more than the key.
+    /// Makers and rules that depend on more than the key.
     @FeatureBuilder
     private static func guarded(_ kind: Guarded, _ made: Made) -> ServerContent {
         switch kind {
@@ -62,7 +62,7 @@ struct ExampleKeyTests {
     enum Guarded: CaseIterable { case byCaller, byRefusal, byRule }
     private final class Made: Sendable { let keys = Lock<[String]>([]) }
 
-    @Test("are listed without a state where the caller, a refusal or a rule decides", arguments: Guarded.allCases)
+    @Test("are listed without a state if it depends on the caller, a refusal or a rule", arguments: Guarded.allCases)
     func guarded(kind: Guarded) async throws {
         let made = Made()
         try await TestServer.run(.memory, content: { _ in Self.guarded(kind, made) }) { server in
@@ -74,7 +74,7 @@ struct ExampleKeyTests {
     }
 
     @Test(
-        "that are not taken stop the server at its start, and are named",
+        "that are invalid stop the server at its start, and are named",
         arguments: [
             (["3", "77"], "does not accept its example key '77' (no instance has it)"),
             (["three"], "does not accept its example key 'three' (its maker failed: Unknown())"),
@@ -93,7 +93,7 @@ struct ExampleKeyTests {
         #expect(!line.contains("\n"))
     }
 
-    @Test("are named to who asks for another key, or for none", arguments: Depth.allCases)
+    @Test("are named in the refusal of an unknown or missing key", arguments: Depth.allCases)
     func unknownKey(depth: Depth) async throws {
         try await TestServer.run(depth, content: Self.items) { server in
             let session = try await server.session()
@@ -113,7 +113,7 @@ struct ExampleKeyTests {
         }
     }
 
-    @Test("follow the words of a maker that refuses a key", arguments: Depth.allCases)
+    @Test("follow the detail of a maker's refusal", arguments: Depth.allCases)
     func refusedKey(depth: Depth) async throws {
         let keyed = Keyed(examples: ["3"]) { (key) -> Item? in
             if key == "9" { throw Refusal(.forbidden, "The box is not yours.") }
@@ -133,7 +133,7 @@ struct ExampleKeyTests {
         }
     }
 
-    @Test("are left out of the refusal where there are none", arguments: Depth.allCases)
+    @Test("are not in the refusal if there are none", arguments: Depth.allCases)
     func unknownKeyWithoutExamples(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()

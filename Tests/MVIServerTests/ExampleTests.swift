@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The examples of openapi.yaml", .timeLimit(.minutes(10)))
 struct ExampleTests {
-    /// A request of a tool that uses all examples of an operation at once.
+    /// The request of a tool that takes every example of an operation at once.
     @Test("add up to a request that the server takes", arguments: OpenAPIDescription.all)
     func together(_ operation: OpenAPIDescription.Operation) async throws {
         var target = operation.path

@@ -8,13 +8,13 @@ import Testing
 
 @Suite("Requests whose client loses its access before they act", .timeLimit(.minutes(10)))
 struct GateTests {
-    /// The loss of a client's access while its request is in progress.
+    /// The way in which a client loses its access during its request.
     enum Loss: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case replaced, signedOut, expired, excluded
 
         var testDescription: String { rawValue }
 
-        /// The problem of the request.
+        /// The problem that the request gets.
         var problem: String {
             switch self {
             case .replaced, .signedOut: "session-ended"
@@ -24,13 +24,13 @@ struct GateTests {
         }
     }
 
-    /// A request by method and path, and what each loss makes of it.
+    /// A request by method and path, and the losses that do not affect it.
     struct Call: Sendable, CustomTestStringConvertible {
         let method: String
         let target: String
         var body = ""
         var fields: [(name: String, value: String)] = []
-        /// Losses that do not concern it.
+        /// The losses that do not affect it.
         var spared: [Loss] = []
 
         var testDescription: String { "\(method) \(target)" }
@@ -56,10 +56,10 @@ struct GateTests {
         ]
     }
 
-    /// A client that loses its access, and another to the same session that does not.
+    /// A client that loses its access, and another client of the session that keeps it.
     private struct Parties {
         let loser: Credential
-        /// Takes the access away; returns the client that goes on.
+        /// Takes the access away. Returns the other client.
         let takeAway: @Sendable () async throws -> Credential
     }
 
@@ -116,7 +116,7 @@ struct GateTests {
         try await server.send(client.request("GET", "/features/probe/state")).json(Probe.State.self).count
     }
 
-    /// Returns true if the server keeps the client out by now.
+    /// Returns true if the server refuses the client.
     private func hasLost(_ server: TestServer, _ client: Credential) throws -> Bool {
         let token = try #require(SessionToken(client.secret))
         guard case .live(let session, let credential)? = server.sessions.lookup(token) else { return true }
@@ -137,7 +137,7 @@ struct GateTests {
             let connection = try await offThePool { [head] in
                 let connection = try Connection(port: port)
                 try connection.send(head)
-                // The head was judged and the body is waited for.
+                // The head was checked, and the body is awaited.
                 #expect(try connection.head().status == 100)
                 return connection
             }
@@ -148,7 +148,7 @@ struct GateTests {
                 return try connection.response(to: call.method)
             }
             if call.target.contains("events"), loss == .replaced || loss == .signedOut {
-                // An EventSource stops for ever.
+                // An EventSource stops forever.
                 #expect(late.status == 204)
             } else {
                 #expect(late.problem == loss.problem)
@@ -173,7 +173,7 @@ struct GateTests {
     }
 
     @Test(
-        "while an append hangs: what was taken before says that it ran, without a state; what waits does not run",
+        "while an append hangs, earlier intents are answered without a state, and waiting ones do not run",
         arguments: Loss.allCases)
     func inQueue(loss: Loss) async throws {
         try await run(loss) { server, parties in
@@ -196,7 +196,7 @@ struct GateTests {
             server.journal.release()
             let answer = try await first
             #expect(answer.status == 202 && !answer.text.contains(#""count""#) && answer.text.contains(#""intent""#))
-            // What has its turn before the sign-in is kept is told to come again.
+            // An intent whose turn comes before the commit of the sign-in has to be repeated.
             let refusals = loss == .replaced ? [loss.problem, "journal-unavailable"] : [loss.problem]
             #expect(refusals.contains(try await second.problem ?? ""))
             #expect(refusals.contains(try await disposal.problem ?? ""))
@@ -211,7 +211,7 @@ struct GateTests {
 
     @Test("a wait for the work of an intent ends at once, and says that the intent ran", arguments: Loss.allCases)
     func inWait(loss: Loss) async throws {
-        // Expiry is noticed when the wait is over, and a rule when its answer is asked for again.
+        // Expiry is detected after the wait, and a rule when the answer is requested again.
         guard loss == .replaced || loss == .signedOut else { return }
         try await run(loss) { server, parties in
             async let loading = server.send(parties.loser.intent(#"{"type":"load"}"#, [("Prefer", "wait=10")]))

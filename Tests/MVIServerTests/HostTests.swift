@@ -19,7 +19,7 @@ struct HostTests {
         try await server.send(TestRequest("GET", target, [("Host", host)]))
     }
 
-    /// Every kind of path: of a session or not, of the page, of an endpoint, and of nothing.
+    /// Every kind of path: of sessions, documents, the page, a custom endpoint, and an unknown path.
     private static let targets = [
         ("POST", "/sessions"), ("GET", "/sessions/current"), ("DELETE", "/sessions/current"),
         ("PUT", "/sessions/current/identity"), ("DELETE", "/sessions/current/identity"), ("GET", "/features"),
@@ -35,7 +35,7 @@ struct HostTests {
             endpoints: [Endpoint(.post, "/hooks/one") { _, _ in .noContent }])
     }
 
-    @Test("every path refuses another name, since a page of that name is the browser's own site", arguments: targets)
+    @Test("every path refuses another name, since browsers regard its pages as the same site", arguments: targets)
     func everyPath(_ method: String, _ target: String) async throws {
         try await TestServer.run(.socket, content: Self.content) { server in
             let response = try await server.client.exchange(TestRequest(method, target, [("Host", "evil.example")]))
@@ -44,7 +44,7 @@ struct HostTests {
         }
     }
 
-    @Test("a page that gave its name this machine's address makes no session and reads none", arguments: Depth.allCases)
+    @Test("a page with DNS rebinding makes no session and reads none", arguments: Depth.allCases)
     func rebinding(_ depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let page = [
@@ -60,7 +60,7 @@ struct HostTests {
     }
 
     @Test(
-        "on a loopback address loopback names and the machine's are taken, with any port",
+        "on a loopback address, loopback names and the machine's name are accepted with any port",
         arguments: [
             "localhost", "LOCALHOST:1", "localhost.", "app.localhost:80", "127.0.0.1:9", "127.1.2.3", "[::1]:9", "",
         ])
@@ -86,7 +86,7 @@ struct HostTests {
         }
     }
 
-    @Test("with a public URL its name, loopback names and the node's address are taken, and no other")
+    @Test("with a public URL only its name, loopback names and the node's address are accepted")
     func publicURL() async throws {
         try await TestServer.run(.socket, Self.published) { server in
             for host in ["app.example", "APP.example:8443", "app.example:9", "localhost", "10.0.0.3:8080", "127.0.0.1"]
@@ -101,7 +101,7 @@ struct HostTests {
         }
     }
 
-    @Test("the address that the connection came to is taken, and no other one")
+    @Test("only the address that the connection came to is accepted")
     func ownAddress() async throws {
         try await TestServer.run(.memory, Self.published) { server in
             func status(_ host: String, to address: String) -> Int {
@@ -118,7 +118,7 @@ struct HostTests {
         }
     }
 
-    @Test("on an address that others reach, without a public URL, any name is taken")
+    @Test("on a public address without a public URL, any name is accepted")
     func everyName() async throws {
         try await TestServer.run(.socket, Self.open) { server in
             let response = try await ask(server, "any.example", "/features")
@@ -126,7 +126,7 @@ struct HostTests {
         }
     }
 
-    @Test("health is told under any name, as probes choose it", arguments: ["/health/live", "/health/ready"])
+    @Test("health checks are answered under any name", arguments: ["/health/live", "/health/ready"])
     func health(_ target: String) async throws {
         try await TestServer.run(.socket, Self.published) { server in
             for host in ["10.244.0.17:8080", "mvi.default.svc.cluster.local", "app.example"] {
@@ -136,12 +136,12 @@ struct HostTests {
         }
     }
 
-    @Test("what a node sends on has its client's Host, which the first node has checked")
+    @Test("a forwarded request has the client's Host, which the first node has checked")
     func nodes() async throws {
         try await NodePair.run(.socket, near: Self.published) { pair in
             let session = try await pair.session()
             let intent = session.intent(#"{"type":"increment"}"#, [("Host", "app.example")])
-            // The other node has no such name.
+            // The other node does not have this name.
             #expect(try await pair.far.send(intent).problem == "wrong-host")
             #expect(try await pair.near.send(intent).status == 202)
         }

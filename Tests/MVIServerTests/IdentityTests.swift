@@ -5,7 +5,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Who is signed in", .timeLimit(.minutes(10)))
+@Suite("Identities of sessions", .timeLimit(.minutes(10)))
 struct IdentityTests {
     private struct Answer: Decodable {
         struct Identity: Decodable, Equatable {
@@ -43,7 +43,7 @@ struct IdentityTests {
             let state = try await server.send(signedIn.request("GET", "/features/probe/state"))
             #expect(try state.json(Probe.State.self).count == 3)
             #expect(try await server.send(anonymous.request("GET", "/sessions/current")).problem == "session-ended")
-            // A minute later the old credential is good for nothing.
+            // A minute later the old credential is invalid.
             server.time.advance(by: .seconds(60))
             #expect(try await server.signIn(anonymous, "anna premium 600").problem == "session-ended")
             let renewed = try await server.signIn(signedIn, "anna premium 1200").json(Answer.self)
@@ -75,7 +75,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("where somebody has to be signed in, the cookie of one who is gives the session again")
+    @Test("if sign-in is required, a signed-in client's cookie returns its session")
     func required() async throws {
         try await TestServer.run(.memory, authenticator: WordAuthenticator(), { $0.requireIdentity = true }) { server in
             let made = try await server.send(
@@ -87,7 +87,7 @@ struct IdentityTests {
                 "POST", "/sessions", [RefusalCase.json, ("Cookie", cookie)], body: #"{"credential":"cookie"}"#)
             let answer = try await server.send(again)
             #expect(try answer.status == 200 && answer.json(Answer.self).id == made.json(Answer.self).id)
-            // One that was made before is not good enough.
+            // An earlier anonymous session is not accepted.
             let anonymous = try await server.anonymousSession()
             var old = again
             old.fields = [RefusalCase.json, ("Cookie", "mvi_session=\(anonymous.secret)")]
@@ -142,14 +142,14 @@ struct IdentityTests {
         }
     }
 
-    /// Gives everybody two claims whose names Unicode calls the same.
+    /// Gives every subject two claims whose names are canonically equivalent in Unicode.
     private struct Twins: Authenticator {
         func authenticate(_ proof: IdentityProof) async throws -> Principal {
             Principal(issuer: "tests", subject: "anna", claims: ["K": "low", "\u{212A}": "high"])
         }
     }
 
-    @Test("an access rule reads a claim by its bytes, also of a principal that was kept", arguments: Depth.allCases)
+    @Test("an access rule compares claims by bytes, also of a stored principal", arguments: Depth.allCases)
     func claimNames(depth: Depth) async throws {
         let content: (Gate) throws -> ServerContent = { gate in
             ServerContent(features: [
@@ -168,7 +168,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("a stream tells of a feature that may not be seen, and shows the others")
+    @Test("a stream reports a denied feature and shows the others")
     func denied() async throws {
         let content: (Gate) throws -> ServerContent = { gate in
             ServerContent(features: [
@@ -185,7 +185,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("a stream without a good identity is told to come back, not refused", arguments: Depth.allCases)
+    @Test("a stream without a valid identity gets a time to reconnect and is not refused", arguments: Depth.allCases)
     func expired(depth: Depth) async throws {
         try await TestServer.run(depth, authenticator: WordAuthenticator()) { server in
             let session = try await server.session(of: "anna basic 600")
@@ -195,7 +195,7 @@ struct IdentityTests {
             let pattern = #/retry: (\d+)\nevent: goaway\ndata: \{"reason":"identity","retry":(\d+)\}/#
             let match = try #require(stream.text.firstMatch(of: pattern))
             #expect(match.1 == match.2 && (15_000...60_000).contains(Int(match.1) ?? 0))
-            // It can be signed out all the same.
+            // The session can still be signed out.
             #expect(try await server.send(session.request("DELETE", "/sessions/current/identity")).status == 204)
         }
     }

@@ -56,7 +56,7 @@ struct IntentTests {
         }
     }
 
-    @Test("wait answers 200 once the intent's work is over", arguments: Depth.allCases)
+    @Test("wait answers 200 after the intent's work", arguments: Depth.allCases)
     func settled(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -72,7 +72,7 @@ struct IntentTests {
         }
     }
 
-    @Test("wait answers 202 when the time is over first", arguments: Depth.allCases)
+    @Test("wait answers 202 at the timeout", arguments: Depth.allCases)
     func timeOver(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -89,7 +89,7 @@ struct IntentTests {
         }
     }
 
-    @Test("beyond the number of waits the answer is 202 at once", arguments: Depth.allCases)
+    @Test("above the limit of waits the answer is 202 at once", arguments: Depth.allCases)
     func noPlaceToWait(depth: Depth) async throws {
         try await TestServer.run(depth, { $0.maxWaits = 1 }) { server in
             let first = try await server.session()
@@ -183,7 +183,7 @@ struct IntentTests {
         }
     }
 
-    @Test("429 of an interceptor says when to come back, in whole seconds", arguments: Depth.allCases)
+    @Test("429 of an interceptor has a Retry-After in whole seconds", arguments: Depth.allCases)
     func retryAfter(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let response = try await server.send(try await server.session().intent(#"{"type":"hurry"}"#))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Access rules by key and kind of access", .timeLimit(.minutes(10)))
 struct KeyRuleTests {
-    /// The server's own data: which subjects are customers of which item.
+    /// The server's own data: the customers of each item.
     private final class Desk: Sendable {
         private let customers = Lock<[String: String]>(["anna": "1"])
 
@@ -48,7 +48,7 @@ struct KeyRuleTests {
             #expect(try await server.send(anna.request("DELETE", "/features/item:1/state")).problem == "forbidden")
             #expect(try await server.send(staff.intent(weigh, to: "item:2")).status == 202)
             #expect(try await server.send(staff.request("DELETE", "/features/item:2/state")).status == 204)
-            // A rule that wants a key hides the feature from the list.
+            // A rule that needs a key hides the feature from the list.
             #expect(try await !server.send(anna.request("GET", "/features")).text.contains("item"))
             #expect(try await server.send(staff.request("GET", "/features")).text.contains("item"))
         }
@@ -71,7 +71,7 @@ struct KeyRuleTests {
         }
     }
 
-    @Test("71: what the server's own data takes away is refused at once, and on streams after a recheck")
+    @Test("71: after a change of the server's own data, requests are refused at once, and streams after a recheck")
     func ownData() async throws {
         let directory = SessionDirectory()
         try await run(.socket, directory) { server, desk in
@@ -91,7 +91,7 @@ struct KeyRuleTests {
             directory.recheck(subject: Subject(issuer: WordAuthenticator.issuer, id: "anna"))
             let denied = try await offThePool { try stream.event("denied").data }
             #expect(String(decoding: denied, as: UTF8.self) == #"{"feature":"item:1"}"#)
-            // The stream goes on with what is left.
+            // The stream continues with the remaining features.
             _ = try await server.send(anna.intent(#"{"type":"increment"}"#))
             let state = try await offThePool { try stream.event("state").data }
             #expect(String(decoding: state, as: UTF8.self).contains(#""feature":"probe""#))

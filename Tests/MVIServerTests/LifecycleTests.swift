@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Start and stop", .timeLimit(.minutes(10)))
 struct LifecycleTests {
-    @Test("a stop tells the streams, answers what waits, and returns", .timeLimit(.minutes(10)))
+    @Test("a stop notifies streams, answers waiting requests, and returns", .timeLimit(.minutes(10)))
     func gracefulStop() async throws {
         try await TestServer.run(.memory) { server in
             let service = HTTPService(server.assembly)
@@ -46,7 +46,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("the admin port answers health, and nothing that clients ask for")
+    @Test("the admin port answers health checks, and no requests of clients")
     func admin() async throws {
         try await TestServer.run(.memory, { $0.adminPort = 0 }) { server in
             let admin = try #require(server.assembly.admin)
@@ -64,7 +64,7 @@ struct LifecycleTests {
             ServerContent(features: features), settings: ServerSettings(), logger: Logger(label: "test"), page: page)
     }
 
-    @Test("two features of one name refuse to start, and are named")
+    @Test("two features with the same name stop the start, and are named")
     func duplicateNames() {
         let error = #expect(throws: (any Error).self) {
             try assemble([ServedFeature(Probe(gate: Gate())), ServedFeature(Probe(gate: Gate()))])
@@ -72,7 +72,7 @@ struct LifecycleTests {
         #expect(error.map { "\($0)" }?.contains("two features are called 'probe'") == true)
     }
 
-    @Test("a name or a mapping that does not fit the wire refuses to start, and is named")
+    @Test("a name or a mapping that is invalid on the wire stops the start, and is named")
     func misfits() {
         let name = #expect(throws: (any Error).self) { try assemble([ServedFeature(Misnamed())]) }
         #expect(name.map { "\($0)" }?.contains("'Bad_Name'") == true)
@@ -82,7 +82,7 @@ struct LifecycleTests {
     }
 
     @Test(
-        "a page's file that is in the way of a route refuses to start, and is named",
+        "a page's file with the path of a route stops the start, and is named",
         arguments: [
             "/features", "/features/x", "style.css", "/problems/x", "/events",
         ])

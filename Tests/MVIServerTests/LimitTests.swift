@@ -3,11 +3,11 @@ import Testing
 
 @testable import MVIServer
 
-/// One bound of the table in `docs/deployment.md`: what is answered at it, and one past it.
+/// One limit of the table in `docs/deployment.md`: the answers at the limit and one above it.
 struct LimitCase: Sendable, CustomTestStringConvertible {
     let name: String
     let settings: @Sendable (inout ServerSettings) -> Void
-    /// The expected status at the bound, and the status and problem beyond it.
+    /// The expected answer at the limit, and the status and problem one above it.
     let atLimit: Int
     let past: (status: Int, problem: String)
     let ask: @Sendable (TestServer) async throws -> (atLimit: TestResponse, past: TestResponse)
@@ -163,11 +163,11 @@ struct LimitCase: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Limits: what is answered at each, and one past it", .timeLimit(.minutes(10)))
+@Suite("Limits: the answers at each limit and one above it", .timeLimit(.minutes(10)))
 struct LimitTests {
-    @Test("is taken, and one more is refused", arguments: LimitCase.all, Depth.allCases)
+    @Test("is accepted, and one more is refused", arguments: LimitCase.all, Depth.allCases)
     func limits(limit: LimitCase, depth: Depth) async throws {
-        // Over a socket the last stream that is let in would be read until it ends.
+        // Over a socket, the last accepted stream would be read until it ends.
         if depth == .socket, limit.name == "--max-streams" { return }
         try await TestServer.run(depth, limit.settings) { server in
             let answers = try await limit.ask(server)
@@ -180,7 +180,7 @@ struct LimitTests {
 }
 
 extension TestServer {
-    /// Waits until so many streams are open: one that a client left is closed soon after.
+    /// Waits until a number of streams is open: a stream is closed soon after its client disconnects.
     fileprivate func untilStreams(_ count: Int) async throws {
         let deadline = ContinuousClock.now + .seconds(10)
         while sessions.environment.openStreams != count {

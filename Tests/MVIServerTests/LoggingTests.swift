@@ -9,7 +9,7 @@ import Testing
 
 @Suite("47: logging")
 struct LoggingTests {
-    /// Keeps the lines that it is given.
+    /// Records lines.
     struct Recorder: LogHandler {
         struct Line: Sendable, Equatable {
             var level: Logger.Level
@@ -76,7 +76,7 @@ struct LoggingTests {
         #expect(cut.filter { $0.kind == "intent" }.map(\.value) == [#"{"type":"s…"#])
         let hidden = await lines(valueLength: 0, [.say(text: "a secret"), .secret, .fail])
         #expect(hidden.count == 7)
-        // How a store begins is nobody's secret.
+        // The initial state of a store is not secret.
         #expect(hidden.filter { $0.kind != "started" }.allSatisfy { $0.value == nil })
     }
 
@@ -109,7 +109,7 @@ struct LoggingTests {
         #expect(await lines(level: .info, [.add(amount: 5), .secret]).isEmpty)
     }
 
-    @Test("work that the end of a session cuts short is no line, a journal that fails is one")
+    @Test("a failing journal is logged, and work that a session's end cancels is not")
     func commitFailures() {
         let lines = Lock<[Recorder.Line]>([])
         let logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
@@ -132,7 +132,7 @@ struct LoggingTests {
         #expect(lines.withLock { $0.allSatisfy { $0.intent == "i" && $0.level == .error } })
     }
 
-    @Test("44: what observers missed is logged when it grows, and only then")
+    @Test("44: the count of missed observations is logged when it grows, and only then")
     func missedObservations() {
         let lines = Lock<[Recorder.Line]>([])
         var log = DiagnosticsLog(Logger(label: "test", factory: { _ in Recorder(lines: lines) }))

@@ -2,8 +2,8 @@ import Testing
 
 @testable import MVIServer
 
-/// Good requests with bytes changed at random, from fixed seeds: whatever comes, the answer is one of the contract,
-/// never a 500, and the next request is served.
+/// Good requests with bytes changed at random, from fixed seeds: every answer is in the contract, none is a 500, and
+/// the next request is served.
 @Suite("Requests with bytes changed", .timeLimit(.minutes(10)))
 struct MutationTests {
     /// SplitMix64 (https://prng.di.unimi.it/splitmix64.c): the same numbers for the same seed.
@@ -37,7 +37,7 @@ struct MutationTests {
         return bytes
     }
 
-    /// A field's value as the HTTP layer lets it through: without control characters.
+    /// A field's value that the HTTP layer accepts: without control characters.
     private func mutateValue(_ value: String, _ generator: inout Generator) -> String {
         let bytes = mutate(Array(value.utf8), &generator).filter { $0 >= 0x20 && $0 != 0x7F }
         return String(decoding: bytes, as: UTF8.self)
@@ -78,7 +78,7 @@ struct MutationTests {
         }
     }
 
-    @Test("intents from many connections at once are all taken, each once")
+    @Test("concurrent intents from many connections each run once")
     func concurrent() async throws {
         try await TestServer.run(.socket) { server in
             let session = try await server.session()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MVIServer
 
-/// Clients of one network against those of others. A trusted proxy names each client.
+/// Limits for clients of one network in favor of others. A trusted proxy reports each client's address.
 @Suite("Clients of several networks")
 struct NetworkTests {
     private static let proxied: @Sendable (inout ServerSettings) -> Void = { settings in
@@ -159,7 +159,7 @@ struct NetworkTests {
                 user.request("GET", "/features/probe/state", [Self.from("198.51.100.7")]))
             #expect(read.status == 200)
             #expect(try await add(user, "198.51.100.7").status == 202)
-            // The newest ones of the other network ended, and its clients are told.
+            // The newest ones of the other network ended, and its clients are notified.
             var ended = 0
             for session in made {
                 let answer = try await server.send(session.request("GET", "/features/probe/state"))
@@ -221,7 +221,7 @@ struct NetworkTests {
                 let refused = try await ask("192.0.2.1", path)
                 #expect(refused.problem == "too-many-requests" && refused["ratelimit"] == #""tokens";r=0;t=1"#)
             }
-            // The list is everybody's, and a cookie that names nothing is a token as well.
+            // The list is public, and an unknown cookie counts as a token as well.
             #expect(try await ask("192.0.2.1", "/features").status == 200)
             let cookie = ("Cookie", "mvi_session=" + String(repeating: "A", count: 43))
             let made = try await server.send(
@@ -229,10 +229,10 @@ struct NetworkTests {
                     "POST", "/sessions", [("Content-Type", "application/json"), cookie, Self.from("192.0.2.1")],
                     body: #"{"credential":"cookie"}"#))
             #expect(made.problem == "too-many-requests" && made["ratelimit"] == #""tokens";r=0;t=1"#)
-            // A browser's stream comes back, where it would give up at 429.
+            // A browser's stream reconnects, whereas it would stop at a 429.
             let stream = try await ask("192.0.2.1", "/events")
             #expect(stream.status == 200 && stream.text.contains(#""reason":"busy""#))
-            // What is in memory is no cost, another address has its own rate, and time brings more.
+            // A session in memory costs nothing, another address has its own rate, and more is allowed with time.
             #expect(
                 try await server.send(session.request("GET", "/sessions/current", [Self.from("192.0.2.1")])).status
                     == 200)

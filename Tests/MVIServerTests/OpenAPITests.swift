@@ -36,7 +36,7 @@ struct OpenAPITests {
         #expect(Set(OpenAPIDescription.all.map(\.id)).count == OpenAPIDescription.all.count)
     }
 
-    @Test("each operation needs a session, and takes a body, where its route does", arguments: OpenAPIDescription.all)
+    @Test("each operation needs a session and has a body if its route does", arguments: OpenAPIDescription.all)
     func endpoints(_ operation: OpenAPIDescription.Operation) throws {
         guard operation.method != "OPTIONS" else {
             #expect(!operation.hasSession && !operation.takesJSON)
@@ -58,7 +58,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("what holds everywhere is the same")
+    @Test("the common parts are the same")
     func everywhere() throws {
         let file = try OpenAPIFile()
         let refused = try #require(file.root["components"]?["responses"]?["Refused"])
@@ -67,7 +67,7 @@ struct OpenAPITests {
         #expect(!description.everywhere.responseFields.isEmpty && description.everywhere.requestFields == ["Origin"])
     }
 
-    @Test("every link leads to an operation, and gives it parameters that it has")
+    @Test("every link leads to an operation and uses its parameters")
     func links() throws {
         var sources: Set<String> = []
         for (source, operation) in description.operations {
@@ -114,7 +114,7 @@ struct OpenAPITests {
         #expect(Set(used.map(String.init)).union(common).union(others) == Set(ProblemType.all.map(\.name)))
     }
 
-    @Test("problem types have names of their own, and say all that they should")
+    @Test("problem types have unique names and complete texts")
     func problemNames() {
         #expect(Set(ProblemType.all.map(\.name)).count == ProblemType.all.count)
         for type in ProblemType.all {

@@ -11,7 +11,7 @@ struct OriginTests {
     }
 
     @Test(
-        "what may come from a page",
+        "allowed requests of pages",
         arguments: [
             ["Sec-Fetch-Site": "same-origin"], ["Sec-Fetch-Site": "none"], [:], ["Origin": "http://localhost"],
             ["Origin": "https://LOCALHOST"], ["Origin": "http://localhost:80"], ["Origin": listed],
@@ -28,7 +28,7 @@ struct OriginTests {
     }
 
     @Test(
-        "what may not",
+        "refused requests of pages",
         arguments: [
             ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"], ["Origin": "http://localhost:8080"],
             ["Origin": "null"], ["Origin": "https://app.example.com.evil.example"], ["Origin": "x"],
@@ -45,13 +45,13 @@ struct OriginTests {
             }
             for target in ["/features/probe/state", "/events"] {
                 #expect(try await server.send(cookie.request("GET", target, fields)).problem == "cross-site")
-                // A token is not sent by a browser by itself: reading with it is the page's own right.
+                // Browsers do not send a token by themselves, so reading with it is allowed.
                 #expect(try await server.send(bearer.request("GET", target, fields)).status == 200)
             }
         }
     }
 
-    @Test("under a public address that one counts, not the Host", arguments: Depth.allCases)
+    @Test("with a public address, that address is compared, not the Host", arguments: Depth.allCases)
     func publicAddress(depth: Depth) async throws {
         try await TestServer.run(depth, { $0.publicURL = Origin(setting: "https://mvi.example.com/") }) { server in
             let session = try await server.session()
@@ -119,7 +119,7 @@ struct OriginTests {
         }
     }
 
-    @Test("OPTIONS says which methods a path has, and the server", arguments: Depth.allCases)
+    @Test("OPTIONS lists the methods of a path and of the server", arguments: Depth.allCases)
     func options(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             for (target, allow) in [
@@ -133,7 +133,7 @@ struct OriginTests {
         }
     }
 
-    @Test("OPTIONS of a path that names nothing is refused, preflights among them", arguments: Depth.allCases)
+    @Test("OPTIONS of an unknown path is refused, including preflights", arguments: Depth.allCases)
     func optionsOfNothing(depth: Depth) async throws {
         try await TestServer.run(depth, Self.list) { server in
             let preflight = [("Origin", Self.listed), ("Access-Control-Request-Method", "GET")]
@@ -154,7 +154,7 @@ struct OriginTests {
         }
     }
 
-    @Test("OPTIONS of what is there needs no credential, also where a feature has a key", arguments: Depth.allCases)
+    @Test("OPTIONS of an existing path needs no credential, also for features with keys", arguments: Depth.allCases)
     func optionsOfSomething(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             for (target, allow) in [
@@ -182,7 +182,7 @@ struct OriginTests {
     }
 
     @Test(
-        "what is no origin",
+        "malformed origins",
         arguments: [
             "", "*", "null", "example.com", "https://", "https://h/path", "https://h?q", "https://u@h", "://h",
             "https://h h", "https://h:", "https://h:x", "https://h:99999", "http://[::1", "http://::1", "http://[h]",
@@ -191,7 +191,7 @@ struct OriginTests {
         #expect(Origin(setting: address) == nil)
     }
 
-    @Test("a page on the list can read what the HTTP layer refuses once the head is there")
+    @Test("a listed page can read refusals of the HTTP layer after the head")
     func faults() async throws {
         try await TestServer.run(
             .socket,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("MVI-Session: the session that a request is meant for", .timeLimit(.minutes(10)))
+@Suite("MVI-Session: the session that a request is for", .timeLimit(.minutes(10)))
 struct OtherSessionTests {
     private static let increment = #"{"type":"increment"}"#
 
@@ -13,7 +13,7 @@ struct OtherSessionTests {
         try await server.send(session.request("GET", "/features/probe/state")).json(Probe.State.self).count
     }
 
-    /// Every operation of a session, and the `HEAD` of each that has one.
+    /// Every operation of a session, and its `HEAD` if it has one.
     private static let asked: [RefusalCase.Asked] =
         RefusalCase.ofSession
         + RefusalCase.ofSession.filter { $0.method == "GET" }.map { ($0.operation, "HEAD", $0.target, $0.fields, "") }
@@ -23,7 +23,7 @@ struct OtherSessionTests {
         let (_, method, target, fields, body) = Self.asked[index]
         try await TestServer.run(depth, authenticator: WordAuthenticator()) { server in
             let session = try await server.session()
-            // A stream of everything has something to show.
+            // A stream of all stores has a state to show.
             _ = try await server.send(session.intent(Self.increment))
             let response = try await server.send(
                 session.request(method, target, fields + [("MVI-Session", session.id)], body: body))
@@ -32,7 +32,7 @@ struct OtherSessionTests {
     }
 
     @Test(
-        "in another session nothing is done, whether or not it is in memory", arguments: asked.indices, Depth.allCases)
+        "a request for another session has no effect, in memory or not", arguments: asked.indices, Depth.allCases)
     func other(index: Int, depth: Depth) async throws {
         let (_, method, target, fields, body) = Self.asked[index]
         try await TestServer.run(depth, authenticator: WordAuthenticator()) { server in
@@ -45,7 +45,7 @@ struct OtherSessionTests {
                 let refused = try await server.send(request)
                 #expect(refused.status == 409 && (method == "HEAD" || refused.problem == "other-session"))
                 #expect(refused["vary"]?.hasPrefix("Authorization, Cookie, Origin") == true)
-                // It was neither ended nor signed in, and its store is as it was.
+                // The session was neither ended nor signed in, and its store is unchanged.
                 #expect(try await Self.count(session, server) == 3)
                 let described = try await server.send(session.request("GET", "/sessions/current")).text
                 #expect(!described.contains("identity") && described.contains(#""streams":0"#))
@@ -70,7 +70,7 @@ struct OtherSessionTests {
     }
 
     @Test(
-        "what another user left waiting does not run in the session of the browser's new cookie",
+        "another user's waiting intents do not run in the session of the browser's new cookie",
         arguments: Depth.allCases)
     func nextUser(depth: Depth) async throws {
         try await TestServer.run(depth, authenticator: WordAuthenticator()) { server in
@@ -102,14 +102,14 @@ struct OtherSessionTests {
                 let refused = try await server.send(session.request("GET", "/features/probe/state", fields))
                 #expect(refused.problem == "other-session", "\(fields)")
             }
-            // Blanks around a value are HTTP's, which there is none of in memory.
+            // Blanks around a value belong to HTTP, which is not used in memory.
             let value = depth == .socket ? " \(id) " : id
             let own = session.request("GET", "/features/probe/state", [("mvi-session", value)])
             #expect(try await server.send(own).status == 200)
         }
     }
 
-    @Test("it is judged behind the session and the identity, and before all else", arguments: Depth.allCases)
+    @Test("it is checked after the session and the identity, and before everything else", arguments: Depth.allCases)
     func order(depth: Depth) async throws {
         try await TestServer.run(depth, authenticator: WordAuthenticator()) { server in
             let session = try await server.session(of: "anna basic 600")

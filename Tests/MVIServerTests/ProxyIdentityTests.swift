@@ -6,7 +6,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("A proxy names who is signed in", .timeLimit(.minutes(10)))
+@Suite("Subjects named by a proxy", .timeLimit(.minutes(10)))
 struct ProxyIdentityTests {
     private struct Made: Decodable {
         var id: String
@@ -18,7 +18,7 @@ struct ProxyIdentityTests {
         $0.identityHeader = "X-Remote-User"
     }
 
-    /// The bytes of ISO 8859-1, of which Swift's replacement makes one text.
+    /// The bytes of ISO 8859-1, which Swift's decoding would make equal texts.
     private static let notUTF8 = [
         Array("m".utf8) + [0xFC] + Array("ller".utf8), Array("m".utf8) + [0xF6] + Array("ller".utf8),
     ]
@@ -44,7 +44,7 @@ struct ProxyIdentityTests {
         try await send(request, as: [Array(name.utf8)], to: server)
     }
 
-    /// A session that the field signed in, shared by its subject's clients.
+    /// A session that the field signed in, shared by the subject's clients.
     private func session(of name: [UInt8], at server: TestServer) async throws -> Credential {
         let order = TestRequest("POST", "/sessions", [RefusalCase.json], body: #"{"shared":true}"#)
         let response = try await send(order, as: [name], to: server)
@@ -54,7 +54,7 @@ struct ProxyIdentityTests {
         return Credential(id: made.id, field: ("Authorization", "Bearer \(token)"), secret: token)
     }
 
-    /// Names that are not anna's, or not clearly.
+    /// Names that are not anna's, or are ambiguous.
     private static let others: [[[UInt8]]] = [
         [], [[]], [Array("anna".utf8), Array("anna".utf8)], [Array("anna".utf8), Array("bob".utf8)],
         [[], Array("anna".utf8)], [Array("bob".utf8)], [Array("Anna".utf8)], [notUTF8[0]],
@@ -73,7 +73,7 @@ struct ProxyIdentityTests {
         }
     }
 
-    @Test("a name that is not UTF-8, or is there twice, signs nobody in, and makes no anonymous session")
+    @Test("a name that is not UTF-8 or is repeated signs in no subject, and makes no anonymous session")
     func unclear() async throws {
         try await TestServer.run(.socket, Self.trusting) { server in
             for names in Self.notUTF8.map({ [$0] }) + [[Array("anna".utf8), Array("anna".utf8)]] {
@@ -91,12 +91,12 @@ struct ProxyIdentityTests {
     }
 
     @Test(
-        "every route refuses a session that the field signed in unless it names the subject, once",
+        "every route refuses a session that the field signed in, unless the field names the subject once",
         arguments: RefusalCase.ofSession.filter { !["signIn", "signOut", "endSession"].contains($0.operation) })
     func routes(_ asked: RefusalCase.Asked) async throws {
         try await TestServer.run(.socket, Self.trusting) { server in
             let session = try await session(of: Array("anna".utf8), at: server)
-            // So that a stream of the session has a state to show.
+            // A stream of the session needs a state to show.
             _ = try await send(session.intent(#"{"type":"increment"}"#), as: "anna", to: server)
             let request = session.request(asked.method, asked.target, asked.fields, body: asked.body)
             for names in Self.others {
@@ -110,13 +110,13 @@ struct ProxyIdentityTests {
         }
     }
 
-    @Test("of a proxy that is not trusted the field counts as missing")
+    @Test("an untrusted proxy's field counts as missing")
     func untrusted() async throws {
         let world = World()
         var session: Credential?
         try await TestServer.run(.socket, in: world, Self.trusting) { server in
             session = try await self.session(of: Array("anna".utf8), at: server)
-            // What is kept outlives the server.
+            // Stored sessions survive the server.
             _ = try await send(
                 try #require(session).intent(#"{"type":"increment"}"#), as: "anna", to: server)
         }
@@ -127,7 +127,7 @@ struct ProxyIdentityTests {
     }
 
     @Test(
-        "a client that the proxy has signed out may end its session; another subject's may not",
+        "a client that the proxy has signed out may end its session; other subjects may not",
         arguments: [
             "/sessions/current", "/sessions/current/identity", "/sessions/current?everywhere=true",
         ])
@@ -142,7 +142,7 @@ struct ProxyIdentityTests {
         }
     }
 
-    @Test("a cookie without the field is not given its subject's session back")
+    @Test("a cookie without the field does not return its subject's session")
     func cookie() async throws {
         try await TestServer.run(.socket, Self.trusting) { server in
             let order = TestRequest("POST", "/sessions", [RefusalCase.json], body: #"{"credential":"cookie"}"#)
@@ -159,7 +159,7 @@ struct ProxyIdentityTests {
         }
     }
 
-    @Test("an anonymous session needs no field, and takes no subject's")
+    @Test("an anonymous session needs no field and accepts no subject")
     func anonymous() async throws {
         try await TestServer.run(.socket, Self.trusting) { server in
             let read = try await server.session().request("GET", "/features/probe/state")
@@ -169,7 +169,7 @@ struct ProxyIdentityTests {
         }
     }
 
-    /// Signs in by the field, and by words for clients that come past the proxy.
+    /// Signs in by the field, and by words for clients that bypass the proxy.
     private struct Both: Authenticator {
         var subjectField: String? { "x-remote-user" }
 
@@ -181,7 +181,7 @@ struct ProxyIdentityTests {
         func needsSubjectField(_ principal: Principal) -> Bool { principal.issuer == "proxy" }
     }
 
-    @Test("a session that was signed in otherwise needs no field, and takes no other subject's")
+    @Test("a session that was signed in by other means needs no field and accepts no other subject")
     func otherwise() async throws {
         try await TestServer.run(.socket, authenticator: Both(), Self.trusting) { server in
             let read = try await server.session(of: "anna").request("GET", "/features/probe/state")
@@ -195,7 +195,7 @@ struct ProxyIdentityTests {
         }
     }
 
-    @Test("the list of features is nobody's without the field")
+    @Test("without the field, the list of features is that of an anonymous client")
     func features() async throws {
         let content: (Gate) throws -> ServerContent = { gate in
             ServerContent(features: [Probe(gate: gate).requires { $0.subject == "anna" }])
@@ -210,7 +210,7 @@ struct ProxyIdentityTests {
         }
     }
 
-    @Test("the node that runs a session's turns takes the word of the one that the proxy asked")
+    @Test("the session's owner trusts the node that checked the proxy's field")
     func nodes() async throws {
         try await NodePair.run(.socket, near: Self.trusting, far: Self.trusting) { pair in
             let session = try await session(of: Array("anna".utf8), at: pair.far)

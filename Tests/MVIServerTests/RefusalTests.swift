@@ -3,7 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Refusals: the exact status and problem, and the server goes on", .timeLimit(.minutes(10)))
+@Suite("Refusals: the exact status and problem, and the server keeps running", .timeLimit(.minutes(10)))
 struct RefusalTests {
     static let cases =
         RefusalCase.intents + RefusalCase.credentials + RefusalCase.otherSession + RefusalCase.ended
@@ -32,7 +32,7 @@ struct RefusalTests {
         }
         for refusal in Self.cases { missing.remove("\(refusal.operation) \(refusal.type.name)") }
         missing.remove("sendIntent draining")
-        // The page's routes exist only for the files that there are.
+        // The page's routes exist only for existing files.
         missing.subtract(["readPage not-found", "readFile not-found"])
         #expect(missing.isEmpty, "\(missing.sorted())")
     }

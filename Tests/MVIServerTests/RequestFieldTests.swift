@@ -4,7 +4,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("What header fields and queries say")
+@Suite("Header fields and queries")
 struct RequestFieldTests {
     private func prefer(_ values: String...) -> Preferences {
         Preferences(HeaderFields(values.map { (name: "Prefer", value: $0) }))
@@ -22,7 +22,7 @@ struct RequestFieldTests {
     }
 
     @Test(
-        "what Prefer says badly is ignored", arguments: ["wait=-1", "wait=abc", "wait", "return=all", "", ",,;=", "\""])
+        "malformed preferences are ignored", arguments: ["wait=-1", "wait=abc", "wait", "return=all", "", ",,;=", "\""])
     func badPreferences(value: String) {
         #expect(prefer(value) == Preferences())
         #expect(prefer("\(value), respond-async").respondAsync || value == "\"")
@@ -62,7 +62,7 @@ struct RequestFieldTests {
         }
     }
 
-    @Test("weak tags are the same for If-None-Match and none for If-Match")
+    @Test("weak tags match for If-None-Match and never for If-Match")
     func comparison() throws {
         let tags = try #require(EntityTags(#"W/"a", "b""#))
         #expect(tags.matchesWeakly("a") && tags.matchesWeakly("b") && !tags.matchesWeakly("c"))
@@ -118,7 +118,7 @@ struct RequestFieldTests {
         }
     }
 
-    @Test("a cookie ends at a semicolon, not at a character that Swift takes for one")
+    @Test("a cookie ends at a semicolon, not at a canonically equivalent character")
     func cookies() {
         let policy = CookiePolicy(isSecure: false, sessionLife: .seconds(60))
         func value(_ text: String) -> Substring? { policy.value(HeaderFields([("Cookie", text)])) }
@@ -138,7 +138,7 @@ struct RequestFieldTests {
         #expect(QueryItems(nil).values("feature").isEmpty)
     }
 
-    @Test("percent-encoding that is broken, or no UTF-8, is nothing")
+    @Test("malformed percent-encoding, and other bytes than UTF-8, decode to nil")
     func percentEncoding() {
         #expect(PercentEncoding.decode("a%2Db%C3%A4".utf8) == "a-bä")
         for bad in ["%", "%2", "%2g", "%ff", "%C3"] { #expect(PercentEncoding.decode(bad.utf8) == nil, "\(bad)") }
@@ -146,7 +146,7 @@ struct RequestFieldTests {
     }
 
     @Test(
-        "a path is a URI reference wherever it is cut, and whatever it has that no URI may have",
+        "a path becomes a valid URI reference wherever it is cut, with invalid characters escaped",
         arguments: [
             ("/100%", "/100%25"), ("/%zz%4", "/%25zz%254"), ("/%e4%0A", "/%e4%0A"), ("/[a]#{b}", "/%5Ba%5D%23%7Bb%7D"),
             ("//host:x/y", "/%2Fhost:x/y"), ("/", "/"), ("*", "*"), ("", ""),
@@ -169,7 +169,7 @@ struct RequestFieldTests {
     }
 
     @Test(
-        "a body's type is one, written as one",
+        "a body has one media type in one field",
         arguments: [
             [("Content-Type", "app lication/json")], [("Content-Type", "application /json")],
             [("Content-Type", "application/json"), ("Content-Type", "text/plain")],
@@ -181,14 +181,14 @@ struct RequestFieldTests {
         #expect(throws: Problem.self) { try MediaTypes.checkJSON(HeaderFields(fields)) }
     }
 
-    @Test("no coding, an empty one and identity say the same", arguments: ["", "identity", "Identity"])
+    @Test("a missing, an empty and an identity coding are equal", arguments: ["", "identity", "Identity"])
     func noCoding(value: String) throws {
         try MediaTypes.checkJSON(
             HeaderFields([("Content-Type", "application/json"), ("Content-Encoding", value)]))
     }
 
     @Test(
-        "blanks around a body's type mean nothing", arguments: ["application/json ;charset=utf-8", "Application/JSON"])
+        "blanks around a body's type are ignored", arguments: ["application/json ;charset=utf-8", "Application/JSON"])
     func sameType(value: String) throws {
         try MediaTypes.checkJSON(HeaderFields([("Content-Type", value)]))
     }

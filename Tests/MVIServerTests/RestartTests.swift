@@ -5,7 +5,7 @@ import WireJSON
 
 @testable import MVIServer
 
-@Suite("A session that comes back is the session that went", .timeLimit(.minutes(10)))
+@Suite("A session is unchanged after an absence", .timeLimit(.minutes(10)))
 struct RestartTests {
     private static let state = "/features/probe/state"
     private static let increment = #"{"type":"increment"}"#
@@ -16,7 +16,7 @@ struct RestartTests {
         var streams: Int
     }
 
-    @Test("its token and its cookie are good", arguments: Absence.allCases, Depth.allCases)
+    @Test("its token and its cookie are valid", arguments: Absence.allCases, Depth.allCases)
     func credentials(absence: Absence, depth: Depth) async throws {
         try await absence.test(depth) { server in
             let sessions = [try await server.session(), try await server.cookieSession()]
@@ -34,7 +34,7 @@ struct RestartTests {
                 #expect(response.status == 200)
                 #expect(try response.json(Described.self) == described)
             }
-            // When the cookie was set last is not kept, so it is set once more.
+            // The time of the last Set-Cookie is not stored, so it is sent once more.
             let cookie = before.0[1]
             let made = try await server.send(
                 cookie.request("POST", "/sessions", [RefusalCase.json], body: #"{"credential":"cookie"}"#))
@@ -43,7 +43,7 @@ struct RestartTests {
         }
     }
 
-    @Test("a cookie is set again when its session comes back, and then no more", arguments: Absence.allCases)
+    @Test("a cookie is set again once when its session comes back", arguments: Absence.allCases)
     func cookie(absence: Absence) async throws {
         try await absence.test(.memory) { server in
             let session = try await server.cookieSession()
@@ -57,7 +57,7 @@ struct RestartTests {
         }
     }
 
-    @Test("states and their tags are the same, and versions go on", arguments: Absence.allCases, Depth.allCases)
+    @Test("states and tags are the same, and versions continue", arguments: Absence.allCases, Depth.allCases)
     func states(absence: Absence, depth: Depth) async throws {
         try await absence.test(depth) { server in
             let session = try await server.session()
@@ -78,7 +78,7 @@ struct RestartTests {
         }
     }
 
-    @Test("If-Match is tested on the state that was kept", arguments: Absence.allCases, Depth.allCases)
+    @Test("If-Match is checked against the stored state", arguments: Absence.allCases, Depth.allCases)
     func precondition(absence: Absence, depth: Depth) async throws {
         try await absence.test(depth) { server in
             let session = try await server.session()
@@ -87,7 +87,7 @@ struct RestartTests {
             return (session, try #require(old))
         } after: { server, before in
             let (session, old) = before
-            // Before the intent itself is looked at, too, for which no store is brought back.
+            // Also before the intent is decoded, without loading a store.
             for body in [#"{"type":"explode"}"#, Self.increment] {
                 let refused = try await server.send(session.intent(body, [("If-Match", old)]))
                 #expect(refused.status == 412)
@@ -128,7 +128,7 @@ struct RestartTests {
     }
 
     @Test(
-        "a stream goes on after its last id: labels that were published meanwhile come, those before do not",
+        "a stream resumes after its last id: it gets labels published meanwhile, and no earlier ones",
         arguments: Absence.allCases, Depth.allCases)
     func resume(absence: Absence, depth: Depth) async throws {
         try await absence.test(depth) { server in
@@ -152,7 +152,7 @@ struct RestartTests {
                 #expect(stream.text.contains(#""text":"away""#) && !stream.text.contains(#""text":"seen""#))
                 #expect(!stream.text.contains("event: reset"))
             }
-            // New ones have ids above.
+            // New ones have higher ids.
             _ = try await server.send(session.intent(#"{"type":"say","text":"new"}"#))
             let stream = try await server.send(
                 session.request("GET", "/features/probe/events", [("Last-Event-ID", id)]))
@@ -162,7 +162,7 @@ struct RestartTests {
         }
     }
 
-    @Test("a stream of a session that was away shows all its stores", arguments: Absence.allCases)
+    @Test("a stream of a session that was not in memory shows all its stores", arguments: Absence.allCases)
     func allStores(absence: Absence) async throws {
         try await absence.test(.memory) { server in
             let session = try await server.session()
@@ -182,7 +182,7 @@ struct RestartTests {
 
     private func sequence(_ cursor: String) -> UInt64? { cursor.split(separator: ".").last.flatMap { UInt64($0) } }
 
-    @Test("HEAD says what GET would, makes no store and takes no place", arguments: Absence.allCases, Depth.allCases)
+    @Test("HEAD answers like GET, makes no store and takes no place", arguments: Absence.allCases, Depth.allCases)
     func head(absence: Absence, depth: Depth) async throws {
         try await absence.test(depth) { server in
             let session = try await server.session()
@@ -216,7 +216,7 @@ struct RestartTests {
         }
     }
 
-    @Test("a stream whose session cannot be looked up is put off, not refused for good", arguments: Depth.allCases)
+    @Test("a stream whose session cannot be looked up is postponed, not refused", arguments: Depth.allCases)
     func streamPutOff(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -252,13 +252,13 @@ struct RestartTests {
             #expect(ended.problem == "session-ended")
             #expect(ended["set-cookie"]?.contains("Max-Age=0") == true)
             #expect(try await server.send(session.intent(Self.increment)).problem == "session-ended")
-            // As long as its token would prove itself, and the time that other sessions are remembered.
+            // The lifetime of its token's proof, and the time that ended sessions are remembered.
             server.time.advance(by: .seconds(24 * 3600 + 601))
             #expect(try await server.send(session.request("GET", Self.state)).problem == "session-not-found")
         }
     }
 
-    @Test("a session whose time was over meanwhile has ended", arguments: Depth.allCases)
+    @Test("a session that expired meanwhile has ended", arguments: Depth.allCases)
     func expired(depth: Depth) async throws {
         let world = World()
         let session = try await TestServer.run(depth, in: world) { try await $0.session() }

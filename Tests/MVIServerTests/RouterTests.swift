@@ -19,7 +19,7 @@ struct RouterTests {
     }
 
     @Test(
-        "finds what is there",
+        "finds existing routes",
         arguments: [
             ("GET", "/", "GET readPage"), ("GET", "/style.css", "GET readFile"),
             ("GET", "/features", "GET listFeatures"),
@@ -57,7 +57,7 @@ struct RouterTests {
         #expect(route(method, path) == result)
     }
 
-    @Test("without a page there is none of its routes")
+    @Test("without a page there are no routes of the page")
     func noPage() {
         let router = Router.ofTests()
         for path in ["/", "/style.css", "/{file}"] {
@@ -74,7 +74,7 @@ struct PathPatternTests {
     private let pattern = PathPattern("/s/{id}/f/{feature}/i")
 
     @Test(arguments: [("/s/a/f/b:1/i", "a/f/b:1"), ("/s/f/f/f/i", "f/f/f"), ("/s/a%2Ff/f/b/i", "a%2Ff/f/b")])
-    func `has both, and what is between them`(path: String, parameter: String) {
+    func `matches both parameters and the text between them`(path: String, parameter: String) {
         guard case .parameter(let range) = pattern.match(Array(path.utf8)) else {
             Issue.record("\(path) does not match")
             return
@@ -86,5 +86,5 @@ struct PathPatternTests {
         "/s/a/f/b", "/s//f/b/i", "/s/a/f//i", "/s/a/b/f/c/i", "/s/a/f/b/c/i", "/s/a/f/i", "/s/f/b/i", "/s/a/g/b/i",
         "/s/a/f/b/i/", "/s/a/fb/i", "",
     ])
-    func `is no other path`(path: String) { #expect(pattern.match(Array(path.utf8)) == .no) }
+    func `does not match other paths`(path: String) { #expect(pattern.match(Array(path.utf8)) == .no) }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Parts that do not answer, and an end that takes too long", .timeLimit(.minutes(10)))
+@Suite("Hung parts, and a stop that takes too long", .timeLimit(.minutes(10)))
 struct SelfHealingTests {
     /// A part that answers when the test says so.
     private final class WedgedPart: Sendable {
@@ -46,7 +46,7 @@ struct SelfHealingTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `a server whose journal does not answer is not ready, and is again when it does`(depth: Depth) async throws {
+    func `a server is not ready while its journal does not answer`(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             #expect(try await server.send(TestRequest("GET", "/health/ready")).status == 200)
             server.journal.holdSecrets()
@@ -72,7 +72,7 @@ struct SelfHealingTests {
         }
     }
 
-    @Test func `when the grace is over the process ends, and says what it waited for`() async throws {
+    @Test func `at the end of the grace period the process ends, and logs the parts that it waited for`() async throws {
         let (lines, code) = (Lock<[String]>([]), Lock<Int32?>(nil))
         let logger = Logger(label: "test") { _ in NotingLogHandler(lines: lines) }
         let ended = Gate()
@@ -108,7 +108,7 @@ struct SelfHealingTests {
         watchdog.finish()
     }
 
-    @Test func `a stop in time is left alone`() async throws {
+    @Test func `a stop in time is not interrupted`() async throws {
         let code = Lock<Int32?>(nil)
         let watchdog = StopWatchdog(
             grace: .milliseconds(50), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, details: { "" },
@@ -120,14 +120,14 @@ struct SelfHealingTests {
     }
 }
 
-/// Runs until its gate is open, whatever it is told.
+/// Runs until its gate is open, also if it is canceled.
 private struct Hanging: Service {
     let gate: Gate
 
     func run() async throws { try await gate.wait() }
 }
 
-/// Notes messages with what is said about them.
+/// Records messages with their metadata.
 private struct NotingLogHandler: LogHandler {
     let lines: Lock<[String]>
     var logLevel = Logger.Level.trace

@@ -14,7 +14,7 @@ struct SequenceTests {
         [("Intent-Seq", "\(number)"), ("Intent-Epoch", epoch)]
     }
 
-    /// Returns true if `number` is the one that is expected: an intent with it runs, and one with the next does not.
+    /// Returns true if `number` is the expected one: an intent with it runs, and one with the next does not.
     private func expects(_ number: Int, _ session: Credential, _ server: TestServer) async throws -> Bool {
         let ahead = try await server.send(session.intent(Self.increment, numbered(number + 1)))
         return ahead.problem == "out-of-sequence" && ahead["expected-seq"] == "\(number)"
@@ -24,7 +24,7 @@ struct SequenceTests {
         try await server.send(session.request("GET", "/features/probe/state")).json(Probe.State.self).count
     }
 
-    @Test("the first is 1, the next one runs, a gap is 409 with the one expected", arguments: Depth.allCases)
+    @Test("the first number is 1, the next runs, a gap gets 409 with the expected number", arguments: Depth.allCases)
     func order(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -79,7 +79,7 @@ struct SequenceTests {
         }
     }
 
-    /// A request with a number that is refused, and how.
+    /// A refused request with a number, and its refusal.
     struct Refused: Sendable, CustomTestStringConvertible {
         let status: Int
         let body: String
@@ -108,7 +108,7 @@ struct SequenceTests {
         Refused(status: 422, body: #"{"type":"nonsense"}"#),
     ]
 
-    @Test("a final refusal uses the number up, and is repeated as it was", arguments: final, Depth.allCases)
+    @Test("a final refusal consumes the number and is repeated unchanged", arguments: final, Depth.allCases)
     func finalRefusal(_ refused: Refused, depth: Depth) async throws {
         try await TestServer.run(depth, { $0.bodyLimit = 1_024 }) { server in
             let session = try await server.session()
@@ -124,7 +124,7 @@ struct SequenceTests {
         }
     }
 
-    @Test("a body in chunks that grows too large uses the number up")
+    @Test("a chunked body that is too large consumes the number")
     func cutOff() async throws {
         try await TestServer.run(.socket, { $0.bodyLimit = 1_024 }) { server in
             let session = try await server.session()
@@ -146,7 +146,7 @@ struct SequenceTests {
     }
 
     @Test(
-        "a body in chunks that grows too large uses the number up also of a session that left memory, if it is its own",
+        "a chunked body that is too large consumes the number also in a session that left memory, if it is its own",
         arguments: [true, false])
     func cutOffWhileLoading(isOwn: Bool) async throws {
         try await TestServer.run(.memory) { server in
@@ -177,7 +177,7 @@ struct SequenceTests {
         Refused(status: 507, body: #"{"type":"grow","bytes":900}"#),
     ]
 
-    @Test("any other refusal leaves the number to come", arguments: transient, Depth.allCases)
+    @Test("other refusals do not consume the number", arguments: transient, Depth.allCases)
     func transientRefusal(_ refused: Refused, depth: Depth) async throws {
         try await TestServer.run(depth, { $0.maxStateBytes = 512 }) { server in
             let session = try await server.session()
@@ -189,7 +189,7 @@ struct SequenceTests {
         }
     }
 
-    @Test("neither does a missing credential, nor a journal that fails", arguments: Depth.allCases)
+    @Test("a missing credential and a failing journal do not consume the number", arguments: Depth.allCases)
     func notTaken(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -198,7 +198,7 @@ struct SequenceTests {
             #expect(try await server.send(stranger).status == 401)
             for (code, status) in [(StoreError.Code.unavailable, 503), (.full, 507)] {
                 server.journal.fail(code)
-                // The one would run, the others would be refused for good.
+                // The first would run, the others would be refused for good.
                 for body in [Self.increment, "{", #"{"type":"secret"}"#] {
                     #expect(try await server.send(session.intent(body, numbered(1))).status == status)
                 }
@@ -225,7 +225,7 @@ struct SequenceTests {
         [("Intent-Seq", "1"), ("Intent-Epoch", "e"), ("Idempotency-Key", "k")],
     ]
 
-    @Test("fields that are not written well, or an Idempotency-Key beside them, are 400", arguments: malformed)
+    @Test("malformed fields, and an additional Idempotency-Key, get 400", arguments: malformed)
     func malformedFields(_ fields: [(name: String, value: String)]) async throws {
         for depth in Depth.allCases {
             try await TestServer.run(depth) { server in
@@ -238,7 +238,7 @@ struct SequenceTests {
     }
 
     @Test(
-        "while a number is under way, a repetition has to wait, and the next one runs after it",
+        "while an intent with a number is not committed, its repetition waits, and the next number runs after it",
         arguments: Depth.allCases)
     func underWay(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
@@ -260,7 +260,7 @@ struct SequenceTests {
         }
     }
 
-    @Test("a refusal is answered only when it is kept", arguments: Depth.allCases)
+    @Test("a refusal is answered only after its commit", arguments: Depth.allCases)
     func refusalWaits(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -284,7 +284,7 @@ struct SequenceTests {
     }
 
     @Test(
-        "numbers and receipts outlive the session's leaving memory, and the server",
+        "numbers and receipts survive an eviction of the session and a restart",
         arguments: Absence.allCases, Depth.allCases)
     func outlive(absence: Absence, depth: Depth) async throws {
         let forbidden = #"{"type":"secret"}"#

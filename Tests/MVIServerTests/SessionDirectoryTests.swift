@@ -40,7 +40,7 @@ struct SessionDirectoryTests {
         }
     }
 
-    @Test func `a feature finds the server's sessions by a directory that is older than they are`() async throws {
+    @Test func `a feature finds the server's sessions by a directory that was created before them`() async throws {
         let directory = SessionDirectory()
         try await TestServer.run(
             .memory, directory: directory, authenticator: Word(), content: { _ in Self.finder(directory) }
@@ -59,7 +59,7 @@ struct SessionDirectoryTests {
         }
     }
 
-    @Test func `without a running server its calls say so`() async {
+    @Test func `without a running server its calls fail`() async {
         await #expect(throws: StoreError.self) {
             _ = try await SessionDirectory().sessions(of: Subject(issuer: "", id: "ann"))
         }

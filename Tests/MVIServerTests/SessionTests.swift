@@ -92,7 +92,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a session says what it has, and when it ends as of now", arguments: Depth.allCases)
+    @Test("a session's description has its stores and its time of expiry", arguments: Depth.allCases)
     func describe(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -109,7 +109,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a session lives on with each request, and expires after the last", arguments: Depth.allCases)
+    @Test("each request extends a session's life, and it expires after the last one", arguments: Depth.allCases)
     func expiry(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -141,7 +141,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a token that names nothing clears the cookie it came in, and no other", arguments: Depth.allCases)
+    @Test("an unknown token clears its own cookie, and no other", arguments: Depth.allCases)
     func clearing(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let cookie = "mvi_session=\(String(repeating: "A", count: 43))"
@@ -155,7 +155,7 @@ struct SessionTests {
         }
     }
 
-    @Test("401 says how to authenticate; another scheme is somebody else's", arguments: Depth.allCases)
+    @Test("401 names the authentication scheme; other schemes are ignored", arguments: Depth.allCases)
     func schemes(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let refused = try await server.send(TestRequest("GET", "/events"))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings")
 struct SettingsTests {
-    @Test("a flag beats a variable, a variable the default; an empty variable is none")
+    @Test("a flag overrides a variable, and a variable the default; an empty variable counts as unset")
     func order() throws {
         let settings = try ServerSettings.load(
             flags: ["port": "9000", "max-streams": "7"],
@@ -17,7 +17,7 @@ struct SettingsTests {
         #expect(settings.grace == .seconds(10))
     }
 
-    @Test("a file comes last, and may hold numbers and lists as such")
+    @Test("a file comes last, and may contain numbers and lists")
     func file() async throws {
         try await withFile(
             #"{"port": 9002, "host": "::1", "grace": "3s", "allowed-origins": ["https://a.example", "https://b.example"]}"#
@@ -32,7 +32,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("a file that is not there, or no JSON, is said")
+    @Test("a missing file and one that is not JSON are errors")
     func badFile() async throws {
         #expect(throws: SettingError.self) {
             _ = try ServerSettings.load(flags: ["config": "/nowhere/mvi.json"], environment: [:])
@@ -67,7 +67,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "a file's value that cannot be a flag's is refused, and its name said",
+        "a file's value that a flag cannot have is refused with its name",
         arguments: ["{}", #"{"a": 1}"#, "[1]", #"["a", 1]"#, "[null]", "[[]]"])
     func fileValueRefused(json: String) async throws {
         try await withFile(#"{"port": \#(json)}"#) { path in
@@ -78,7 +78,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("a file that sets what there is not is refused, and the name said")
+    @Test("a file with an unknown setting is refused with its name")
     func unknownMember() async throws {
         try await withFile(#"{"port": 9000, "prot": 9001}"#) { path in
             let error = #expect(throws: SettingError.self) {
@@ -89,7 +89,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "a value that cannot be is refused, with what was given and what is expected",
+        "an invalid value is refused with the given and the expected value",
         arguments: [
             ("port", "99999"), ("port", "-1"), ("port", "http"), ("host", "example.com"), ("host", "localhost"),
             ("public-url", "mvi.example.com"), ("public-url", "https://mvi.example.com/path"),
@@ -123,7 +123,7 @@ struct SettingsTests {
         #expect(settings.outboxBytes == 65_536)
     }
 
-    @Test("every default is one that could be given, and means itself")
+    @Test("the text of every default has the default as its value")
     func defaults() throws {
         for setting in ServerSettings.catalogue where !setting.defaultText.isEmpty {
             let flags = [setting.name: setting.defaultText]
@@ -135,7 +135,7 @@ struct SettingsTests {
     @Test("every setting is a flag of the command, and every flag a setting")
     func flags() throws {
         let names = ServerSettings.names + ["config"]
-        // A flag without a value means that it is so.
+        // A flag without a value means true.
         let switches = ["require-identity", "access-log", "lossless-failover"]
         let arguments = names.flatMap { switches.contains($0) ? ["--\($0)"] : ["--\($0)", "value of \($0)"] }
         let given = try ServerFlags.parse(arguments).given
@@ -152,7 +152,7 @@ struct SettingsTests {
     @Test("the table of settings in docs/deployment.md has each of them, with its default")
     func table() throws {
         let rows = try Repository.text("docs/deployment.md").split(separator: "\n").filter { $0.hasPrefix("| `--") }
-        // What a machine decides has no text there.
+        // Defaults that depend on the machine have no text there.
         let decided = ["threads"]
         for setting in (ServerSettings.catalogue + OwnSettings<DemoServer>.all).withFileForms {
             let text = setting.defaultText.isEmpty || decided.contains(setting.name) ? nil : "`\(setting.defaultText)`"
@@ -165,7 +165,7 @@ struct SettingsTests {
         #expect(rows.contains { $0.contains("`--\(SettingsSource.configuration.name)`") })
     }
 
-    @Test("each setting that may be a secret has a form that names a file with it, and no other has")
+    @Test("each setting that may be a secret has a file form, and no other has")
     func fileForms() {
         let forms = (
             ServerSettings.catalogue.compactMap(\.fileForm?.name),
@@ -233,7 +233,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("a secret in a flag is told from one elsewhere, and a URL with a password from one without")
+    @Test("secrets in flags are distinguished from others, and URLs with a password from those without")
     func secretsInFlags() throws {
         let source = try SettingsSource(
             flags: [
@@ -248,7 +248,7 @@ struct SettingsTests {
         ] { #expect(url.hasPassword == holds, "\(url)") }
     }
 
-    @Test("the limits reach those who keep them")
+    @Test("the limits reach the parts that enforce them")
     func parts() {
         var settings = ServerSettings()
         settings.maxStreams = 11

@@ -8,7 +8,7 @@ import Testing
 struct SlowJournalTests {
     private static let increment = #"{"type":"increment"}"#
 
-    @Test("its requests wait, and nobody else's", arguments: Depth.allCases)
+    @Test("its requests wait, and other sessions' do not", arguments: Depth.allCases)
     func waits(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -36,7 +36,7 @@ struct SlowJournalTests {
         }
     }
 
-    @Test("its store is brought back once for all who ask", arguments: Depth.allCases)
+    @Test("its store is loaded once for all requests", arguments: Depth.allCases)
     func store(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -58,7 +58,7 @@ struct SlowJournalTests {
         }
     }
 
-    @Test("a body that comes after its session is taken, and one that came before it too", arguments: [true, false])
+    @Test("a body may arrive after its session was loaded, or before", arguments: [true, false])
     func body(isLater: Bool) async throws {
         try await TestServer.run(.socket) { server in
             let session = try await server.session()
@@ -84,7 +84,7 @@ struct SlowJournalTests {
         }
     }
 
-    @Test("its refusals are the same as if it had been there", arguments: Depth.allCases)
+    @Test("its refusals are the same as for a session in memory", arguments: Depth.allCases)
     func refusals(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.cookieSession()
@@ -106,7 +106,7 @@ struct SlowJournalTests {
         }
     }
 
-    @Test("what is under way when the server stops is answered", arguments: Depth.allCases)
+    @Test("open requests are answered when the server stops", arguments: Depth.allCases)
     func stop(depth: Depth) async throws {
         let world = World()
         let (session, answer) = try await TestServer.run(depth, in: world) { server in

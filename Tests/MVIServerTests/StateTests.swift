@@ -7,7 +7,7 @@ import Testing
 struct StateTests {
     private static let path = "/features/probe/state"
 
-    @Test("GET makes the store and answers the bare state with its tag", arguments: Depth.allCases)
+    @Test("GET makes the store and answers the state with its tag", arguments: Depth.allCases)
     func read(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -70,7 +70,7 @@ struct StateTests {
             #expect(response.status == 200)
             #expect(response["preference-applied"] == "wait=5")
             #expect(try response.json(Probe.State.self).count == 1)
-            // It has changed already: no wait.
+            // It has changed already, so there is no wait.
             #expect(try await server.send(poll).status == 200)
         }
     }
@@ -92,7 +92,7 @@ struct StateTests {
         }
     }
 
-    @Test("a stop answers what waits", arguments: Depth.allCases)
+    @Test("a stop answers waiting requests", arguments: Depth.allCases)
     func drain(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -102,12 +102,12 @@ struct StateTests {
             await server.clock.sleepers(atLeast: 1)
             server.sessions.drain()
             #expect(try await waiting.value.status == 304)
-            // And nothing waits any more.
+            // No request waits any more.
             #expect(try await server.send(poll).status == 304)
         }
     }
 
-    @Test("an intent that is none makes no store", arguments: Depth.allCases)
+    @Test("an invalid intent makes no store", arguments: Depth.allCases)
     func noIntent(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -141,20 +141,20 @@ struct StateTests {
         }
     }
 
-    @Test("DELETE of a key that names nothing is 404; without a store it is 204", arguments: Depth.allCases)
+    @Test("DELETE of an unknown key is 404; without a store it is 204", arguments: Depth.allCases)
     func disposeByKey(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
             let unknown = try await server.send(session.request("DELETE", "/features/item:77/state"))
             #expect(unknown.problem == "feature-not-found")
-            // The second one has a state that is no JSON: it cannot be shown, and there is nothing to dispose of.
+            // The second one has a state that is not JSON: it cannot be shown, and there is nothing to dispose.
             for key in ["5", "broken"] {
                 #expect(try await server.send(session.request("DELETE", "/features/item:\(key)/state")).status == 204)
             }
         }
     }
 
-    @Test("DELETE disposes the store; the next one goes on with the versions", arguments: Depth.allCases)
+    @Test("DELETE disposes the store; the next one continues the versions", arguments: Depth.allCases)
     func dispose(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let session = try await server.session()
@@ -162,11 +162,11 @@ struct StateTests {
             let first = try await server.send(session.request("DELETE", Self.path))
             #expect(first.status == 204)
             #expect(first.body.isEmpty)
-            // Again is the same.
+            // A repetition gets the same answer.
             #expect(try await server.send(session.request("DELETE", Self.path)).status == 204)
             let state = try await server.send(session.request("GET", Self.path))
             #expect(try state.json(Probe.State.self).count == 0)
-            // Made, added to, disposed of, made again.
+            // Made, changed, disposed and made again.
             #expect(state["etag"]?.hasSuffix(".4\"") == true)
         }
     }

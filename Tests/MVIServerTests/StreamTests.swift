@@ -41,7 +41,7 @@ struct StreamTests {
         }
     }
 
-    @Test("the head says what a proxy and a browser must know")
+    @Test("the head has the fields for proxies and browsers")
     func head() async throws {
         try await TestServer.run(.socket) { server in
             let session = try await server.session()
@@ -104,7 +104,7 @@ struct StreamTests {
     }
 
     @Test(
-        "a cursor that is nobody's is said in the stream, never with a 400",
+        "an unknown cursor gets a reset in the stream, never a 400",
         arguments: ["garbage", "aaaa.1", "%zz", "%0A", "%00", "a%0D%0Aid:%201", String(repeating: "9", count: 300)])
     func unknownCursor(cursor: String) async throws {
         try await TestServer.run(.socket) { server in
@@ -120,7 +120,7 @@ struct StreamTests {
         }
     }
 
-    @Test("several features come on one connection, each named once; without names, all there are and come")
+    @Test("several features share a connection; without names, it shows all current and future ones")
     func multiplexed() async throws {
         try await TestServer.run(.socket) { server in
             let session = try await server.session()
@@ -143,7 +143,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a disposed store is told with end")
+    @Test("a disposed store is reported with end")
     func end() async throws {
         try await TestServer.run(.socket) { server in
             let session = try await server.session()
@@ -155,7 +155,7 @@ struct StreamTests {
         }
     }
 
-    @Test("one stream too many and the oldest goes, for a minute")
+    @Test("one stream too many ends the oldest, for a minute")
     func superseded() async throws {
         try await TestServer.run(.socket, { $0.maxStreamsPerSession = 1 }) { server in
             let session = try await server.session()
@@ -171,7 +171,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a stream that is told to go gets the labels up to there and its end, while others keep coming")
+    @Test("a stream that is asked to end gets the labels up to then, while others are published")
     func toldWhileLabelsCome() async throws {
         try await TestServer.run(.socket, { $0.maxStreamsPerSession = 1 }) { server in
             let session = try await server.session()
@@ -209,7 +209,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a stream that cannot be had for now is 200, goaway without hello, and the end")
+    @Test("a stream that cannot be opened now is 200, goaway without hello, and the end")
     func refusedForNow() async throws {
         try await TestServer.run(.socket, { $0.maxStreams = 1 }) { server in
             let session = try await server.session()
@@ -228,7 +228,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a client that leaves is noticed: its place is free")
+    @Test("a disconnected client's place becomes free")
     func leaves() async throws {
         try await TestServer.run(.socket, { $0.maxStreams = 1 }) { server in
             let session = try await server.session()

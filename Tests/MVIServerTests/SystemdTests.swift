@@ -6,7 +6,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("What systemd is told", .timeLimit(.minutes(10)))
+@Suite("Notifications of systemd", .timeLimit(.minutes(10)))
 struct SystemdTests {
     private let log = LogKeeper()
 
@@ -16,7 +16,7 @@ struct SystemdTests {
     }
 
     @Test(arguments: NotifyReceiver.Kind.allCases)
-    func `a server says when it serves, that it lives, and when it stops`(kind: NotifyReceiver.Kind) async throws {
+    func `a server notifies that it serves, lives and stops`(kind: NotifyReceiver.Kind) async throws {
         let receiver = try NotifyReceiver(kind)
         let notifier = try #require(make(receiver.address, watchdog: "4000000"))
         try await TestServer.run(.memory, systemd: notifier) { server in
@@ -62,7 +62,7 @@ struct SystemdTests {
             ])
     }
 
-    @Test func `a part that is wedged stops the watchdog's messages, and its answer lets them go on`() throws {
+    @Test func `a hung part stops the watchdog's messages until it answers`() throws {
         let receiver = try NotifyReceiver(.path)
         let notifier = try #require(make(receiver.address, watchdog: "60000000"))
         let (waiting, now) = (Lock<(@Sendable () -> Void)?>(nil), Lock(Duration.zero))
@@ -94,27 +94,27 @@ struct SystemdTests {
         #expect(watched.watchdogTime == .seconds(60))
     }
 
-    @Test func `the watchdog looks each second, and twice in a shorter time of systemd's`() {
+    @Test func `the watchdog checks each second, or twice in a shorter timeout`() {
         #expect(SystemdWatchdog.interval(nil) == .seconds(1))
         #expect(SystemdWatchdog.interval(.seconds(60)) == .seconds(1))
         #expect(SystemdWatchdog.interval(.milliseconds(500)) == .milliseconds(250))
     }
 
-    @Test func `without systemd nothing is told and nothing is logged`() {
+    @Test func `without systemd nothing is sent and nothing is logged`() {
         #expect(make(nil) == nil)
         #expect(make("") == nil)
         #expect(log.lines == [])
     }
 
     @Test(arguments: ["run/systemd/notify", "vsock:2:1234", "@", "/" + String(repeating: "x", count: 107)])
-    func `an address that is none is logged with the reason, and the server does without`(address: String) throws {
+    func `a malformed address is logged with the reason, and nothing is sent`(address: String) throws {
         #expect(make(address) == nil)
         let line = try #require(log.lines.first)
         #expect(line.contains("NOTIFY_SOCKET is not the address of a socket") && line.contains(address))
         #expect(log.lines.count == 1)
     }
 
-    @Test func `an address may be as long as the system takes`() throws {
+    @Test func `an address may be as long as the system allows`() throws {
         #expect(make("/" + String(repeating: "x", count: 106)) != nil)
         #expect(make("@" + String(repeating: "x", count: 107)) != nil)
         #expect(make("@" + String(repeating: "x", count: 108)) == nil)

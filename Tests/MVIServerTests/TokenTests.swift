@@ -5,7 +5,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("What a token says on every route of a session", .timeLimit(.minutes(5)))
+@Suite("Tokens on every route of a session", .timeLimit(.minutes(5)))
 struct TokenTests {
     private static let streams = ["/events", "/features/probe/events"]
 
@@ -23,13 +23,13 @@ struct TokenTests {
         } + streams.map { TestRequest("GET", $0, [session]) }
     }
 
-    /// Returns true if a request's answer is that to a session which has ended.
+    /// Returns true if an answer is the one for an ended session.
     private static func isEnd(_ request: TestRequest, _ response: TestResponse) -> Bool {
         streams.contains(request.target) ? response.status == 204 : response.problem == "session-ended"
     }
 
     @Test(arguments: Depth.allCases)
-    func `a token that was proven by a key of before names its session until everybody is signed out`(
+    func `a token of a former key names its session until all clients are signed out`(
         depth: Depth
     ) async throws {
         let world = World()
@@ -57,7 +57,7 @@ struct TokenTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `an ended session's token is told so with any proof, and one that never was is unknown`(
+    func `a token of an ended session gets that answer with any proof, and an unknown token does not`(
         depth: Depth
     ) async throws {
         try await TestServer.run(depth) { server in

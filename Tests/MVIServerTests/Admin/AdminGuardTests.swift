@@ -4,7 +4,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Who may ask the admin port", .timeLimit(.minutes(5)))
+@Suite("Access to the admin port", .timeLimit(.minutes(5)))
 struct AdminGuardTests {
     private static let guarded: [(method: String, target: String)] = [
         ("GET", "/admin/sessions"), ("GET", "/admin/sessions/x"), ("DELETE", "/admin/sessions/x"),
@@ -13,7 +13,7 @@ struct AdminGuardTests {
     ]
     private static let acting = guarded.filter { $0.target != "/metrics" }
 
-    @Test func `every admin route is among those that are tried here`() async throws {
+    @Test func `these tests cover every admin route`() async throws {
         try await AdminPort.run { port in
             let application = try #require(port.server.assembly.adminApplication)
             let open = ["reportLiveness", "reportReadiness", "explainProblem", "adminReadOpenAPI"]
@@ -28,7 +28,7 @@ struct AdminGuardTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `with a token nobody asks without it, and health is for all`(depth: Depth) async throws {
+    func `with a token all requests need it, except health checks`(depth: Depth) async throws {
         try await AdminPort.run(depth) { port in
             for (method, target) in Self.guarded {
                 let none = try await port.send(method, target, token: nil)
@@ -47,7 +47,7 @@ struct AdminGuardTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `many wrong tokens are refused without a look, and the right one from the same address is taken`(
+    func `many wrong tokens are limited, and the right one from the same address is accepted`(
         depth: Depth
     ) async throws {
         try await AdminPort.run(depth) { port in
@@ -69,7 +69,7 @@ struct AdminGuardTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `without a token a program on the machine gets health and metrics, and nothing of sessions`(
+    func `without a token, programs on the machine get health checks and metrics, and no sessions`(
         depth: Depth
     ) async throws {
         try await AdminPort.run(depth, { $0.adminToken = nil }) { port in
@@ -94,7 +94,7 @@ struct AdminGuardTests {
     }
 
     @Test(arguments: ["0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "fd00::1"])
-    func `without a token an address that others reach answers health only`(host: String) async throws {
+    func `without a token, a public address answers only health checks`(host: String) async throws {
         try await AdminPort.run(.memory, { ($0.adminHost, $0.adminToken) = (host, nil) }) { port in
             for (method, target) in Self.guarded {
                 try await #expect(port.send(method, target, token: nil).problem == "admin-closed")
@@ -118,7 +118,7 @@ struct AdminGuardTests {
     ) async throws {
         try await AdminPort.run(.memory, { $0.adminToken = nil }) { port in
             try await #expect(port.send("GET", "/metrics", [(name, value)], token: nil).problem == problem)
-            // A probe may come by any name.
+            // A probe may use any name.
             try await #expect(port.send("GET", "/health/ready", [(name, value)], token: nil).status == 200)
         }
     }
@@ -141,7 +141,7 @@ struct AdminGuardTests {
         }
     }
 
-    @Test func `a token is too short, too long or strange without being repeated`() async throws {
+    @Test func `an invalid token is refused without being printed`() async throws {
         let long = String(repeating: "a", count: 513)
         for text in ["short", "0123456789abcde", "0123456789 abcdef", long, "schlüssel-schlüssel"] {
             let error = #expect(throws: SettingError.self) {
@@ -160,7 +160,7 @@ struct AdminGuardTests {
         #expect(given.adminToken?.matches([]) == false)
     }
 
-    @Test func `the start says who may ask`() {
+    @Test func `the start logs the access to the admin port`() {
         var settings = ServerSettings()
         #expect(StartLog.adminAccess(AdminGuard.Rule(settings)).hasPrefix("metrics for programs on this machine"))
         settings.adminHost = "0.0.0.0"

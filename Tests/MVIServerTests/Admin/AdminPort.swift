@@ -7,7 +7,7 @@ import Yams
 
 @testable import MVIServer
 
-/// The admin port of a server, asked in memory or over a socket.
+/// The admin port of a server, used in memory or over a socket.
 struct AdminPort: Sendable {
     static let token = "0123456789abcdef-admin"
     let server: TestServer
@@ -39,7 +39,7 @@ struct AdminPort: Sendable {
         }
     }
 
-    /// - Parameter depth: how it is asked; over a socket it has to be started.
+    /// - Parameter depth: in memory or over a socket, which requires a started server.
     init(_ server: TestServer, _ depth: Depth = .memory) throws {
         self.server = server
         client =
@@ -48,7 +48,7 @@ struct AdminPort: Sendable {
             : SocketClient(port: try #require(server.assembly.admin).port)
     }
 
-    /// Sends a request with the admin token, and holds its answer against the contract.
+    /// Sends a request with the admin token, and checks its answer against the contract.
     ///
     /// - Parameter token: another token; nil for none.
     func send(
@@ -71,21 +71,21 @@ struct AdminPort: Sendable {
     }
 }
 
-/// `openapi-admin.yaml` as far as tests look.
+/// The parts of `openapi-admin.yaml` that tests use.
 struct AdminContract {
     struct Operation: Sendable {
         let id: String
         let statuses: Set<String>
         let problems: Set<String>
-        /// By name, of the answer's schema, for each status of success.
+        /// The required members of the answer's schema, for each status of success.
         let required: Set<String>
         let members: Set<String>
     }
 
-    /// Read once.
+    /// Parsed once.
     private static let known = Result { try AdminContract() }
 
-    /// By method and path.
+    /// The operations by method and path.
     let operations: [String: Operation]
     let everywhere: Set<String>
 

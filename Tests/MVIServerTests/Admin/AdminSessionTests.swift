@@ -84,7 +84,7 @@ struct AdminSessionTests {
                 _ = try await port.server.send(session.intent(Self.increment))
                 ids.append(session.id)
             }
-            // Nothing has happened in it: it is nowhere but in its token.
+            // The session is empty, so it is only in its token.
             _ = try await port.server.session()
             let all = try await list(port)
             #expect(all.sessions.map(\.id) == ids.reversed() && all.next == nil)
@@ -129,7 +129,7 @@ struct AdminSessionTests {
     @Test(arguments: [
         "limit=0", "limit=1001", "limit=many", "before=-1", "issuer=x", "subject=a&subject=b", "subject=%zz", "subject",
     ])
-    func `a query that cannot be is refused`(query: String) async throws {
+    func `an invalid query is refused`(query: String) async throws {
         try await AdminPort.run { port in
             try await #expect(port.send("GET", "/admin/sessions?\(query)").problem == "bad-request")
         }
@@ -158,7 +158,7 @@ struct AdminSessionTests {
         }
     }
 
-    @Test func `a stream is shown with its age, its events and what waits for it`() async throws {
+    @Test func `a stream is shown with its age, its events and its waiting states and labels`() async throws {
         try await AdminPort.run(.socket) { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
@@ -183,7 +183,7 @@ struct AdminSessionTests {
         }
     }
 
-    @Test func `looking at a session is no use of it`() async throws {
+    @Test func `reading a session does not count as use`() async throws {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
@@ -201,7 +201,7 @@ struct AdminSessionTests {
         }
     }
 
-    @Test func `a session in which nothing has happened is known where it is in memory`() async throws {
+    @Test func `an empty session is known to the server that has it in memory`() async throws {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             try await #expect(port.send("GET", "/admin/sessions/\(session.id)").problem == "admin-session-not-found")
@@ -221,7 +221,7 @@ struct AdminSessionTests {
         }
     }
 
-    @Test func `a store that is not there is said not to be`() async throws {
+    @Test func `a missing store gets 404`() async throws {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
@@ -271,7 +271,7 @@ struct AdminSessionTests {
         }
     }
 
-    @Test func `an intent makes a store only where that is asked for`() async throws {
+    @Test func `an intent makes a store only on request`() async throws {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
@@ -288,7 +288,7 @@ struct AdminSessionTests {
         (#"{"type":"hurry"}"#, "too-many-requests"), (#"{"type":"fail"}"#, "intent-failed"),
         (#"{"type":"poison"}"#, "state-unavailable"), (#"{"type":"grow","bytes":2000000}"#, "state-too-large"),
     ])
-    func `an intent is refused as a client's`(body: String, problem: String) async throws {
+    func `an intent is refused like a client's`(body: String, problem: String) async throws {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
@@ -297,7 +297,7 @@ struct AdminSessionTests {
         }
     }
 
-    @Test func `an intent's head is judged as a client's`() async throws {
+    @Test func `an intent's head is checked like a client's`() async throws {
         try await AdminPort.run { port in
             let target = "/admin/sessions/x/features/probe/intents"
             try await #expect(port.send("POST", target, body: Self.increment).problem == "unsupported-media-type")
@@ -308,7 +308,7 @@ struct AdminSessionTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `a drain sends streams away, is no end, and may be asked for again`(depth: Depth) async throws {
+    func `a drain ends streams, keeps the server running, and may be repeated`(depth: Depth) async throws {
         try await AdminPort.run(depth) { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
@@ -323,7 +323,7 @@ struct AdminSessionTests {
         }
     }
 
-    @Test func `a journal that cannot be read is no missing session`() async throws {
+    @Test func `an unreadable journal does not count as a missing session`() async throws {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))

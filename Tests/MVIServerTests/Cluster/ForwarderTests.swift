@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Requests for the node that runs a session's turns", .timeLimit(.minutes(1)))
 struct ForwarderTests {
-    /// A request that the session refused here, and what becomes of it.
+    /// A request that the session refused here, and its outcome.
     private final class Trial: Sendable {
         static let feature = FeatureID(name: "probe", key: nil)
         static let client = PeerAddress("203.0.113.9") ?? .unknown
@@ -27,7 +27,7 @@ struct ForwarderTests {
         private let own = NodeID(1)
         private let triesThatFail: Int
 
-        /// - Parameter triesThatFail: how often the session is another node's still.
+        /// - Parameter triesThatFail: the number of tries for which another node owns the session.
         init(
             _ steps: [ScriptedPeers.Step], then last: @escaping ScriptedPeers.Step = { _ in .gone },
             triesThatFail: Int = .max, metrics: ForwardMetrics = ForwardMetrics(),
@@ -115,7 +115,7 @@ struct ForwarderTests {
             return try await outcome()
         }
 
-        /// The answer, with the clock moved on to whatever is waited for.
+        /// Returns the answer, and advances the clock to each deadline.
         private func outcome() async throws -> TestResponse {
             let mover = Task {
                 while !Task.isCancelled {
@@ -133,7 +133,7 @@ struct ForwarderTests {
         func becomeOwned(by record: NodeRecord?) { owner.withLock { $0 = record } }
     }
 
-    @Test("the answer is passed on byte for byte, but for what is of the connection, and CORS, which is this node's")
+    @Test("the answer is relayed unchanged, except for fields of the connection and CORS")
     func relay() async throws {
         let body = #"{"type":"/problems/intent-refused","title":"No","status":422,"detail":"ä\u2028","code":"x"}"#
         let trial = try Trial([
@@ -160,7 +160,7 @@ struct ForwarderTests {
         #expect(trial.tries == 0 && trial.catchUps == 0)
     }
 
-    @Test("what the owner gets: the path anew, the fields that are read, and where the client is")
+    @Test("the owner gets the rebuilt path, the relevant fields and the client's address")
     func request() async throws {
         let trial = try Trial([{ _ in .answer(202) }])
         _ = try await trial.forward(wait: .seconds(50))
@@ -173,12 +173,12 @@ struct ForwarderTests {
         #expect(request.fields.first?.value == "shop.example")
         let stamp = try #require(request.fields.last.flatMap { NodeStamp.read($0.value) }?.stamp)
         #expect(stamp.node == NodeID(1) && stamp.receiver == NodeID(2) && stamp.client == Trial.client)
-        // As long as the client wants it to wait, and a little longer.
+        // The client's wait and a little more.
         #expect(request.timeout == .seconds(58))
         #expect(request.longestAnswer == 1_000)
     }
 
-    @Test("an owner that is none any more, or is gone, did nothing: the request is tried here")
+    @Test("after a refusal of a former owner, and for an unreachable one, the request is tried here")
     func moved() async throws {
         for step: ScriptedPeers.Step in [{ _ in .moved }, { _ in .gone }] {
             let trial = try Trial([step, step], triesThatFail: 2)
@@ -187,7 +187,7 @@ struct ForwarderTests {
         }
     }
 
-    @Test func `requests are counted by what became of them`() async throws {
+    @Test func `requests are counted by outcome`() async throws {
         let registry = PrometheusRegistry()
         let trial = try Trial(
             [{ _ in .gone }, { _ in .moved }, { _ in .lost }, { _ in .answer(202) }],
@@ -208,7 +208,7 @@ struct ForwarderTests {
         #expect(itself.peers.asked.isEmpty)
     }
 
-    @Test("an owner that stays away is answered with 503 within five seconds, and the tries thin out")
+    @Test("an unreachable owner leads to 503 within five seconds, with fewer and fewer tries")
     func patience() async throws {
         let trial = try Trial([])
         let answer = try await trial.forward(isRepeatable: true)
@@ -219,7 +219,7 @@ struct ForwarderTests {
         #expect(trial.clock.now.offset > .seconds(3))
     }
 
-    @Test("an answer that was lost of a request that cannot be repeated: it is not known whether it was served")
+    @Test("without an answer to a request that cannot be repeated, the outcome is unknown")
     func lost() async throws {
         let trial = try Trial([{ _ in .lost }], triesThatFail: 0)
         let answer = try await trial.forward()
@@ -228,7 +228,7 @@ struct ForwarderTests {
         #expect(trial.tries == 0 && trial.peers.asked.count == 1)
     }
 
-    @Test("one that can is repeated, here or there")
+    @Test("a request that can be repeated is repeated, here or there")
     func repeated() async throws {
         let there = try Trial([{ _ in .lost }, { _ in .answer(204) }])
         #expect(try await there.forward(isRepeatable: true).status == 204)
@@ -237,7 +237,7 @@ struct ForwarderTests {
         #expect(try await here.forward(isRepeatable: true).status == 202)
     }
 
-    @Test("an owner that hangs is not asked for ever, and no answer says that the request was not served")
+    @Test("a hung owner leads to an answer that does not claim that the request was not served")
     func hanging() async throws {
         let again = try Trial([], then: { _ in .lost })
         let answer = try await again.forward(isRepeatable: true)
@@ -247,7 +247,7 @@ struct ForwarderTests {
         #expect(try await gone.forward(isRepeatable: true).problem == "journal-unavailable")
     }
 
-    @Test("an owner that is stopping may have begun the request: it is repeated if it can be, else passed on")
+    @Test("a stopping owner may have begun the request: it is repeated if possible, or else the answer is relayed")
     func draining() async throws {
         let named = try Trial([{ _ in .problem(503, "draining") }], triesThatFail: 0)
         #expect(try await named.forward(isRepeatable: true).status == 202)
@@ -257,13 +257,13 @@ struct ForwarderTests {
         #expect(try await busy.forward(isRepeatable: true).problem == "busy")
     }
 
-    @Test("an answer that no server of this kind gives is none", arguments: [100, 101, 199, 600, 999])
+    @Test("an answer with an impossible status counts as none", arguments: [100, 101, 199, 600, 999])
     func status(_ status: Int) async throws {
         let trial = try Trial([{ _ in .answer(status) }])
         #expect(try await trial.forward().problem == "journal-unavailable")
     }
 
-    @Test("what another node sent on goes no further, whichever node owns the session")
+    @Test("a forwarded request is not forwarded again, whichever node owns the session")
     func loop() async throws {
         let proven = try Trial([{ _ in .answer(200) }], triesThatFail: 0)
         #expect(try await proven.forward(sender: .node).status == 421)

@@ -31,7 +31,7 @@ struct HTTPPeerTransportTests {
         if case .failure(let error) = await outcome(address, request) { error.outcome } else { nil }
     }
 
-    @Test("the line, the fields and the body arrive as they are, the answer comes back as it is")
+    @Test("the request arrives unchanged, and so does the answer")
     func exchange() async throws {
         let peer = try RawServer(
             .whole("HTTP/1.1 422 Refused\r\nContent-Length: 5\r\nETag: \"a\"\r\nX: 1\r\nX: 2\r\n\r\nhello"))
@@ -46,7 +46,7 @@ struct HTTPPeerTransportTests {
         #expect(lines.contains { $0.lowercased() == "content-length: 2" })
     }
 
-    @Test("where nobody listens, nothing was sent", arguments: ["POST", "GET", "DELETE"])
+    @Test("without a listener nothing was sent", arguments: ["POST", "GET", "DELETE"])
     func refused(method: String) async throws {
         let peer = try RawServer(.whole(""))
         peer.stop()
@@ -55,14 +55,14 @@ struct HTTPPeerTransportTests {
     }
 
     @Test(
-        "an address that is none, or of no host, gets nothing",
+        "nothing is sent to a malformed address or an unknown host",
         arguments: ["", "no such host:80", "host.invalid:80"])
     func noHost(address: String) async {
         #expect(await failure(address, request()) == .notSent)
     }
 
     @Test(
-        "an answer that ends too early, or never comes, leaves open what was done",
+        "with an incomplete or missing answer the outcome is unknown",
         arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "garbage\r\n\r\n"])
     func cut(text: String) async throws {
         let peer = try RawServer(.whole(text))
@@ -72,7 +72,7 @@ struct HTTPPeerTransportTests {
     }
 
     @Test(
-        "a slow answer is not waited for longer than its time",
+        "a slow answer times out",
         arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"])
     func slow(text: String) async throws {
         let peer = try RawServer(.held(text))
@@ -80,7 +80,7 @@ struct HTTPPeerTransportTests {
         #expect(await failure(peer.address, request(timeout: .milliseconds(200))) == .unknown)
     }
 
-    @Test("an answer has as many bytes as it may, with a length or without")
+    @Test("an answer is limited in size, with a length or without")
     func size() async throws {
         func answer(_ count: Int, _ length: String) -> String {
             "HTTP/1.1 200 OK\r\n\(length)\r\n" + String(repeating: "x", count: count)
@@ -106,7 +106,7 @@ struct HTTPPeerTransportTests {
         #expect(peer.requests.count == 1)
     }
 
-    @Test("a request that meets the end of a kept connection is not sent again", arguments: ["POST", "DELETE"])
+    @Test("a request on a persistent connection that ends is not sent again", arguments: ["POST", "DELETE"])
     func keptConnection(method: String) async throws {
         let count = Lock(0)
         let peer = try RawServer { _ in

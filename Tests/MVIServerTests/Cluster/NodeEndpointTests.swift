@@ -9,9 +9,9 @@ import Testing
 @testable import MVIServer
 @testable import PostgresServer
 
-@Suite("What nodes ask each other for", .timeLimit(.minutes(1)))
+@Suite("Requests that nodes make for themselves", .timeLimit(.minutes(1)))
 struct NodeEndpointTests {
-    /// Notes what is asked for.
+    /// Records requests.
     private final class Notes: NodeRequests {
         let watched = Lock<[(node: NodeID, sessions: [WatchedSession])]>([])
         let given = Lock<[TokenHash]>([])
@@ -51,7 +51,7 @@ struct NodeEndpointTests {
         }
     }
 
-    @Test("who watches what arrives whole, from whom it is", arguments: Depth.allCases)
+    @Test("watched stores arrive completely, with their sender", arguments: Depth.allCases)
     func watchers(depth: Depth) async throws {
         try await run(depth) { server, client, record in
             let notes = Notes(owned: Self.hash(1))
@@ -70,7 +70,7 @@ struct NodeEndpointTests {
         }
     }
 
-    @Test("many sessions are several requests of a bounded size, whatever clients may send", arguments: Depth.allCases)
+    @Test("many sessions are sent in several requests of a bounded size", arguments: Depth.allCases)
     func manyWatchers(depth: Depth) async throws {
         try await run(depth, { $0.bodyLimit = 1_024 }) { server, client, record in
             let notes = Notes(owned: Self.hash(1))
@@ -85,7 +85,7 @@ struct NodeEndpointTests {
         }
     }
 
-    @Test("a node lets go of a session that it owns, and says so of another", arguments: Depth.allCases)
+    @Test("a node gives up a session that it owns, and returns false for another session", arguments: Depth.allCases)
     func giveAway(depth: Depth) async throws {
         try await run(depth) { server, client, record in
             await #expect(throws: PeerError.self) { _ = try await client.askToGiveAway(Self.hash(1), from: record) }
@@ -98,7 +98,7 @@ struct NodeEndpointTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `nothing is done of what another node is asked for`(depth: Depth) async throws {
+    func `requests for another node have no effect`(depth: Depth) async throws {
         try await run(depth) { server, client, record in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
@@ -111,7 +111,7 @@ struct NodeEndpointTests {
         }
     }
 
-    @Test("for everybody else there is nothing there", arguments: Depth.allCases, ["watchers", "give-away", "x"])
+    @Test("other callers get 404", arguments: Depth.allCases, ["watchers", "give-away", "x"])
     func strangers(depth: Depth, path: String) async throws {
         try await run(depth) { server, _, _ in
             let notes = Notes(owned: Self.hash(1))
@@ -145,7 +145,7 @@ struct NodeEndpointTests {
     }
 
     @Test(
-        "a body that is not well written is refused",
+        "a malformed body is refused",
         arguments: [
             (NodeEndpoints.watchers, "{"), (NodeEndpoints.watchers, #"{"sessions":[{"token":"12","features":[]}]}"#),
             (
@@ -167,7 +167,7 @@ struct NodeEndpointTests {
         }
     }
 
-    @Test("the journal's secret that cannot be read now is asked for again")
+    @Test("an unreadable secret of the journal is read again")
     func secret() async throws {
         let journal = HeldJournal()
         journal.fail(.unavailable)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Requests that say that they come from a node")
+@Suite("Requests with a node's stamp")
 struct NodeLinkTests {
-    /// A node that requests arrive at, and what it logs.
+    /// A receiving node, with its log.
     private struct Receiver {
         let log = LogKeeper()
         let world = World()
@@ -21,7 +21,7 @@ struct NodeLinkTests {
             link = NodeLink(NodeID(2), ScriptedPeers(), environment, logger: log.logger)
         }
 
-        /// The sender that a request with a stamp is taken to come from; nil if it is refused.
+        /// The sender that a request with a stamp gets; nil if it is refused.
         func sender(_ stamp: String) -> RequestSender? {
             let head = RequestHead(
                 method: "GET", path: Array("/".utf8), fields: HeaderFields([(NodeStamp.shownField, stamp)]))
@@ -33,7 +33,7 @@ struct NodeLinkTests {
             return found.withLock { $0 }
         }
 
-        /// The sender of a request by a node that knows the journal's secret.
+        /// The sender of a request with a valid stamp.
         func proven(for receiver: Int64, age: Duration = .zero) throws -> RequestSender? {
             let secret = Lock<JournalSecret?>(nil)
             world.kept.secret { result in secret.withLock { $0 = try? result.get() } }
@@ -50,7 +50,7 @@ struct NodeLinkTests {
         "1 2 1767313000000 unknown \(String(repeating: "0", count: 64)) "
         + String(repeating: "0", count: 64)
 
-    @Test func `only one for this node is a node's, and one for another is refused`() throws {
+    @Test func `a stamp is valid for its receiver, and refused by another node`() throws {
         let receiver = try Receiver()
         #expect(try receiver.proven(for: 2) == .node)
         #expect(receiver.log.lines.isEmpty)
@@ -60,10 +60,10 @@ struct NodeLinkTests {
         #expect(receiver.log.lines.first?.contains("warning Requests are for another node") == true)
     }
 
-    @Test func `those that prove nothing are counted in a warning a minute`() throws {
+    @Test func `invalid stamps are counted in one warning per minute`() throws {
         let receiver = try Receiver()
         for _ in 0..<3 { #expect(receiver.sender(Self.forged) == .unproven) }
-        // As an older build writes it.
+        // In the format of an older build.
         #expect(receiver.sender("1 1767313000000 unknown 0 0") == .unproven)
         #expect(receiver.log.lines.count == 1 && receiver.log.lines[0].contains("\"requests\": 1"))
         #expect(receiver.log.messages == ["warning Requests with an invalid node stamp arrived."])
@@ -73,12 +73,12 @@ struct NodeLinkTests {
         receiver.world.time.advance(by: .seconds(1))
         _ = receiver.sender(Self.forged)
         #expect(receiver.log.lines.count == 2 && receiver.log.lines[1].contains("\"requests\": 5"))
-        // Each kind has its own minute.
+        // Each kind of warning has its own minute.
         #expect(try receiver.proven(for: 2, age: .seconds(61)) == .unproven)
         #expect(receiver.log.lines.count == 3 && receiver.log.lines[2].contains("\"seconds\": "))
     }
 
-    @Test func `before the journal has said its secret nothing is warned of`() throws {
+    @Test func `there are no warnings before the journal's secret is known`() throws {
         let journal = HeldJournal()
         journal.fail(.unavailable)
         let receiver = try Receiver(journal)

@@ -63,7 +63,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("a refusal by the head that uses a number up does so there", arguments: Depth.allCases)
+    @Test("a refusal by the head consumes a number at the owner", arguments: Depth.allCases)
     func numbers(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
@@ -75,7 +75,7 @@ struct NodePairTests {
             #expect(try await pair.near.send(numbered(1, "text/plain")).problem == "unsupported-media-type")
             let again = try await pair.near.send(numbered(1, "text/plain"))
             #expect(again.problem == "unsupported-media-type" && again["idempotency-replayed"] == "true")
-            // Else it believes that the first number is still to come.
+            // Otherwise it regards the first number as unused.
             try await pair.catchUp(session)
             #expect(try await pair.near.send(numbered(2, "application/json")).status == 202)
             #expect(try await count(pair.far, session) == 2)
@@ -94,7 +94,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("a request that is meant for another session is refused by both", arguments: Depth.allCases)
+    @Test("a request with another session's MVI-Session is refused by both nodes", arguments: Depth.allCases)
     func otherSession(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
@@ -115,14 +115,14 @@ struct NodePairTests {
             for request in asked(session.id) {
                 #expect([200, 202, 204].contains(try await pair.near.send(request).status))
             }
-            // The owner judges it as well.
+            // The owner checks it as well.
             #expect(pair.recorder.sent.count >= 3)
             for sent in pair.recorder.sent { #expect(sent.fields.contains { $0 == ("mvi-session", session.id) }) }
             #expect(try await count(pair.far, session) == 2)
         }
     }
 
-    @Test("a wait of the client's goes on there", arguments: Depth.allCases)
+    @Test("the client's wait continues at the owner", arguments: Depth.allCases)
     func wait(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
@@ -138,7 +138,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("a disposal is done there", arguments: Depth.allCases)
+    @Test("a disposal runs at the owner", arguments: Depth.allCases)
     func disposal(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
@@ -148,7 +148,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("a state that has no store yet is made there and answered here", arguments: Depth.allCases)
+    @Test("a missing store is made at the owner, and its state is answered here", arguments: Depth.allCases)
     func state(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
@@ -164,7 +164,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("a stream has its stores made there, and stays here", arguments: Depth.allCases)
+    @Test("a stream's stores are made at the owner, and the stream stays here", arguments: Depth.allCases)
     func stream(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
@@ -178,7 +178,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("a stream whose stores cannot be made is told when to come back, or why not", arguments: Depth.allCases)
+    @Test("a stream whose stores cannot be made gets a time to reconnect, or the reason", arguments: Depth.allCases)
     func refusedStream(depth: Depth) async throws {
         try await NodePair.run(depth, far: { $0.maxStoresPerSession = 1 }) { pair in
             let session = try await pair.session()
@@ -189,7 +189,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("the cookie, the origin and the browser's word are judged there as here", arguments: Depth.allCases)
+    @Test("the cookie, the origin and the browser's fields are checked at the owner as here", arguments: Depth.allCases)
     func browser(depth: Depth) async throws {
         let allow: (inout ServerSettings) -> Void = {
             $0.allowedOrigins = [Origin(setting: "https://app.example")].compactMap { $0 }
@@ -201,13 +201,13 @@ struct NodePairTests {
             #expect(same.status == 202 && same["access-control-allow-origin"] == nil)
             let other = try await pair.near.send(session.intent(Self.increment, [("Origin", "https://app.example")]))
             #expect(other.status == 202)
-            // Once, or browsers refuse it.
+            // Once, because browsers refuse repeated fields.
             #expect(other.fields.count { $0.name.lowercased() == "access-control-allow-origin" } == 1)
             #expect(other.fields.count { $0.name.lowercased() == "vary" } == 1)
         }
     }
 
-    @Test("what was counted here is not counted there", arguments: Depth.allCases)
+    @Test("requests that were counted here are not counted at the owner", arguments: Depth.allCases)
     func rates(depth: Depth) async throws {
         try await NodePair.run(depth, far: { $0.intentRate = 1 }) { pair in
             let session = try await pair.session()
@@ -224,7 +224,7 @@ struct NodePairTests {
         }
     }
 
-    @Test("two nodes that take each other for the owner end it with 503", arguments: Depth.allCases)
+    @Test("two nodes that regard each other as the owner answer 503", arguments: Depth.allCases)
     func loop(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
@@ -237,10 +237,10 @@ struct NodePairTests {
         }
     }
 
-    @Test("a session that comes here meanwhile has its request served here", arguments: Depth.allCases)
+    @Test("if a session moves here meanwhile, its request is served here", arguments: Depth.allCases)
     func takenOver(depth: Depth) async throws {
         let near = Lock<HeldJournal?>(nil)
-        // When the owner is asked, it is none any more.
+        // The owner loses the session before it is asked.
         try await NodePair.run(
             depth,
             change: { request in
@@ -260,7 +260,7 @@ struct NodePairTests {
 
     // MARK: Who may
 
-    @Test("a body that was changed on its way is refused", arguments: Depth.allCases)
+    @Test("a body that was changed on its path is refused", arguments: Depth.allCases)
     func changedBody(depth: Depth) async throws {
         try await NodePair.run(
             depth,
@@ -276,7 +276,7 @@ struct NodePairTests {
             })
     }
 
-    @Test("without a good proof it is a client's request, and never sent on", arguments: Depth.allCases)
+    @Test("a request without a valid proof counts as a client's, and is never forwarded", arguments: Depth.allCases)
     func unproven(depth: Depth) async throws {
         try await NodePair.run(
             depth,
@@ -288,7 +288,7 @@ struct NodePairTests {
             { pair in
                 let session = try await pair.session()
                 #expect(try await pair.near.send(session.intent(Self.increment)).status == 202)
-                // Nor does this node send on what says that it comes from a node.
+                // Nor does this node forward a request with a stamp.
                 let answer = try await pair.near.send(
                     session.intent(Self.increment, [(NodeStamp.shownField, "1 2 unknown 3 4")]))
                 #expect(answer.problem == "owner-unreachable")
@@ -296,7 +296,7 @@ struct NodePairTests {
             })
     }
 
-    @Test("a request that is repeated a minute later is a client's", arguments: Depth.allCases)
+    @Test("a replay after a minute counts as a client's request", arguments: Depth.allCases)
     func replay(depth: Depth) async throws {
         let sent = Lock<PeerRequest?>(nil)
         try await NodePair.run(
@@ -323,14 +323,14 @@ struct NodePairTests {
     }
 
     @Test(arguments: Depth.allCases)
-    func `a request that is repeated to another node is refused there`(depth: Depth) async throws {
+    func `a replay to another node is refused`(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in
             let session = try await pair.session()
             #expect(try await pair.near.send(session.intent(Self.increment)).status == 202)
             let sent = try #require(pair.recorder.sent.first)
             var request = TestRequest(sent.method, sent.target, sent.fields)
             request.body = sent.body
-            // Nodes alone get this answer, so the contract does not have it.
+            // Only nodes get this answer, so it is not in the contract.
             let answer = try await pair.near.client.exchange(request)
             #expect(answer.problem == "misdirected" && pair.recorder.sent.count == 1)
             #expect(try await count(pair.far, session) == 2)
@@ -338,7 +338,7 @@ struct NodePairTests {
     }
 
     @Test(
-        "a server that is one of several has a little more room for heads than its clients", arguments: Depth.allCases)
+        "a node accepts slightly larger heads from nodes than from clients", arguments: Depth.allCases)
     func longHead(depth: Depth) async throws {
         let limit: (inout ServerSettings) -> Void = { $0.headLimit = 1_024 }
         try await NodePair.run(depth, near: limit, far: limit) { pair in

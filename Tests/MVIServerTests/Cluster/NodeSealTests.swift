@@ -19,7 +19,7 @@ struct NodeSealTests {
     private static let fields: [(name: String, value: String)] =
         ForwardedFields.all.map { ($0, "value of \($0)") } + [("user-agent", "curl")]
 
-    /// A request that arrived at a node.
+    /// A request as it arrives at a node.
     private struct Arrived {
         var method = "POST"
         var target = "/features/probe/intents?a=b"
@@ -42,7 +42,7 @@ struct NodeSealTests {
         }
     }
 
-    @Test("what arrives as it was sent is proven, with the client's address")
+    @Test("an unchanged request is proven, with the client's address")
     func good() {
         #expect(Arrived().finding() == .good(Self.stamp))
     }
@@ -55,20 +55,20 @@ struct NodeSealTests {
         #expect(arrived.finding() == .good(Self.stamp))
     }
 
-    @Test("no byte of the field can be another one")
+    @Test("no byte of the field can be changed")
     func stampBytes() {
         let good = Array(Arrived().stamp.utf8)
         for index in good.indices {
             var arrived = Arrived()
             var bytes = good
-            // A digit stays one, so that the field can be read still.
+            // A digit stays a digit, so that the field is still well formed.
             bytes[index] = good[index] == UInt8(ascii: "1") ? UInt8(ascii: "2") : UInt8(ascii: "1")
             arrived.stamp = String(decoding: bytes, as: UTF8.self)
             #expect(arrived.finding() == .bad, "\(arrived.stamp)")
         }
     }
 
-    @Test("no byte of a field that is sent on can be another one", arguments: ForwardedFields.all)
+    @Test("no byte of a forwarded field can be changed", arguments: ForwardedFields.all)
     func fieldBytes(_ name: String) throws {
         let index = try #require(Self.fields.firstIndex { $0.name == name })
         for place in Self.fields[index].value.utf8.indices {
@@ -100,7 +100,7 @@ struct NodeSealTests {
         #expect(arrived.finding() == .bad)
     }
 
-    @Test("neither the method nor any byte of the target can be another one")
+    @Test("neither the method nor any byte of the target can be changed")
     func line() {
         var arrived = Arrived()
         arrived.method = "PUT"
@@ -119,12 +119,12 @@ struct NodeSealTests {
     func otherSecret() {
         let other = NodeSeal(JournalSecret(key: Array(2...33), generation: Array(1...16)))
         #expect(Arrived(other).finding() == .bad)
-        // The journal put back to an earlier time is the same one.
+        // A journal that was restored to an earlier time is the same one.
         let later = NodeSeal(JournalSecret(key: Self.secret.key, generation: Array(2...17)))
         #expect(Arrived(later).finding() == .good(Self.stamp))
     }
 
-    @Test("while a key is replaced nodes understand each other, and then the old one is bad")
+    @Test("during a replacement of the key both keys are valid, and then the old one is not")
     func rotation() throws {
         let before = Self.secret
         let since = Self.now + JournalSecret.spread
@@ -145,7 +145,7 @@ struct NodeSealTests {
         #expect(finding(unaware, settled) == .bad && finding(using, settled) == .good(Self.stamp))
     }
 
-    @Test("a request is good for a minute, by a clock that goes before or after")
+    @Test("a stamp is valid for a minute, with clocks that are ahead or behind")
     func time() {
         let arrived = Arrived()
         for seconds in [-60, -1, 0, 1, 60] {
@@ -157,7 +157,7 @@ struct NodeSealTests {
         }
     }
 
-    @Test func `a request is good at the node that it is meant for, and at no other`() {
+    @Test func `a stamp is valid only at its receiver`() {
         var arrived = Arrived()
         arrived.node = NodeID(4_713)
         #expect(arrived.finding() == .misdirected(Self.stamp))
@@ -166,7 +166,7 @@ struct NodeSealTests {
     }
 
     @Test(
-        "a field that is not well written proves nothing",
+        "a malformed field proves nothing",
         arguments: ["", " ", "1 2 unknown a b", "4711 4712 1767313000000 203.0.113.9", "x", "1 2 3 4 5 6"])
     func malformed(_ text: String) {
         var arrived = Arrived()
@@ -174,7 +174,7 @@ struct NodeSealTests {
         #expect(arrived.finding() == .bad)
     }
 
-    @Test("the values of a good field in another writing, or with more, prove nothing")
+    @Test("a valid field in another notation, or with additional values, proves nothing")
     func otherWriting() {
         let good = Arrived().stamp
         for text in [good.uppercased(), " " + good, good + " ", good + " x", "0" + good, "+" + good] {
@@ -190,7 +190,7 @@ struct NodeSealTests {
         #expect(none.finding() == .bad)
     }
 
-    @Test("a client whose address is not known has a stamp, too; one fits its line")
+    @Test("a client with an unknown address has a stamp of a valid length")
     func addresses() throws {
         for text in ["unknown", "::1", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"] {
             let client = text == "unknown" ? .unknown : try #require(PeerAddress(text))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Access log and log formats")
 struct AccessLogTests {
-    @Test("each answer is a line with who asked, what for and what came of it, and no token", arguments: Depth.allCases)
+    @Test("each answer is a line with client, request and outcome, without a token", arguments: Depth.allCases)
     func lines(_ depth: Depth) async throws {
         let keeper = LogKeeper()
         try await TestServer.run(depth, accessLog: keeper.logger) { server in
@@ -35,7 +35,7 @@ struct AccessLogTests {
         }
     }
 
-    @Test("a request id that could forge a line is not taken")
+    @Test("a request id that could forge a line is not used")
     func forgedID() async throws {
         let keeper = LogKeeper()
         try await TestServer.run(.memory, accessLog: keeper.logger) { server in
@@ -47,7 +47,7 @@ struct AccessLogTests {
     }
 
     @Test(
-        "a traceparent that is not well formed, or there twice, is none",
+        "a malformed or repeated traceparent is ignored",
         arguments: [
             [
                 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -71,7 +71,7 @@ struct AccessLogTests {
     }
 
     @Test(
-        "what a client sends shows no invisible characters in a line, as text and as JSON",
+        "lines about client data have no invisible characters, as text and as JSON",
         arguments: LogFormat.allCases)
     func invisible(_ format: LogFormat) async throws {
         let written = Lock<[String]>([])
@@ -91,7 +91,7 @@ struct AccessLogTests {
                 format == .json ? #"/a\u202e\u200bb\u0085c\ufeff\udb40\udc41"# : #"/a\u{202e}\u{200b}b\u{85}c"#))
     }
 
-    @Test("lines of the access log are not bounded, those of another log are")
+    @Test("lines of the access log are not limited, those of other logs are")
     func unbounded() {
         let keeper = LogKeeper()
         let access = Logger(label: "a") { _ in BoundedLogHandler(unbounded: keeper) }

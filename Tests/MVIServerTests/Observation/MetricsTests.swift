@@ -12,7 +12,7 @@ import Testing
 struct MetricsTests {
     private let registry = PrometheusRegistry()
 
-    /// The series that have counted something, without buckets.
+    /// The non-zero series, without buckets.
     private var counted: [String: Double] {
         var counted: [String: Double] = [:]
         for line in registry.text.split(separator: "\n") where !line.hasPrefix("#") && !line.contains("_bucket") {
@@ -30,11 +30,11 @@ struct MetricsTests {
         return try await server.send(TestRequest("POST", "/features/probe/intents", fields, body: body))
     }
 
-    @Test func `an intent of code outside the features is counted by what became of it`() async throws {
+    @Test func `an intent of code outside the features is counted by outcome`() async throws {
         let directory = SessionDirectory()
         try await TestServer.run(.memory, directory: directory, observation: ServerObservation(registry)) { server in
             let session = try await server.session()
-            // Until a session is used there is none.
+            // There is none until a session is used.
             _ = try await post(server, session, #"{"type":"increment"}"#)
             let id = session.id
             for _ in 0..<2 { try await directory.send(.increment, to: Probe.self, session: id) }
@@ -48,7 +48,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("intents are counted by what became of them, and answers by status and problem", arguments: Depth.allCases)
+    @Test("intents are counted by outcome, and answers by status and problem", arguments: Depth.allCases)
     func intents(_ depth: Depth) async throws {
         try await TestServer.run(depth, observation: ServerObservation(registry)) { server in
             let session = try await server.session()
@@ -110,7 +110,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("a limit that was reached is counted, also where a stream is put off instead of refused")
+    @Test("a reached limit is counted, also if a stream is postponed")
     func limits() async throws {
         try await TestServer.run(.memory, observation: ServerObservation(registry), { $0.maxStreams = 1 }) { server in
             let session = try await server.session()
@@ -135,7 +135,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("every metric that a server has is described, and stands in docs/observation.md")
+    @Test("every metric of a server is described, and is in docs/observation.md")
     func catalogue() async throws {
         try await TestServer.run(.memory, observation: ServerObservation(registry)) { server in
             let text = registry.text
@@ -144,7 +144,7 @@ struct MetricsTests {
                     .map { String($0.split(separator: " ")[2]) })
             let described = Set(MetricsCatalogue.all.map(\.name))
             #expect(names.subtracting(described) == [])
-            // Those of no feature and of no journal with transactions come with their first use.
+            // The others appear at the first use of a feature or of a journal with transactions.
             #expect(described.subtracting(names).isEmpty)
             let page = try Repository.text("docs/observation.md")
             for name in described.union(MetricsCatalogue.ofNodes.map(\.name)) {
@@ -174,7 +174,7 @@ struct MetricsTests {
         #expect(counted == [#"mvi_node_fences_total{reason="lease-expired"}"#: 1])
     }
 
-    @Test func `what a node and its journal have met is described, and counts once`() {
+    @Test func `faults of a node and its journal are described and counted once`() {
         var figures = NodeFigures()
         (figures.holdsLease, figures.sessionsOwned, figures.leaseExpiries, figures.evictions) = (true, 7, 2, 3)
         figures.clockDifference = .milliseconds(-1_500)
@@ -204,7 +204,7 @@ private final class NoWaker: StreamWaker {
 }
 
 extension Session {
-    /// A stream that shows one feature, without a connection.
+    /// A stream of one feature without a connection.
     fileprivate func stream(showing name: String) async throws -> SessionStream {
         let id = try #require(FeatureID(name))
         return try await withCheckedThrowingContinuation { continuation in

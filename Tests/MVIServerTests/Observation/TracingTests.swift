@@ -10,7 +10,7 @@ import Tracing
 
 @Suite("Traces of a request, through its turn and its append into launched work")
 struct TracingTests {
-    /// Asks elsewhere in launched work, and has an observer and an interceptor.
+    /// A feature with a call in launched work, an observer and an interceptor.
     private struct Caller: Feature {
         struct State: Codable, Equatable, Sendable { var count = 0 }
         enum Intent: Codable, Sendable { case call, fail }
@@ -70,13 +70,13 @@ struct TracingTests {
                     ], body: intent))
             let live = try server.live(session)
             while !live.queue.isIdle { await Task.yield() }
-            // Observers are told after the answer, on threads of their own.
+            // Observers run after the answer, on threads of their own.
             while !seen.withLock({ $0.keys.contains("observer") }) { await Task.yield() }
         }
         try test(tracer, seen.withLock { $0 })
     }
 
-    @Test("the client's trace goes on in the request, turn, append, work and its steps", arguments: Depth.allCases)
+    @Test("the client's trace continues in the request, turn, append, work and its steps", arguments: Depth.allCases)
     func spans(_ depth: Depth) async throws {
         try await run(depth, #"{"type":"call"}"#) { tracer, seen in
             let spans = tracer.finishedSpans
@@ -99,7 +99,7 @@ struct TracingTests {
         }
     }
 
-    /// Asks for the fields that a tracer may ask for, and keeps those that it is given.
+    /// Reads the fields of a tracer, and records their values.
     private struct Asking: Tracer {
         static let fields = ["traceparent", "tracestate", "baggage", "b3"]
 
@@ -132,7 +132,7 @@ struct TracingTests {
     }
 
     @Test(
-        "a tracer is given fields that are well formed, and baggage of a trusted proxy only", arguments: [false, true])
+        "a tracer gets well-formed fields, and baggage only of a trusted proxy", arguments: [false, true])
     func fields(isProxy: Bool) async throws {
         let given = Lock<[String: String]>([:])
         let settings: @Sendable (inout ServerSettings) -> Void = {
@@ -161,7 +161,7 @@ struct TracingTests {
         }
     }
 
-    @Test("a throw is on its turn's span")
+    @Test("a thrown error is on its turn's span")
     func failure() async throws {
         try await run(.memory, #"{"type":"fail"}"#) { tracer, _ in
             let spans = tracer.finishedSpans

@@ -24,7 +24,7 @@ struct PrometheusRegistryTests {
                 """#)
     }
 
-    @Test("A metric that is made twice is one series, and does not go back")
+    @Test("A metric that is made twice is one series and keeps its value")
     func sameSeries() {
         Counter(label: "turns", factory: registry).increment(by: 2)
         let again = Counter(label: "turns", factory: registry)
@@ -53,7 +53,7 @@ struct PrometheusRegistryTests {
                 """)
     }
 
-    @Test("A recorder that aggregates is a histogram, one that does not and a meter are gauges")
+    @Test("A recorder that aggregates is a histogram; another recorder and a meter are gauges")
     func recordersAndMeters() {
         registry.describe("size", help: "Sizes.", buckets: [2])
         Recorder(label: "size", dimensions: [("of", "group")], aggregate: true, factory: registry).record(2)
@@ -68,7 +68,7 @@ struct PrometheusRegistryTests {
         #expect(text.contains("# TYPE open_streams gauge\nopen_streams 3\n"))
     }
 
-    @Test("Sums of fractions, infinities and what is no number are written as Prometheus reads them")
+    @Test("Sums of fractions, infinities and NaN have the format of Prometheus")
     func numbers() {
         FloatingPointCounter(label: "cpu_seconds", factory: registry).increment(by: 0.25)
         for (name, value) in [("a", Double.infinity), ("b", -.infinity), ("c", .nan), ("d", 1e300)] {
@@ -78,7 +78,7 @@ struct PrometheusRegistryTests {
         for line in ["a +Inf\n", "b -Inf\n", "c NaN\n", "d 1e+300\n"] { #expect(text.contains(line)) }
     }
 
-    @Test("A family keeps so many series; one more is counted and not shown")
+    @Test("A family has a limit of series; one more is counted and not shown")
     func bounded() {
         for index in 0..<5 { Counter(label: "labels", dimensions: [("n", "\(index)")], factory: registry).increment() }
         let text = registry.text
@@ -87,7 +87,7 @@ struct PrometheusRegistryTests {
         #expect(text.contains("metrics_dropped_series_total 2\n"))
     }
 
-    @Test("A name that is used as another kind is not mixed in")
+    @Test("A name that is used with another kind is not written")
     func otherKind() {
         Meter(label: "x_total", factory: registry).set(1)
         Counter(label: "x", factory: registry).increment(by: 7)
@@ -95,7 +95,7 @@ struct PrometheusRegistryTests {
         #expect(registry.text.contains("metrics_dropped_series_total 1\n"))
     }
 
-    @Test("What is destroyed is written no more; what is described and not used is not written")
+    @Test("Destroyed and unused metrics are not written")
     func destroyed() {
         registry.describe("gone_total", help: "Gone.")
         let counter = Counter(label: "gone", factory: registry)
@@ -104,7 +104,7 @@ struct PrometheusRegistryTests {
         #expect(registry.text.isEmpty)
     }
 
-    @Test("Meters are set when the text is asked for")
+    @Test("Meters are set when the text is requested")
     func scrape() {
         let meter = Meter(label: "sessions", factory: registry)
         registry.onScrape { meter.set(42) }

@@ -3,13 +3,14 @@ import Testing
 
 @testable import MVIServer
 
-/// The reason for which a session is not in memory when its client returns. Clients cannot tell the difference.
+/// The reason for which a session is not in memory when its client comes back. Clients cannot tell the reasons apart,
+/// nor from a session that stayed.
 enum Absence: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    /// The server was started again on the same journal.
+    /// The server was restarted on the same journal.
     case restart
-    /// It ended without having been told to: what it would have noted at its end is lost.
+    /// The server crashed: what it writes at its end is lost.
     case crash
-    /// Nobody used the session for a while.
+    /// The session was not used for a while.
     case idle
 
     var testDescription: String { rawValue }
@@ -32,7 +33,7 @@ enum Absence: String, CaseIterable, Sendable, CustomTestStringConvertible {
                 try await after(server, value)
             }
         case .idle:
-            // Sooner than the time of labels is over.
+            // Before the labels expire.
             let settings: (inout ServerSettings) -> Void = {
                 $0.passivateAfter = .seconds(30)
                 change(&$0)

@@ -2,11 +2,11 @@ import MVI
 import MVIServer
 import MVITesting
 
-/// A feature whose rules refuse, with codes, and which asks elsewhere before some intents.
+/// A feature with rules that refuse with codes, and with asynchronous checks before some intents.
 struct Booking: Feature {
     struct State: Codable, Equatable, Sendable { var seats = 0 }
     enum Intent: Codable, Sendable {
-        /// Asks elsewhere, until the gate opens.
+        /// An asynchronous check that waits for the gate.
         case book
         case cancel(number: Int)
         case confirm

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MVIServer
 
-/// The depth of a test: the same request in memory or over a socket.
+/// The depth of a test: the same request, in memory or over a socket.
 enum Depth: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case memory
     case socket
@@ -44,7 +44,7 @@ struct MemoryClient: Client {
             body: request.method == "HEAD" || response.status == 304 ? [] : bytes(response.body))
     }
 
-    /// Of a stream what it has at once.
+    /// The first bytes of a stream.
     private func bytes(_ body: Response.Body) -> [UInt8] {
         switch body {
         case .empty: return []

@@ -64,7 +64,7 @@ final class Connection: @unchecked Sendable {
         try send(Array((head + "\r\n").utf8) + request.body)
     }
 
-    /// The response's head; what follows is left.
+    /// Reads the response's head, and leaves the body.
     func head() throws -> TestResponse {
         let end = Array("\r\n\r\n".utf8)
         while true {
@@ -87,7 +87,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// The whole response. A stream's is what comes until its first state, or its end.
+    /// Reads the whole response; of a stream up to its first state or its end.
     func response(to method: String) throws -> TestResponse {
         var response = try head()
         if method == "HEAD" || response.status == 204 || response.status == 304 { return response }
@@ -105,7 +105,7 @@ final class Connection: @unchecked Sendable {
         return response
     }
 
-    /// The next event of a stream; nil when it has ended cleanly.
+    /// The next event of a stream; nil after a clean end.
     func event() throws -> ParsedEvent? {
         while events.isEmpty {
             guard let chunk = try chunk() else { return nil }
@@ -114,7 +114,7 @@ final class Connection: @unchecked Sendable {
         return events.removeFirst()
     }
 
-    /// The next event of that name.
+    /// The next event with a name.
     func event(_ name: String) throws -> ParsedEvent {
         while let event = try event() {
             if event.name == name { return event }
@@ -122,7 +122,7 @@ final class Connection: @unchecked Sendable {
         throw Failure(description: "the stream ended without \(name)")
     }
 
-    /// Returns the unframed input up to the end of `wanted`.
+    /// Reads the decoded bytes up to the end of `wanted`.
     func text(through wanted: String) throws -> String {
         while true {
             if let start = position(of: Array(wanted.utf8)) {
@@ -132,7 +132,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// Returns true if the server has closed its side; waits until it does, or sends.
+    /// Returns true if the server has closed its side; waits until it closes or sends.
     func isAtEnd() throws -> Bool { try !receive() }
 
     private func chunk() throws -> [UInt8]? {

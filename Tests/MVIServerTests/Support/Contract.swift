@@ -4,7 +4,7 @@ import Testing
 
 @testable import MVIServer
 
-/// Holds every answer of the tests against `openapi.yaml`: nothing may be answered that does not stand there.
+/// Checks every answer of the tests against `openapi.yaml`: each answer has to be declared there.
 enum Contract {
     private static let router = Router.ofTests(TestServer.page)
     /// Fields of HTTP itself.
@@ -46,7 +46,7 @@ enum Contract {
             #expect(response[field] != nil, "\(name) lacks \(field)")
         }
         let described = operation.responseFields.union(description.everywhere.responseFields).map { $0.lowercased() }
-        // What HEAD answers has the fields of GET.
+        // The answer to HEAD has the fields of GET.
         let hasContent = operation.givesContent || description.operations["GET \(operation.path)"]?.givesContent == true
         for field in response.fields.map({ $0.name.lowercased() }) where !transport.contains(field) {
             let isOfContent = field == "content-type" && (response.problem != nil || hasContent)
@@ -62,7 +62,7 @@ enum Contract {
             let type = ProblemType.all.first { $0.reference == problem.type }
             #expect(type?.status == response.status && problem.status == response.status)
             #expect(type?.title == problem.title)
-            // Nothing of the server's inside: no type, no path of a file, no optional's or error's description.
+            // No internals of the server: types, paths of files, descriptions of optionals or errors.
             for leak in ["MVI", "Swift", ".swift", "Optional(", "Error", "/work", "/usr"] {
                 #expect(!problem.detail.contains(leak), "\(problem.detail)")
             }
@@ -73,7 +73,7 @@ enum Contract {
 }
 
 extension Route {
-    /// Its path in `openapi.yaml`, where the files of a page are one.
+    /// The path in `openapi.yaml`, which has one path for all files of a page.
     var describedPath: String { name == "readFile" ? "/{file}" : path }
 }
 

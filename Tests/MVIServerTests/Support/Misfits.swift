@@ -1,6 +1,6 @@
 import MVI
 
-/// A feature whose name is none on the wire.
+/// A feature with an invalid name.
 struct Misnamed: Feature {
     struct State: Codable, Equatable, Sendable { var count = 0 }
     enum Intent: Codable, Sendable { case nothing }

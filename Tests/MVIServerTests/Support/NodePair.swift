@@ -8,18 +8,18 @@ import Testing
 @testable import MVIServer
 @testable import PostgresServer
 
-/// Two servers on one journal. `near` takes requests, and `far` owns every session: until `near` is told otherwise, what it
-/// appends is refused with `.elsewhere`.
+/// Two servers on one journal. `near` receives requests, and `far` owns every session. Appends of `near` are refused
+/// with `.elsewhere` until the test changes this.
 struct NodePair: Sendable {
     let near: TestServer
     let far: TestServer
-    /// The recorder of requests sent by `near`.
+    /// The requests that `near` sent, as they were sent.
     let recorder: RecordingPeers
 
-    /// Runs a test on two servers of its own.
+    /// Runs a test on two servers.
     ///
     /// - Parameters:
-    ///   - change: changes what is sent on its way; a node that is not there by its default, which is nil.
+    ///   - change: changes forwarded requests. Nil, the default: the node is not reachable.
     ///   - farSettings: the settings of the owner.
     static func run(
         _ depth: Depth, near: (inout ServerSettings) -> Void = { _ in },
@@ -29,7 +29,7 @@ struct NodePair: Sendable {
     ) async throws {
         let world = World()
         let unused = ScriptedPeers()
-        // The owner believes that the other one is, once it is told that it is not the owner any more.
+        // The owner regards the other node as the owner after it has lost the ownership.
         let nearAddress = Lock<NodeRecord?>(nil)
         try await TestServer.run(
             depth, in: world, peers: unused, owner: { nearAddress.withLock { $0 } }, farSettings
@@ -53,7 +53,7 @@ struct NodePair: Sendable {
         }
     }
 
-    /// A session with one turn, which the owner ran; from now on `near` runs none.
+    /// Makes a session with one turn, which the owner ran. From then on `near` runs no turns of it.
     func session(byCookie: Bool = false) async throws -> Credential {
         let session = try await byCookie ? far.cookieSession() : far.session()
         #expect(try await far.send(session.intent(#"{"type":"increment"}"#)).status == 202)
@@ -62,13 +62,13 @@ struct NodePair: Sendable {
         return session
     }
 
-    /// Lets `near` know what the owner has appended, as news do.
+    /// Notifies `near` of the owner's appends.
     func catchUp(_ session: Credential) async throws {
         let live = try near.live(session)
         await awaitResult { done in live.catchUp { done(()) } }
     }
 
-    /// The answer to a request, with time going on for `near` meanwhile.
+    /// Returns the answer to a request, and advances the time of `near` meanwhile.
     func sendOverTime(_ request: TestRequest) async throws -> TestResponse {
         let clock = near.clock
         let mover = Task {
@@ -82,7 +82,7 @@ struct NodePair: Sendable {
     }
 }
 
-/// Passes requests on to other nodes, and keeps them.
+/// Forwards requests to other nodes, and records them.
 final class RecordingPeers: PeerTransport {
     private let transport: any PeerTransport
     private let change: @Sendable (PeerRequest) -> PeerRequest
@@ -92,7 +92,7 @@ final class RecordingPeers: PeerTransport {
         (self.transport, self.change) = (transport, change)
     }
 
-    /// The sent requests, before changes.
+    /// The requests before they were changed.
     var sent: [PeerRequest] { kept.withLock { $0 } }
 
     func send(_ request: PeerRequest, to address: String) async throws(PeerError) -> PeerResponse {

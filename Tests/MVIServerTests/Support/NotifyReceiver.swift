@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// systemd's end: a datagram socket, at a path or under a name in the abstract namespace.
+/// The socket of systemd: a datagram socket, at a path or with an abstract name.
 final class NotifyReceiver: Sendable {
     enum Kind: CaseIterable { case path, name }
 
@@ -34,7 +34,7 @@ final class NotifyReceiver: Sendable {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
         }
         try #require(bound == 0)
-        // A message that never comes fails the test, where it would hang.
+        // A missing message fails the test instead of blocking it.
         var patience = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -49,7 +49,7 @@ final class NotifyReceiver: Sendable {
         try await offThePool { [descriptor] in try #require(Self.receive(descriptor, 0)) }
     }
 
-    /// The lines of the messages that are there already.
+    /// The lines of all messages that have arrived.
     func pending() -> [[String]] {
         var messages: [[String]] = []
         while let message = Self.receive(descriptor, Int32(MSG_DONTWAIT)) { messages.append(message) }

@@ -2,7 +2,7 @@ import CResources
 import Testing
 import Yams
 
-/// `openapi.yaml` as far as the tests look: every operation with its parts, references followed.
+/// The parts of `openapi.yaml` that the tests use: every operation with resolved references.
 struct OpenAPIDescription: Sendable {
     struct Operation: Sendable, CustomTestStringConvertible {
         let method: String
@@ -16,52 +16,52 @@ struct OpenAPIDescription: Sendable {
         var exampleFields: [String: String] = [:]
         /// The examples of the body, as JSON.
         var exampleBodies: [String] = []
-        /// By status; `default` is left out.
+        /// The answers by status, without `default`.
         var problems: [String: Set<String>] = [:]
         var successes: Set<Int> = []
         var responseFields: Set<String> = []
         /// The fields that every answer of a status has.
         var requiredFields: [String: Set<String>] = [:]
-        /// True if some answer has a body.
+        /// True if an answer has a body.
         var givesContent = false
         var links: [Link] = []
 
         var testDescription: String { "\(method) \(path)" }
 
-        /// Returns true if a problem is among those that it may answer with a status, or among those of every operation.
+        /// Returns true if the operation, or every operation, may answer a problem with a status.
         func mayAnswer(_ problem: String, _ status: Int) -> Bool {
             problems["\(status)"]?.contains("/problems/\(problem)") == true
                 || OpenAPIDescription.known.everywhere.problems.contains(problem)
         }
     }
 
-    /// The properties that several operations share.
+    /// The common members of several operations.
     struct Common: Sendable {
         var problems: Set<String> = []
         var requestFields: Set<String> = []
         var responseFields: Set<String> = []
     }
 
-    /// A link of an answer.
+    /// A link from an answer to the next operation.
     struct Link: Equatable, Sendable {
-        /// The `operationId` of what comes next.
+        /// The `operationId` of the next operation.
         var operation: String
-        /// The names of what it is given.
+        /// The names of its parameters.
         var parameters: [String]
     }
 
-    /// Read once: that takes as long as hundreds of requests.
+    /// Parsed once, because it takes as long as hundreds of requests.
     static let known: OpenAPIDescription = {
         do { return try OpenAPIDescription() } catch { preconditionFailure("openapi.yaml cannot be read: \(error)") }
     }()
     /// Every operation, in the order of paths and methods.
     static let all = known.operations.sorted { $0.key < $1.key }.map(\.value)
 
-    /// The properties of every operation.
+    /// The common members of every operation.
     let everywhere: Common
-    /// The additional properties of custom endpoints.
+    /// The problems of custom endpoints, in addition to `everywhere`.
     let customEndpoints: Common
-    /// By method and path, as in `GET /features`.
+    /// The operations by method and path, as in `GET /features`.
     var operations: [String: Operation] = [:]
 
     init() throws {
@@ -88,7 +88,7 @@ struct OpenAPIDescription: Sendable {
     }
 }
 
-/// `openapi.yaml` as it is written.
+/// The file `openapi.yaml`.
 struct OpenAPIFile {
     let root: Node
 
@@ -103,7 +103,7 @@ struct OpenAPIFile {
     ) throws -> OpenAPIDescription.Operation {
         var operation = operation
         operation.id = try #require(node["operationId"]?.string)
-        // One that takes no credential as well is everyone's.
+        // Operations that also work without a credential are public.
         operation.hasSession =
             node["security"]?.sequence.map { $0.allSatisfy { $0.mapping?.isEmpty == false } } ?? false
         for parameter in shared + (node["parameters"]?.sequence.map(Array.init) ?? []) {
@@ -148,7 +148,7 @@ struct OpenAPIFile {
         return operation
     }
 
-    /// The problems that a response lists; nil for one that is none.
+    /// The problems that a response lists; nil if it is not a problem.
     func problems(of response: Node) throws -> Set<String>? {
         guard let schema = response["content"]?["application/problem+json"]?["schema"] else { return nil }
         let types = schema["allOf"]?.sequence?.compactMap { $0["properties"]?["type"]?["enum"]?.sequence }.first

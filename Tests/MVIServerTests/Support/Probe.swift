@@ -80,7 +80,7 @@ struct Probe: Feature {
     }
 }
 
-/// A feature with a key: `1` to `9` exist, `broken` cannot be shown, other numbers do not exist, all else throws.
+/// A feature with a key: `1` to `9` exist, `broken` cannot be shown, other numbers do not exist, and other keys throw.
 struct Item: Feature {
     struct State: Codable, Equatable, Sendable {
         var id: String

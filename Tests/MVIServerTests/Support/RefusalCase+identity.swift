@@ -6,10 +6,10 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// The refusals that concern the identity.
+    /// The refusals about identities.
     static let identity: [RefusalCase] = notSignedIn + ending + making + signingIn
 
-    /// Every operation of a session but those that renew an identity or end the session.
+    /// All operations of a session except those that renew an identity or end the session.
     private static let ruled = ofSession.filter { !["signIn", "signOut", "endSession"].contains($0.operation) }
 
     private static let notSignedIn = ruled.flatMap { operation, method, target, fields, body in

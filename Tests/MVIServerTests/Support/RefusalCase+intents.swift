@@ -6,7 +6,7 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// The refusals of an intent, in the order of checks.
+    /// The refusals of intents, in the order of checks.
     static let intents: [RefusalCase] =
         request + receipts + [
             intent(.invalidIntent, when: "the type is unknown", #"{"type":"explode"}"#),
@@ -218,7 +218,7 @@ extension RefusalCase {
 }
 
 extension TestServer {
-    /// Runs `body` while one intent's commit is held; `held` is that intent's answer.
+    /// Runs `body` while the commit of one intent is held; `held` is its answer.
     func duringHeldCommit(
         of session: Credential, _ body: (_ held: Task<TestResponse, any Error>) async throws -> TestResponse
     ) async throws -> TestResponse {
@@ -232,7 +232,7 @@ extension TestServer {
         return answer
     }
 
-    /// Puts an intent behind the one whose commit is held.
+    /// Queues an intent behind the one whose commit is held.
     func queueIntent(of session: Credential) throws {
         let probe = try #require(FeatureID("probe"))
         try live(session).send(IntentRequest(body: Array(#"{"type":"increment"}"#.utf8)), to: probe) { _ in }

@@ -22,10 +22,10 @@ extension RefusalCase {
         ("streamSession", "GET", "/events", [("Prefer", "problem")], ""),
     ]
 
-    /// The refusals that concern the journal.
+    /// The refusals because of the journal.
     static let kept: [RefusalCase] = noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + elsewhere + unwritten
 
-    /// Nothing has happened in the session, and there is no place for it.
+    /// The session is empty, and there is no room for it in memory.
     private static let noPlace = ofSession.map { operation, method, target, fields, body in
         RefusalCase(
             operation, .tooManySessions, when: "the session is new and all places are in use",
@@ -100,7 +100,7 @@ extension RefusalCase {
             }
         }
 
-    /// Another node runs the session's turns, and this one has no way to it.
+    /// Another node owns the session, and this one has no connection to it.
     private static let elsewhere: [RefusalCase] = ofSession.filter { operation, _, _, _, _ in
         ["readState", "disposeStore", "sendIntent", "streamFeature", "streamSession"].contains(operation)
     }.map { operation, method, target, fields, body in
@@ -118,7 +118,7 @@ extension RefusalCase {
         }
     }
 
-    /// The change cannot be kept.
+    /// The change cannot be stored.
     private static let unwritten: [RefusalCase] = [
         (ProblemType.journalUnavailable, StoreError.Code.unavailable), (.storageFull, .full),
     ].flatMap { type, code in
@@ -142,7 +142,7 @@ extension RefusalCase {
                 server.journal.fail(code)
                 let refused = try await server.send(session.request("DELETE", "/sessions/current"))
                 server.journal.fail(nil)
-                // It is closed here all the same, and has not ended elsewhere; its end can be repeated.
+                // The session is closed here but has not ended on other nodes; its end can be repeated.
                 let state = session.request("GET", "/features/probe/state")
                 #expect(try await server.send(state).problem == "journal-unavailable")
                 #expect(try await server.send(session.request("DELETE", "/sessions/current")).status == 204)

@@ -6,7 +6,7 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// The refusals of every session request: its credential.
+    /// The refusals of any request of a session: its credential.
     static let credentials: [RefusalCase] = [
         ("describeSession", "GET", "/sessions/current"), ("endSession", "DELETE", "/sessions/current"),
         ("signIn", "PUT", "/sessions/current/identity"), ("signOut", "DELETE", "/sessions/current/identity"),
@@ -41,7 +41,7 @@ extension RefusalCase {
         ]
     }
 
-    /// Requests that are meant for another session.
+    /// Requests whose `MVI-Session` names another session.
     static let otherSession: [RefusalCase] = ofSession.map { operation, method, target, fields, body in
         RefusalCase(operation, .otherSession, when: "it is meant for another session") { server in
             let other = try await server.session()
@@ -50,7 +50,7 @@ extension RefusalCase {
         }
     }
 
-    /// Deleted sessions: streams get 204, which is no refusal.
+    /// Requests of deleted sessions. Streams get 204, which is not a refusal.
     static let ended: [RefusalCase] = [
         ("describeSession", "GET", "/sessions/current"), ("endSession", "DELETE", "/sessions/current"),
         ("signIn", "PUT", "/sessions/current/identity"), ("signOut", "DELETE", "/sessions/current/identity"),
@@ -272,7 +272,7 @@ extension RefusalCase {
 }
 
 extension TestServer {
-    /// Takes the place of a stream of every client of these tests meanwhile.
+    /// Takes the stream places of all clients of these tests.
     func holdingStream<Result>(
         of session: Credential, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -282,7 +282,7 @@ extension TestServer {
         return try await body()
     }
 
-    /// Takes a stream's place.
+    /// Takes the place of a stream.
     func holdStream(of session: Credential) throws {
         try live(session).openStream(.all, from: .now) { _ in }
     }

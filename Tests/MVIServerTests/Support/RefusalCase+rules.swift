@@ -6,7 +6,7 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
-    /// The refusals by access rules and rules of features.
+    /// The refusals by access rules and by features' own rules.
     static let rules: [RefusalCase] = access + intentRules
 
     @FeatureBuilder

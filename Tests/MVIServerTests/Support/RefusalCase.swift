@@ -3,7 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-/// One way to be refused: what is asked of which server, and what is answered.
+/// A refusal: the server, the request and the expected answer.
 struct RefusalCase: Sendable, CustomTestStringConvertible {
     let operation: String
     let type: ProblemType

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of this repository, for tests that hold one of them against another.
+/// The files of this repository, for tests that compare them.
 enum Repository {
     static func text(_ path: String) throws -> String {
         let root = #filePath.replacing(#/Tests\/MVIServerTests\/.*$/#, with: "")

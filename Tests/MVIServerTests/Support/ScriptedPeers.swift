@@ -2,9 +2,9 @@ import Locking
 
 @testable import MVIServer
 
-/// Other nodes as a test wants them: what they answer, one after the other.
+/// Other nodes with scripted answers, in order.
 final class ScriptedPeers: PeerTransport {
-    /// A node's answer to a request.
+    /// The reaction of a node to a request.
     typealias Step = @Sendable (PeerRequest) async -> Result<PeerResponse, PeerError>
 
     private struct State {
@@ -16,13 +16,13 @@ final class ScriptedPeers: PeerTransport {
     private let state = Lock(State())
     private let last: Step
 
-    /// - Parameter last: what is done after all steps.
+    /// - Parameter last: the reaction after all steps.
     init(_ steps: [Step] = [], then last: @escaping Step = { _ in .gone }) {
         self.last = last
         state.withLock { $0.steps = steps }
     }
 
-    /// The requests with their addresses.
+    /// The received requests with their addresses.
     var asked: [(request: PeerRequest, address: String)] { state.withLock { $0.asked } }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -39,7 +39,7 @@ final class ScriptedPeers: PeerTransport {
 }
 
 extension Result where Success == PeerResponse, Failure == PeerError {
-    /// Nobody listens there.
+    /// The node is not reachable.
     static let gone = Result.failure(PeerError(.notSent, "nobody listens"))
     /// The answer is lost.
     static let lost = Result.failure(PeerError(.unknown, "the connection ended"))
@@ -59,7 +59,7 @@ extension Result where Success == PeerResponse, Failure == PeerError {
     }
 }
 
-/// A server that is asked in memory, as a node is over a socket.
+/// A server that is called in memory, like a node over a socket.
 struct MemoryPeer: PeerTransport {
     let application: Application
 

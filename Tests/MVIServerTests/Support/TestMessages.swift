@@ -4,7 +4,7 @@ import WireJSON
 /// A request as a client writes it.
 struct TestRequest: Sendable {
     var method: String
-    /// Path and query, sent as they are.
+    /// The path and query, sent unchanged.
     var target: String
     var fields: [(name: String, value: String)] = []
     var body: [UInt8] = []
@@ -46,14 +46,14 @@ struct TestResponse: Sendable {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The first field of that name.
+    /// The first field with a name.
     subscript(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
     func json<Value: Decodable>(_ type: Value.Type) throws -> Value { try WireJSON.decode(type, from: body) }
 
-    /// The problem's name, nil if it is none.
+    /// The problem's name; nil without a problem.
     var problem: String? {
         guard self["content-type"] == "application/problem+json", let problem = try? json(Problem.self) else {
             return nil

@@ -10,7 +10,7 @@ import Testing
 
 @testable import MVIServer
 
-/// A server with the test features, asked in memory or over a socket.
+/// A server with the test features, used in memory or over a socket.
 struct TestServer: Sendable {
     let assembly: Assembly
     let client: any Client
@@ -33,15 +33,15 @@ struct TestServer: Sendable {
         Keyed { try Item(id: $0) }
     }
 
-    /// Runs a test on a server of its own, and stops it after. Over a socket it listens on a free port.
+    /// Runs a test on its own server, and stops it afterwards. Over a socket it listens on a free port.
     ///
     /// - Parameters:
-    ///   - world: what outlives the server; one that is given again is a server that was started again, or another node.
-    ///   - peers: how it reaches other nodes; nil for none.
-    ///   - owner: which other node runs all sessions' turns.
-    ///   - systemd: where systemd is told how it is.
-    ///   - observation: where metrics and traces go.
-    ///   - accessLog: gets a line of each answer; nil for none.
+    ///   - world: the disk and the time, which survive the server. Reuse it for a restart or another node.
+    ///   - peers: the transport to other nodes; nil for none.
+    ///   - owner: returns the other node that owns all sessions.
+    ///   - systemd: notifies systemd.
+    ///   - observation: the destination of metrics and traces.
+    ///   - accessLog: logs each answer; nil for none.
     static func run<Result>(
         _ depth: Depth, in world: World = World(), directory: SessionDirectory = SessionDirectory(),
         authenticator: (any Authenticator)? = nil, peers: (any PeerTransport)? = nil,
@@ -91,14 +91,14 @@ struct TestServer: Sendable {
         if depth == .socket { await assembly.http.shutdown(grace: .seconds(2)) }
     }
 
-    /// Sends a request, and holds its answer against the contract.
+    /// Sends a request, and checks its answer against the contract.
     func send(_ request: TestRequest) async throws -> TestResponse {
         let response = try await client.exchange(request)
         Contract.check(request, response)
         return response
     }
 
-    /// A session by bearer token: the field that it sends.
+    /// The header field of a new session with a bearer token.
     func session() async throws -> Credential {
         let response = try await send(TestRequest("POST", "/sessions"))
         try #require(response.status == 201)
@@ -110,7 +110,7 @@ struct TestServer: Sendable {
         return Credential(id: made.id, field: ("Authorization", "Bearer \(made.token)"), secret: made.token)
     }
 
-    /// A session by cookie: the field that it sends.
+    /// The header field of a new session with a cookie.
     func cookieSession() async throws -> Credential {
         let response = try await send(
             TestRequest(
@@ -123,12 +123,12 @@ struct TestServer: Sendable {
             secret: String(cookie.drop { $0 != "=" }.dropFirst()))
     }
 
-    /// Its record, as other nodes know it.
+    /// Its record in the journal, for other nodes.
     func record() throws -> NodeRecord {
         NodeRecord(id: try #require(assembly.link).node, address: "127.0.0.1:\(port)")
     }
 
-    /// Returns the secret by which the journal's nodes recognize each other.
+    /// The journal's membership of nodes.
     func secret() throws -> JournalSecret {
         let found = Lock<JournalSecret?>(nil)
         // The journal in memory answers at once.
@@ -136,7 +136,7 @@ struct TestServer: Sendable {
         return try #require(found.withLock { $0 })
     }
 
-    /// The session itself.
+    /// The session.
     func live(_ session: Credential) throws -> Session {
         let token = try #require(SessionToken(session.secret))
         // The journal in memory answers at once.
@@ -148,14 +148,14 @@ struct TestServer: Sendable {
 
     struct Gone: Error {}
 
-    /// Lets so much time pass that a session which nobody uses leaves memory.
+    /// Advances the time until an unused session leaves memory.
     func leaveMemory() throws {
         time.advance(by: sessions.environment.limits.evictAfter)
         sessions.sweep(part: 1)
         try #require(sessions.count == 0)
     }
 
-    /// Lets so much time pass that a store which nobody uses leaves memory, though not its session, which is used.
+    /// Advances the time until an unused store leaves memory, but not its session, which is in use.
     func passivateStores(of session: Credential) async throws {
         time.advance(by: sessions.environment.limits.passivateAfter)
         _ = try await send(session.request("GET", "/sessions/current"))
@@ -163,7 +163,7 @@ struct TestServer: Sendable {
         try #require(sessions.liveStoreCount == 0 && sessions.count > 0)
     }
 
-    /// Returns true if the server still answers: after each refusal it must.
+    /// Returns true if the server still answers, which it must after each refusal.
     func isServing() async throws -> Bool {
         try await send(TestRequest("GET", "/health/live")).status == 200
     }
@@ -189,7 +189,7 @@ struct Credential: Sendable {
     }
 }
 
-/// The disk and the time, which outlive a server.
+/// The disk and the time, which survive a server.
 struct World: Sendable {
     let kept: MemoryJournal
     let time = ManualTime()
@@ -197,7 +197,7 @@ struct World: Sendable {
 
     init(kept: MemoryJournal = MemoryJournal()) { self.kept = kept }
 
-    /// The time as the next server of this world sees it: its monotonic clock begins anew, as after a computer's start.
+    /// The time of the next server in this world: its monotonic clock starts again, as after a reboot.
     func start() -> TimeSource {
         let start = starts.withLock { starts in
             defer { starts += 1 }
@@ -207,11 +207,11 @@ struct World: Sendable {
     }
 }
 
-/// A time that a test moves.
+/// A manual clock.
 final class ManualTime: Sendable {
-    /// The start of a monotonic clock.
+    /// The initial value of a clock that counts from the computer's start.
     private static let start: Duration = .seconds(1_000)
-    /// The start of every test: time since 1970.
+    /// The initial time of every test: time since 1970.
     static let beginning: Duration = .seconds(1_767_313_000)
     private let now = Lock(start)
 

@@ -3,9 +3,9 @@ import MVIServer
 import MVITesting
 import Sessions
 
-/// Believes what a client says: `anna premium 600` is the subject, the tier and the seconds from the test's beginning after
-/// which the identity expires; the last two may be missing. `bad` is rejected, `down` cannot be checked, `silent` is never
-/// answered, and the tier `odd` makes a claim that cannot be kept.
+/// Accepts the client's own words: `anna premium 600` is the subject, the tier and the seconds from the test's
+/// beginning until the expiry; the last two are optional. `bad` is rejected, `down` cannot be checked, `silent` never
+/// returns, and the tier `odd` makes a claim that cannot be stored.
 struct WordAuthenticator: Authenticator {
     static let issuer = "tests"
     var subjectField: String?
@@ -32,7 +32,7 @@ struct WordAuthenticator: Authenticator {
 }
 
 extension TestServer {
-    /// A session in which somebody is signed in.
+    /// Makes a session with an identity.
     func session(of identity: String, shared: Bool = false) async throws -> Credential {
         let response = try await send(
             TestRequest(
@@ -46,10 +46,10 @@ extension TestServer {
         return Credential(id: made.id, field: ("Authorization", "Bearer \(made.token)"), secret: made.token)
     }
 
-    /// No session was made; what was answered instead.
+    /// The answer if no session was made.
     struct NotMade: Error { let answer: String }
 
-    /// An anonymous session, also where clients cannot make one any more.
+    /// Makes an anonymous session, also if clients cannot make one any more.
     func anonymousSession() async throws -> Credential {
         let made = try await withCheckedContinuation { continuation in
             sessions.create(.bearer) { continuation.resume(returning: $0) }
@@ -57,7 +57,7 @@ extension TestServer {
         return Credential(id: made.id, field: ("Authorization", "Bearer \(made.token.text)"), secret: made.token.text)
     }
 
-    /// Signs in, or renews who is signed in.
+    /// Signs in, or renews the identity.
     func signIn(_ session: Credential, _ identity: String) async throws -> TestResponse {
         try await send(session.identity(identity))
     }

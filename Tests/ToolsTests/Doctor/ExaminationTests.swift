@@ -4,17 +4,16 @@ import Testing
 
 @Suite("Doctor behind a relay", .timeLimit(.minutes(2)))
 struct ExaminationTests {
-    /// The checks that found something other than `ok`, but for what a server of this machine without TLS has not, and for
-    /// those whose verdict depends on times.
+    /// The checks with another verdict than `ok`, except those that depend on TLS or on times.
     private func findings(_ found: [Check: Finding]) -> [Check: Verdict] {
         let others: Set<Check> = [.http2, .silence, .buffering]
         return found.mapValues(\.verdict).filter { $0.value != .ok && !others.contains($0.key) }
     }
 
-    /// Options with short waits.
+    /// Missing events are not awaited for long.
     private static let impatient: @Sendable (inout DoctorOptions) -> Void = { $0.patience = .milliseconds(300) }
 
-    @Test("nothing is wrong with a relay that passes everything on, and no session stays")
+    @Test("a transparent relay has no faults, and no session is left")
     func right() async throws {
         let (found, sessions) = try await ExaminedServer.examine()
         #expect(findings(found) == [:], "\(found.values.map(\.measured))")
@@ -23,7 +22,7 @@ struct ExaminationTests {
         #expect(sessions == 0)
     }
 
-    @Test("a relay that keeps a stream's bytes until its end is told by what then comes")
+    @Test("a relay that buffers a stream until its end is detected")
     func buffering() async throws {
         let (found, sessions) = try await ExaminedServer.examine(Relay(streams: .hold), options: Self.impatient)
         #expect(found[.buffering]?.verdict == .wrong)
@@ -32,7 +31,7 @@ struct ExaminationTests {
         #expect(sessions == 0)
     }
 
-    @Test("a relay that compresses streams and keeps them")
+    @Test("a relay that compresses and buffers streams")
     func compressing() async throws {
         let (found, _) = try await ExaminedServer.examine(Relay(streams: .compress), options: Self.impatient)
         #expect(found[.compression]?.verdict == .wrong)
@@ -45,7 +44,7 @@ struct ExaminationTests {
         #expect(findings(found) == [.upstream: .wrong])
     }
 
-    @Test("a relay that cuts a stream on which nothing happens")
+    @Test("a relay that cuts a quiet stream")
     func cutting() async throws {
         let relay = Relay(streams: .cut(after: "event: reset"))
         let (found, _) = try await ExaminedServer.examine(relay, watch: .seconds(30))
@@ -53,7 +52,7 @@ struct ExaminationTests {
         #expect(findings(found) == [:])
     }
 
-    @Test("a heartbeat that is heard makes silence right")
+    @Test("heartbeats that arrive are a correct silence")
     func heartbeat() async throws {
         let (found, _) = try await ExaminedServer.examine(watch: .seconds(2))
         #expect(found[.silence]?.verdict == .ok, "\(found[.silence]?.measured ?? "")")
@@ -88,13 +87,13 @@ struct ExaminationTests {
         #expect(unreachable?.description.contains("--public-url") == true)
     }
 
-    @Test("a public address that is another one")
+    @Test("another public address")
     func publicURL() async throws {
         let (found, _) = try await ExaminedServer.examine { $0.publicURL = Origin(setting: "https://mvi.example.com") }
         #expect(findings(found) == [.origin: .wrong, .cookie: .wrong])
     }
 
-    @Test("a trusted proxy that notes no address, and one that is not trusted")
+    @Test("a trusted proxy that reports no address, and an untrusted one")
     func clientAddress() async throws {
         let trusting = try await ExaminedServer.examine { settings in
             settings.trustedProxies = [AddressRange("127.0.0.1")].compactMap { $0 }
@@ -113,7 +112,7 @@ struct ExaminationTests {
         #expect(found[.refusals]?.verdict == .wrong)
     }
 
-    @Test("a server that takes no guests is measured with an identity")
+    @Test("a server that requires sign-in is measured with an identity")
     func identity() async throws {
         let guest = try await ExaminedServer.examine(settings: { $0.requireIdentity = true })
         #expect(guest.found[.sessions]?.verdict == .notMeasured)
@@ -124,7 +123,7 @@ struct ExaminationTests {
         #expect(sessions == 0)
     }
 
-    @Test("where no server listens, or another one, nothing is measured")
+    @Test("without a server, or with another one, nothing is measured")
     func unreachable() async throws {
         let address = try #require(ServerAddress("http://127.0.0.1:1"))
         await #expect(throws: Unreachable.self) { try await Examination(DoctorOptions(address)).run() }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import mvi_tools
 
-/// One row: what was measured, and what has to be said of it.
+/// One row: the measurements and the expected finding.
 struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let check: Check
@@ -45,7 +45,7 @@ extension Attempt {
     static let ready = json(#"{"status":"ready"}"#)
 }
 
-@Suite("What doctor says of measurements")
+@Suite("Doctor's findings about measurements")
 struct JudgeTests {
     private static func dated(_ text: String, sent: Int, received: Int) -> Answer {
         Answer(status: 200, fields: [("Date", text)], sent: .seconds(sent), received: .seconds(received))
@@ -304,7 +304,7 @@ struct JudgeTests {
         #expect(finding.advice != nil || finding.verdict != .wrong, "no advice for what is wrong")
     }
 
-    @Test("every check has a finding, also of nothing")
+    @Test("every check has a finding, also without measurements")
     func nothing() throws {
         let measured = Measurements(try #require(ServerAddress("https://mvi.example.com")))
         let findings = Judge.findings(measured)

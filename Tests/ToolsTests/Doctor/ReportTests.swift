@@ -14,7 +14,7 @@ struct ReportTests {
     func addresses(text: String, expected: String) { #expect(ServerAddress(text)?.description == expected) }
 
     @Test(
-        "texts that are no address",
+        "malformed addresses",
         arguments: [
             "", "mvi.example.com", "ftp://a", "https://", "https://a/b", "https://a?b", "https://u@a", "https://a:0",
             "https://a:x", "https://a:", "https://[::1", "https://a b", "https://a\r\nX: 1", "https://:80",
@@ -28,7 +28,7 @@ struct ReportTests {
         return measured
     }
 
-    @Test("the settings of the proxy that is there are shown alone")
+    @Test("only the settings of the detected proxy are shown")
     func settings() throws {
         let report = DoctorReport(
             try measured {
@@ -67,7 +67,7 @@ struct ReportTests {
     func dates(text: String, seconds: Int) { #expect(HTTPDate.seconds(of: text) == seconds) }
 
     @Test(
-        "texts that are no date",
+        "malformed dates",
         arguments: ["", "now", "Thu, 32 Jan 1970 00:00:00 GMT", "a b c d e GMT", "1 2 Jan 1970 x GMT"])
     func noDates(text: String) { #expect(HTTPDate.seconds(of: text) == nil) }
 }

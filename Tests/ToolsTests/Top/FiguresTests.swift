@@ -3,7 +3,7 @@ import Testing
 @testable import mvi_tools
 
 @Suite struct `Numbers of the table` {
-    @Test func `numbers have thousands apart`() {
+    @Test func `numbers have grouped thousands`() {
         #expect(Figures.number(1_234_567.891, decimals: 2) == "1,234,567.89")
         #expect(Figures.number(999.5) == "1,000")
         #expect(Figures.number(-1_000) == "-1,000")
@@ -15,10 +15,10 @@ import Testing
         (0.000_000_5, "0.50 µs"), (0.000_15, "150 µs"), (0.001_234, "1.23 ms"), (0.999_9, "1.00 s"), (0.05, "50.0 ms"),
         (12.5, "12.5 s"), (0, "0.00 µs"),
     ])
-    func `times have the unit that fits`(seconds: Double, text: String) { #expect(Figures.time(seconds) == text) }
+    func `times have a fitting unit`(seconds: Double, text: String) { #expect(Figures.time(seconds) == text) }
 
     @Test(arguments: [(0.0, "0"), (0.01, "<0.1"), (0.5, "0.5"), (99.94, "99.9"), (1_240.4, "1,240")])
-    func `rates have a decimal where they are small`(rate: Double, text: String) {
+    func `small rates have a decimal`(rate: Double, text: String) {
         #expect(Figures.rate(rate) == text)
     }
 

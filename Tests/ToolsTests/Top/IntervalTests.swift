@@ -7,14 +7,14 @@ import Testing
         try #require(Interval(Answers.metrics(before), Answers.metrics(after, after: seconds)))
     }
 
-    @Test func `a rate is what a counter was raised by, a second`() throws {
+    @Test func `a rate is the increase of a counter per second`() throws {
         let interval = try interval("a{x=\"1\"} 10\na{x=\"2\"} 5\n", "a{x=\"1\"} 30\na{x=\"2\"} 5\na{x=\"3\"} 50\n")
         #expect(interval.rate("a") == 7)
         #expect(interval.rates("a", by: "x") == ["1": 2, "3": 5])
         #expect(interval.rate("b") == nil)
     }
 
-    @Test func `a counter that is lower than before began anew`() throws {
+    @Test func `a counter that decreased was reset`() throws {
         #expect(try interval("a 100\n", "a 30\n").rate("a") == 3)
     }
 
@@ -27,16 +27,16 @@ import Testing
         #expect(interval.rate("a") == 30)
     }
 
-    @Test func `the same start with another rounding is the same process`() throws {
+    @Test func `a start time with another rounding is the same process`() throws {
         let interval = try interval("process_start_time_seconds 5.01\n", "process_start_time_seconds 5\n")
         #expect(!interval.isOfNewProcess)
     }
 
-    @Test func `two answers of one moment are no interval`() {
+    @Test func `two answers of the same time are not an interval`() {
         #expect(Interval(Answers.metrics("a 1"), Answers.metrics("a 2")) == nil)
     }
 
-    @Test func `a quantile lies inside its bucket by its part of the bucket's count`() throws {
+    @Test func `a quantile is interpolated in its bucket`() throws {
         let interval = try interval(
             "t_bucket{le=\"1\"} 5\nt_bucket{le=\"2\"} 5\nt_bucket{le=\"+Inf\"} 5\nt_count 5\nt_sum 1\n",
             "t_bucket{le=\"1\"} 55\nt_bucket{le=\"2\"} 95\nt_bucket{le=\"+Inf\"} 105\nt_count 105\nt_sum 101\n")
@@ -49,7 +49,7 @@ import Testing
         #expect(Histogram().quantile(0.5) == nil)
     }
 
-    @Test func `a histogram that began anew is taken whole`() throws {
+    @Test func `a histogram that was reset counts completely`() throws {
         let histogram = try interval(
             "t_bucket{le=\"1\"} 50\nt_bucket{le=\"+Inf\"} 50\nt_count 50\n",
             "t_bucket{le=\"1\"} 4\nt_bucket{le=\"+Inf\"} 4\nt_count 4\n"
@@ -57,7 +57,7 @@ import Testing
         #expect(histogram.count == 4)
     }
 
-    @Test func `histograms of several series add up, or are told apart by a label`() throws {
+    @Test func `histograms of several series are added, or separated by a label`() throws {
         let text =
             "t_bucket{f=\"a\",le=\"1\"} 1\nt_bucket{f=\"b\",le=\"1\"} 3\nt_count{f=\"a\"} 1\nt_count{f=\"b\"} 3\n"
         let interval = try interval("", text)

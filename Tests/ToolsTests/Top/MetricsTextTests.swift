@@ -11,12 +11,12 @@ import Testing
             ])
     }
 
-    @Test func `escapes in a label stand for what they mean`() {
+    @Test func `escapes in a label are decoded`() {
         let read = MetricsText.read(#"a{path="C:\\x\"y\nz"} 1"#)
         #expect(read.first?.labels == ["path": "C:\\x\"y\nz"])
     }
 
-    @Test func `infinity and what is no number are numbers`() {
+    @Test func `infinity and NaN are numbers`() {
         let read = MetricsText.read("a{le=\"+Inf\"} +Inf\nb -Inf\nc NaN\n")
         #expect(read.map(\.value).prefix(2) == [.infinity, -.infinity])
         #expect(read.last?.value.isNaN == true)
@@ -26,11 +26,11 @@ import Testing
         "", "# HELP a text", "# EOF", "a", "a{", "a{b} 1", "a{b=1} 1", "a{b=\"c} 1", "a{b=\"c\"", "a x", "1a 2", "{} 1",
         "a{b=\"\\", "é 1",
     ])
-    func `a line that has no value is passed over, and what follows is read`(line: String) {
+    func `a line without a value is ignored, and the following lines are read`(line: String) {
         #expect(MetricsText.read("\(line)\nb 1\r\n") == [MetricSample("b", 1)])
     }
 
-    @Test func `what comes behind a value is passed over`() {
+    @Test func `text after a value is ignored`() {
         let read = MetricsText.read("a_bucket{le=\"1\"} 3 # {trace_id=\"x\"} 0.5\n")
         #expect(read == [MetricSample("a_bucket", labels: ["le": "1"], 3)])
     }

@@ -15,10 +15,10 @@ struct TopCommandTests {
     }
 
     @Test(arguments: ["", "http://", "ftp://a", "http://a b", "http://user:secret@a.example", "/metrics"])
-    func `what is no address, or has a password, is none`(text: String) { #expect(MetricsAddress(text) == nil) }
+    func `malformed addresses and passwords are refused`(text: String) { #expect(MetricsAddress(text) == nil) }
 
     @Test(arguments: [("404 Not Found", "404; there are no metrics"), ("401 Unauthorized", "MVI_ADMIN_TOKEN")])
-    func `a server that refuses, and none at all, are said`(status: String, words: String) async throws {
+    func `a refusing server and a missing one are reported`(status: String, words: String) async throws {
         let server = try RawServer(.whole("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n"))
         defer { server.stop() }
         let client = MetricsClient(
@@ -31,7 +31,7 @@ struct TopCommandTests {
         #expect(none == MetricsFailure(reason: "the connection failed"))
     }
 
-    @Test func `the token is sent, and what is answered is read`() async throws {
+    @Test func `the token is sent, and the answer is read`() async throws {
         let server = try RawServer(.content(Array("mvi_intents_total 3\n".utf8)))
         defer { server.stop() }
         let address = try #require(MetricsAddress(server.address))

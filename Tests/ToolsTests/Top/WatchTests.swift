@@ -19,13 +19,13 @@ import Testing
         #expect(text(watch([Answers.first, Answers.second])) == Golden.table)
     }
 
-    @Test func `one answer gives what is so now`() {
+    @Test func `one answer gives the current values`() {
         let text = text(watch([Answers.first]))
         #expect(text.contains("Rates need a second answer."))
         #expect(text.contains("sessions       10,050"))
     }
 
-    @Test func `a server that does not answer is said, with the last figures`() {
+    @Test func `a server that does not answer is reported, with the last figures`() {
         var watch = watch([Answers.first, Answers.second])
         watch.failed("connection refused", time: Answers.start + 25)
         let lines = watch.lines()
@@ -35,17 +35,17 @@ import Testing
         #expect(!text(watch).contains("No answer"))
     }
 
-    @Test func `a server that never answered is said`() {
+    @Test func `a server that never answered is reported`() {
         var watch = Watch(address: Self.address)
         watch.failed("connection refused", time: Answers.start)
         #expect(text(watch) == "mvi-server at \(Self.address)\nNo answer: connection refused.")
     }
 
-    @Test func `another program's answer is said to be one`() {
+    @Test func `another program's answer is reported`() {
         #expect(text(watch(["go_goroutines 8\n"])).contains("no metrics of an mvi-server"))
     }
 
-    @Test func `a restarted server is said to be restarted, and no rate is negative`() {
+    @Test func `a restart of the server is reported, and no rate is negative`() {
         let restarted = Answers.first.replacing(
             "process_start_time_seconds 1790000000", with: "process_start_time_seconds \(Answers.start + 5)")
         let text = text(watch([Answers.second, restarted]))
@@ -55,7 +55,7 @@ import Testing
         #expect(text.contains("intents           203"))
     }
 
-    @Test func `a server that is not ready is said not to be`() {
+    @Test func `a server that is not ready is reported`() {
         let text = text(watch([Answers.first.replacing("mvi_ready 1", with: "mvi_ready 0")]))
         #expect(text.contains("NOT READY"))
     }
@@ -74,14 +74,14 @@ import Testing
         #expect(lines.contains { $0.text.hasPrefix("and ") && $0.text.hasSuffix(" more") })
     }
 
-    @Test func `a line is cut at the terminal's width, and its looks end with it`() {
+    @Test func `a line is cut at the terminal's width, and so are its styles`() {
         let line = TableLine("abc", .bad).adding("def")
         #expect(line.terminal(width: 80, hasColours: true) == "\u{1B}[1;31mabc\u{1B}[0mdef")
         #expect(line.terminal(width: 2, hasColours: true) == "\u{1B}[1;31mab\u{1B}[0m")
         #expect(line.terminal(width: 4, hasColours: false) == "abcd")
     }
 
-    @Test func `what a server says cannot steer the terminal`() {
+    @Test func `a server's text cannot control the terminal`() {
         let evil = Answers.second + "mvi_turn_duration_seconds_count{feature=\"\u{1B}[2Jx\\n\"} 1000\n"
         let shown = watch([Answers.first, evil]).lines().map { $0.terminal(width: 200, hasColours: false) }
         #expect(shown.contains { $0.hasPrefix("?[2Jx?") })

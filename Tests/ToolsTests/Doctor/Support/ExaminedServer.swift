@@ -33,7 +33,7 @@ struct ExaminedServer: Sendable {
         }
     }
 
-    /// Believes every name.
+    /// Accepts every name.
     struct Names: Authenticator {
         func authenticate(_ proof: IdentityProof) async throws -> Principal {
             guard let name = proof.identity else { throw AuthenticationError(.rejected, "There is no name.") }
@@ -43,9 +43,9 @@ struct ExaminedServer: Sendable {
 
     private let assembly: Assembly
 
-    /// Examines a server with short bounds and stops it after.
+    /// Examines a server with short timeouts and stops it afterwards.
     ///
-    /// - Returns: the findings by check, and how many sessions the server then had.
+    /// - Returns: the findings by check, and the number of the server's sessions afterwards.
     static func examine(
         _ relay: Relay = Relay(), watch: Duration = .milliseconds(100),
         settings change: (inout ServerSettings) -> Void = { _ in },

@@ -6,28 +6,28 @@
 
 import Locking
 
-/// A proxy in this process that does one thing wrong.
+/// A proxy in this process with one fault.
 struct Relay: Sendable {
-    /// The treatment of a stream's bytes on their way to the client.
+    /// The treatment of a stream's bytes on their path to the client.
     enum Streams: Sendable {
         case pass
-        /// All come when the stream has ended.
+        /// All bytes arrive after the stream has ended.
         case hold
-        /// As if compressed: the head says so, and nothing but the head comes.
+        /// The head claims compression, and only the head arrives.
         case compress
-        /// The connection is closed when these bytes have come.
+        /// The connection is closed after these bytes.
         case cut(after: String)
     }
 
     struct Failure: Error {}
 
     var streams = Streams.pass
-    /// Changes a request's bytes, as they come from the client.
+    /// Changes a request's bytes.
     var request: @Sendable (String) -> String = { $0 }
-    /// Changes an answer's bytes, as they come from the server; not those of streams.
+    /// Changes an answer's bytes, except those of streams.
     var answer: @Sendable (String) -> String = { $0 }
 
-    /// Runs a test with a relay to the server's port; the test gets the relay's own.
+    /// Runs a test with a relay to the server's port; the test gets the relay's port.
     func run<Result: Sendable>(
         to port: UInt16, _ test: @Sendable (_ port: UInt16) async throws -> Result
     ) async throws -> Result {
@@ -85,7 +85,7 @@ struct Relay: Sendable {
         withUnsafeMutablePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
     }
 
-    /// A client's connection and its way on, closed when both directions are done.
+    /// A client's connection and the one to the server, closed when both directions are done.
     private final class Ends: Sendable {
         let (client, server): (Int32, Int32)
 
@@ -96,7 +96,7 @@ struct Relay: Sendable {
             close(server)
         }
 
-        /// Ends both directions; the other thread notices.
+        /// Ends both directions; the other thread detects it.
         func shut() {
             shutdown(client, Int32(SHUT_RDWR))
             shutdown(server, Int32(SHUT_RDWR))
