@@ -67,7 +67,7 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    /// Answers with the session of a valid cookie, whoever is signed in. If sign-in is required, not with an anonymous
+    /// Answers with the session of a valid cookie, with any identity. If sign-in is required, not with an anonymous
     /// session.
     private func answer(
         _ order: SessionOrder, _ found: SessionLookup, _ token: SessionToken, _ head: RequestHead, _ reply: Reply

@@ -15,7 +15,7 @@ extension RefusalCase {
     private static let notSignedIn = ruled.flatMap { operation, method, target, fields, body in
         [
             RefusalCase(
-                operation, .identityExpired, when: "the identity's time is over", authenticator: WordAuthenticator(),
+                operation, .identityExpired, when: "the identity has expired", authenticator: WordAuthenticator(),
                 ask: { server in
                     let session = try await server.session(of: "anna basic 600")
                     let request = session.request(method, target, fields, body: body)
@@ -27,7 +27,7 @@ extension RefusalCase {
                     return refused
                 }),
             RefusalCase(
-                operation, .identityRequired, when: "nobody is signed in, and somebody has to be",
+                operation, .identityRequired, when: "sign-in is required",
                 settings: { $0.requireIdentity = true }, authenticator: WordAuthenticator(),
                 ask: { server in
                     try await server.send(
@@ -62,10 +62,10 @@ extension RefusalCase {
 
     private static let making: [RefusalCase] = [
         order(.badRequest, when: "the server has no authenticator", #"{"identity":"anna"}"#, nil),
-        order(.badRequest, when: "it is to be shared by nobody", #"{"shared":true}"#),
-        order(.identityRejected, when: "the identity is not good", #"{"identity":"bad"}"#),
-        order(.identityRejected, when: "a claim cannot be kept", #"{"identity":"anna odd"}"#),
-        order(.identityExpired, when: "the identity's time is over", #"{"identity":"anna basic 0"}"#),
+        order(.badRequest, when: "shared has no identity", #"{"shared":true}"#),
+        order(.identityRejected, when: "the identity is rejected", #"{"identity":"bad"}"#),
+        order(.identityRejected, when: "a claim cannot be stored", #"{"identity":"anna odd"}"#),
+        order(.identityExpired, when: "the identity has expired", #"{"identity":"anna basic 0"}"#),
         order(.identityUnavailable, when: "the identity cannot be checked now", #"{"identity":"down"}"#),
         RefusalCase(
             "createSession", .identityUnavailable, when: "the authenticator does not answer",
@@ -78,7 +78,7 @@ extension RefusalCase {
                 return try await answer
             }),
         RefusalCase(
-            "createSession", .identityRequired, when: "nobody signs in, and somebody has to",
+            "createSession", .identityRequired, when: "sign-in is required",
             settings: { $0.requireIdentity = true }, authenticator: WordAuthenticator(),
             ask: { server in try await server.send(TestRequest("POST", "/sessions")) }),
     ]
@@ -94,12 +94,12 @@ extension RefusalCase {
 
     private static let signingIn: [RefusalCase] = [
         signIn(.badRequest, when: "the server has no authenticator", #"{"identity":"anna"}"#, authenticator: nil),
-        signIn(.badRequest, when: "the body is no object", "[1]"),
-        signIn(.invalidJSON, when: "the body is no JSON", "{"),
+        signIn(.badRequest, when: "the body is not an object", "[1]"),
+        signIn(.invalidJSON, when: "the body is not JSON", "{"),
         signIn(.identityRejected, when: "there is no identity", "{}"),
-        signIn(.identityRejected, when: "the identity is not good", #"{"identity":"bad"}"#),
-        signIn(.identityRejected, when: "a claim cannot be kept", #"{"identity":"anna odd"}"#),
-        signIn(.identityExpired, when: "the identity's time is over", #"{"identity":"anna basic 0"}"#),
+        signIn(.identityRejected, when: "the identity is rejected", #"{"identity":"bad"}"#),
+        signIn(.identityRejected, when: "a claim cannot be stored", #"{"identity":"anna odd"}"#),
+        signIn(.identityExpired, when: "the identity has expired", #"{"identity":"anna basic 0"}"#),
         signIn(.identityUnavailable, when: "the identity cannot be checked now", #"{"identity":"down"}"#),
         signIn(.otherIdentity, when: "another subject is signed in", #"{"identity":"bob"}"#, of: "anna"),
         signIn(
@@ -109,7 +109,7 @@ extension RefusalCase {
             .unsupportedMediaType, when: "the body is text", #"{"identity":"anna"}"#, [("Content-Type", "text/plain")]),
         signIn(.bodyTooLarge, when: "the body is over 32 KiB", String(repeating: " ", count: 32_769)),
         RefusalCase(
-            "signIn", .tooManyRequests, when: "its address has signed in as often as it may",
+            "signIn", .tooManyRequests, when: "its address signs in too fast",
             settings: { $0.sessionRate = 1 }, authenticator: WordAuthenticator(),
             ask: { server in
                 let session = try await server.session()
@@ -117,7 +117,7 @@ extension RefusalCase {
                 return try await server.signIn(session, "anna")
             }),
         RefusalCase(
-            "signIn", .sessionEnded, when: "the credential was replaced by another identity's",
+            "signIn", .sessionEnded, when: "the credential was replaced at a sign-in",
             authenticator: WordAuthenticator(),
             ask: { server in
                 let session = try await server.session()

@@ -14,13 +14,13 @@ extension RefusalCase {
             intent(.invalidIntent, when: "the body is an array", "[]"),
             intent(.invalidIntent, when: "a member is missing", #"{"type":"add"}"#),
             intent(.invalidIntent, when: "a member is mistyped", #"{"type":"add","amount":"five"}"#),
-            intent(.invalidIntent, when: "a number is no integer", #"{"type":"add","amount":1.5}"#),
+            intent(.invalidIntent, when: "a number is not an integer", #"{"type":"add","amount":1.5}"#),
             intent(.invalidIntent, when: "a number is too large", #"{"type":"add","amount":1e30}"#),
             intent(.forbidden, when: "an interceptor forbids it", #"{"type":"secret"}"#),
-            intent(.intentRefused, when: "an interceptor finds it senseless", #"{"type":"nonsense"}"#),
-            intent(.tooManyRequests, when: "an interceptor wants it later", #"{"type":"hurry"}"#),
+            intent(.intentRefused, when: "an interceptor refuses it as invalid", #"{"type":"nonsense"}"#),
+            intent(.tooManyRequests, when: "an interceptor limits the rate", #"{"type":"hurry"}"#),
             RefusalCase(
-                "sendIntent", .tooManyRequests, when: "its session has sent as many as it may",
+                "sendIntent", .tooManyRequests, when: "its session exceeds the rate",
                 settings: { $0.intentRate = 1 },
                 ask: { server in
                     let session = try await server.session()
@@ -36,7 +36,7 @@ extension RefusalCase {
                     try await server.send(try await server.session().intent(#"{"type":"grow","bytes":2000}"#))
                 }),
             RefusalCase(
-                "sendIntent", .tooManyStores, when: "the session has as many stores as it may",
+                "sendIntent", .tooManyStores, when: "the session has too many stores",
                 settings: { $0.maxStoresPerSession = 1 },
                 ask: { server in
                     let session = try await server.session()
@@ -70,7 +70,7 @@ extension RefusalCase {
             try await server.send(
                 TestRequest("POST", "/features/probe/intents", [json], body: #"{"type":"increment"}"#))
         },
-        RefusalCase("sendIntent", .sessionNotFound, when: "the token names nothing") { server in
+        RefusalCase("sendIntent", .sessionNotFound, when: "the token is unknown") { server in
             try await server.send(
                 TestRequest(
                     "POST", "/features/probe/intents", [json, ("Authorization", unknownToken)],
@@ -82,7 +82,7 @@ extension RefusalCase {
             return try await server.send(session.intent(#"{"type":"increment"}"#))
         },
         intent(
-            .crossSite, when: "the page is of another site", #"{"type":"increment"}"#,
+            .crossSite, when: "another site's page asks", #"{"type":"increment"}"#,
             [("Origin", "https://evil.example")]),
         intent(.featureNotFound, when: "the feature is unknown", #"{"type":"increment"}"#, to: "prob"),
         intent(.featureNotFound, when: "a key is given to a feature without", #"{"type":"increment"}"#, to: "probe:1"),
@@ -118,11 +118,11 @@ extension RefusalCase {
             [("Content-Encoding", "gzip")]),
         intent(.invalidJSON, when: "the body is empty", ""),
         intent(.invalidJSON, when: "the body is cut off", #"{"type":"add","amount""#),
-        intent(.invalidJSON, when: "a member is there twice", #"{"type":"increment","type":"load"}"#),
+        intent(.invalidJSON, when: "a member is repeated", #"{"type":"increment","type":"load"}"#),
         intent(.invalidJSON, when: "something follows", #"{"type":"increment"} x"#),
         intent(.invalidJSON, when: "it nests too deep", String(repeating: "[", count: 100_000)),
         intent(.invalidJSON, when: "a string has a line feed", "{\"type\":\"incre\nment\"}"),
-        intent(.badRequest, when: "the key is not written well", "{}", [("Idempotency-Key", "\"open")]),
+        intent(.badRequest, when: "the key is malformed", "{}", [("Idempotency-Key", "\"open")]),
         intent(.badRequest, when: "the key is empty", "{}", [("Idempotency-Key", "\"\"")]),
         intent(
             .badRequest, when: "the key is too long", "{}",
@@ -132,7 +132,7 @@ extension RefusalCase {
             [("Idempotency-Key", "a"), ("Intent-Seq", "1"), ("Intent-Epoch", "e")]),
         intent(
             .badRequest, when: "there are two keys", "{}", [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]),
-        intent(.badRequest, when: "If-Match is not written well", "{}", [("If-Match", "1")]),
+        intent(.badRequest, when: "If-Match is malformed", "{}", [("If-Match", "1")]),
         intent(
             .preconditionFailed, when: "the state has another tag", #"{"type":"increment"}"#,
             [("If-Match", "\"aaaa.1\"")]),
@@ -142,7 +142,7 @@ extension RefusalCase {
             return try await server.send(session.intent(#"{"type":"increment"}"#, [("If-Match", "W/\(tag)")]))
         },
         intent(
-            .preconditionFailed, when: "the tag is another's and the intent unknown too", #"{"type":"explode"}"#,
+            .preconditionFailed, when: "the tag is another one and the intent unknown", #"{"type":"explode"}"#,
             [("If-Match", "\"aaaa.1\"")]),
     ]
 
@@ -181,7 +181,7 @@ extension RefusalCase {
             return response
         },
         RefusalCase(
-            "sendIntent", .receiptExpired, when: "the number's receipt is gone", settings: { $0.maxReceipts = 1 },
+            "sendIntent", .receiptExpired, when: "the number's receipt has expired", settings: { $0.maxReceipts = 1 },
             ask: { server in
                 let session = try await server.session()
                 func send(_ number: Int) async throws -> TestResponse {

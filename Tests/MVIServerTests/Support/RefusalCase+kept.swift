@@ -123,11 +123,11 @@ extension RefusalCase {
         (ProblemType.journalUnavailable, StoreError.Code.unavailable), (.storageFull, .full),
     ].flatMap { type, code in
         [
-            RefusalCase("createSession", type, when: "the session cannot be kept") { server in
+            RefusalCase("createSession", type, when: "the session cannot be committed") { server in
                 server.journal.fail(code)
                 return try await server.send(TestRequest("POST", "/sessions"))
             },
-            RefusalCase("createSession", type, when: "it cannot be said whether the cookie's session lives") { server in
+            RefusalCase("createSession", type, when: "the cookie's session cannot be read") { server in
                 let session = try await server.cookieSession()
                 try server.leaveMemory()
                 server.journal.failLoads(code)
@@ -137,7 +137,7 @@ extension RefusalCase {
                 #expect(try await server.send(request).status == 200)
                 return refused
             },
-            RefusalCase("endSession", type, when: "that cannot be kept") { server in
+            RefusalCase("endSession", type, when: "the commit fails") { server in
                 let session = try await server.session()
                 server.journal.fail(code)
                 let refused = try await server.send(session.request("DELETE", "/sessions/current"))
@@ -149,7 +149,7 @@ extension RefusalCase {
                 #expect(try await server.send(state).problem == "session-ended")
                 return refused
             },
-            RefusalCase("disposeStore", type, when: "that cannot be kept") { server in
+            RefusalCase("disposeStore", type, when: "the commit fails") { server in
                 let session = try await server.session()
                 _ = try await server.send(session.intent(#"{"type":"increment"}"#))
                 server.journal.fail(code)
@@ -159,7 +159,7 @@ extension RefusalCase {
                 #expect(try state.json(Probe.State.self).count == 1)
                 return refused
             },
-            RefusalCase("sendIntent", type, when: "the refusal of a number cannot be kept") { server in
+            RefusalCase("sendIntent", type, when: "the refusal of a number cannot be committed") { server in
                 let session = try await server.session()
                 server.journal.fail(code)
                 let numbered = [("Intent-Seq", "1"), ("Intent-Epoch", "e")]

@@ -20,18 +20,18 @@ extension RefusalCase {
             RefusalCase(operation, .unauthorized, when: "the token is malformed") { server in
                 try await server.send(TestRequest(method, target, [("Authorization", "Bearer short")]))
             },
-            RefusalCase(operation, .unauthorized, when: "the bearer token is malformed, though the cookie is good") {
+            RefusalCase(operation, .unauthorized, when: "the bearer token is malformed and the cookie valid") {
                 server in
                 let session = try await server.cookieSession()
                 return try await server.send(session.request(method, target, [("Authorization", "Bearer ä")]))
             },
-            RefusalCase(operation, .sessionNotFound, when: "the token names nothing, though the cookie does") {
+            RefusalCase(operation, .sessionNotFound, when: "the token is unknown and the cookie valid") {
                 server in
                 let session = try await server.cookieSession()
                 return try await server.send(session.request(method, target, [("Authorization", unknownToken)]))
             },
             RefusalCase(
-                operation, .tooManyRequests, when: "the address sent many tokens of no session",
+                operation, .tooManyRequests, when: "the address sent too many unknown tokens",
                 settings: { $0.sessionRate = 1 }
             ) { server in
                 let request = TestRequest(method, target, [("Authorization", unknownToken), ("Prefer", "problem")])
@@ -43,7 +43,7 @@ extension RefusalCase {
 
     /// Requests whose `MVI-Session` names another session.
     static let otherSession: [RefusalCase] = ofSession.map { operation, method, target, fields, body in
-        RefusalCase(operation, .otherSession, when: "it is meant for another session") { server in
+        RefusalCase(operation, .otherSession, when: "MVI-Session names another session") { server in
             let other = try await server.session()
             return try await server.send(
                 try await server.session().request(method, target, fields + [("MVI-Session", other.id)], body: body))
@@ -95,10 +95,10 @@ extension RefusalCase {
     ]
 
     static let sessions: [RefusalCase] = [
-        RefusalCase("createSession", .invalidJSON, when: "the body is no JSON") { server in
+        RefusalCase("createSession", .invalidJSON, when: "the body is not JSON") { server in
             try await server.send(TestRequest("POST", "/sessions", [json], body: "{"))
         },
-        RefusalCase("createSession", .badRequest, when: "the body is no object") { server in
+        RefusalCase("createSession", .badRequest, when: "the body is not an object") { server in
             try await server.send(TestRequest("POST", "/sessions", [json], body: "[1]"))
         },
         RefusalCase("createSession", .badRequest, when: "the credential is unknown") { server in
@@ -120,14 +120,14 @@ extension RefusalCase {
             try await server.send(TestRequest("POST", "/sessions", [("Content-Type", "text/plain")], body: "{}"))
         },
         RefusalCase(
-            "createSession", .tooManySessions, when: "as many are in use as there may be",
+            "createSession", .tooManySessions, when: "all places are in use",
             settings: { $0.maxSessions = 1 },
             ask: { server in
                 try server.holdStream(of: try await server.session())
                 return try await server.send(TestRequest("POST", "/sessions"))
             }),
         RefusalCase(
-            "createSession", .tooManyRequests, when: "its address has made as many as it may",
+            "createSession", .tooManyRequests, when: "its address makes sessions too fast",
             settings: { $0.sessionRate = 1 },
             ask: { server in
                 for _ in 0..<30 { _ = try await server.session() }
@@ -147,7 +147,7 @@ extension RefusalCase {
             try await server.send(try await server.session().request("GET", "/features/item:broken/state"))
         },
         RefusalCase(
-            "readState", .tooManyStores, when: "the session has as many stores as it may",
+            "readState", .tooManyStores, when: "the session has too many stores",
             settings: { $0.maxStoresPerSession = 1 },
             ask: { server in
                 let session = try await server.session()
@@ -155,7 +155,7 @@ extension RefusalCase {
                 return try await server.send(session.request("GET", "/features/probe/state"))
             }),
         RefusalCase(
-            "readState", .tooManyWaits, when: "as many requests wait as may", settings: { $0.maxWaitsPerSession = 1 },
+            "readState", .tooManyWaits, when: "too many requests wait", settings: { $0.maxWaitsPerSession = 1 },
             ask: { server in
                 let session = try await server.session()
                 let tag = try #require(try await server.send(session.request("GET", "/features/probe/state"))["etag"])
@@ -169,7 +169,7 @@ extension RefusalCase {
                 return second
             }),
         RefusalCase(
-            "disposeStore", .tooManyRequests, when: "its session has sent as much as it may",
+            "disposeStore", .tooManyRequests, when: "its session exceeds the rate",
             settings: { $0.intentRate = 1 },
             ask: { server in
                 let session = try await server.session()
@@ -192,10 +192,10 @@ extension RefusalCase {
             RefusalCase("streamSession", .featureNotFound, when: "a feature has an encoded line feed") { server in
                 try await server.send(try await server.session().request("GET", "/events?feature=probe%0Aid:1"))
             },
-            RefusalCase("streamFeature", .badRequest, when: "it names no form of deltas") { server in
+            RefusalCase("streamFeature", .badRequest, when: "the form of deltas is unknown") { server in
                 try await server.send(try await server.session().request("GET", "/features/probe/events?delta="))
             },
-            RefusalCase("streamSession", .badRequest, when: "it names no form of deltas") { server in
+            RefusalCase("streamSession", .badRequest, when: "the form of deltas is unknown") { server in
                 try await server.send(try await server.session().request("GET", "/events?delta=xml"))
             },
             RefusalCase("streamSession", .featureNotFound, when: "a feature is empty") { server in
@@ -217,7 +217,7 @@ extension RefusalCase {
                     try await server.session().request("GET", target, [("Accept", "application/json, text/*;q=0")]))
             },
             RefusalCase(
-                operation, .tooManyStreams, when: "there are as many as may be, and the client wants the problem",
+                operation, .tooManyStreams, when: "there are too many, and the client wants the problem",
                 settings: { $0.maxStreams = 1 },
                 ask: { server in
                     try server.holdStream(of: try await server.session())
@@ -225,7 +225,7 @@ extension RefusalCase {
                         try await server.session().request("GET", target, [("Prefer", "problem")]))
                 }),
             RefusalCase(
-                operation, .tooManyConnections, when: "its address has as many as it may, and it wants the problem",
+                operation, .tooManyConnections, when: "its address has too many, and the client wants the problem",
                 settings: { $0.maxStreamsPerAddress = 1 },
                 ask: { server in
                     let session = try await server.session()

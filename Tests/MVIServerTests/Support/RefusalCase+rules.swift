@@ -24,7 +24,7 @@ extension RefusalCase {
     ].flatMap { (operation, method, target, fields, body) -> [RefusalCase] in
         [
             RefusalCase(
-                operation, .forbidden, when: "who is signed in may not use the feature",
+                operation, .forbidden, when: "the principal may not use the feature",
                 authenticator: WordAuthenticator(), content: { premium($0) },
                 ask: { server in
                     let session = try await server.session(of: "anna")
@@ -35,7 +35,7 @@ extension RefusalCase {
                     return refused
                 }),
             RefusalCase(
-                operation, .forbidden, when: "nobody is signed in", content: { premium($0) },
+                operation, .forbidden, when: "the session is anonymous", content: { premium($0) },
                 ask: { server in
                     try await server.send(try await server.session().request(method, target, fields, body: body))
                 }),
@@ -44,15 +44,15 @@ extension RefusalCase {
 
     private static let intentRules: [RefusalCase] = [
         rule(
-            .targetNotFound, when: "a rule says that what it is about is not there", "no-such-booking",
+            .targetNotFound, when: "a rule says that its target does not exist", "no-such-booking",
             #"{"type":"cancel","number":1}"#),
-        rule(.intentConflict, when: "a rule says that something else has happened", "sold-out", #"{"type":"confirm"}"#),
+        rule(.intentConflict, when: "a rule says that it conflicts", "sold-out", #"{"type":"confirm"}"#),
         rule(
             .intentRefused, when: "a rule refuses it with a code", "coupon-expired",
             #"{"type":"redeem","code":"SPRING"}"#),
         rule(.forbidden, when: "a rule forbids it with a code", "not-yours", #"{"type":"leave"}"#),
         RefusalCase(
-            "sendIntent", .checkTimeout, when: "what the feature asks elsewhere is not answered",
+            "sendIntent", .checkTimeout, when: "the feature's check times out",
             content: { Booking.content($0) },
             ask: { server in
                 let session = try await server.session()

@@ -40,7 +40,7 @@ final class ScriptedPeers: PeerTransport {
 
 extension Result where Success == PeerResponse, Failure == PeerError {
     /// The node is not reachable.
-    static let gone = Result.failure(PeerError(.notSent, "nobody listens"))
+    static let gone = Result.failure(PeerError(.notSent, "no listener"))
     /// The answer is lost.
     static let lost = Result.failure(PeerError(.unknown, "the connection ended"))
     /// Another node is the owner.

@@ -113,7 +113,7 @@ struct JudgeTests {
                 .seconds(60), pings: [(.seconds(40), .seconds(1_000)), (.seconds(40), .seconds(1_020))])
         },
         Row("no encoding", .compression, .ok) { $0.encodedHead = stream(.milliseconds(5)) },
-        Row("an encoding that keeps events", .compression, .wrong, "gzip") {
+        Row("an encoding that buffers events", .compression, .wrong, "gzip") {
             $0.encodedHead = stream(nil, encoding: "gzip")
             $0.decodedStream = stream(nil, encoding: "gzip")
         },
@@ -142,7 +142,7 @@ struct JudgeTests {
 
     static let requests: [Row] = [
         Row("healthy", .health, .ok) { ($0.live, $0.ready) = (.live, .ready) },
-        Row("health that is not passed on", .health, .warning, "404 without a problem") {
+        Row("blocked health checks", .health, .warning, "404 without a problem") {
             ($0.live, $0.ready) = (.page(404), .page(404))
         },
         Row("the same, with the admin address", .health, .ok) {
@@ -154,7 +154,7 @@ struct JudgeTests {
         Row("an admin address that is silent", .health, .wrong, "no answer") {
             ($0.live, $0.ready, $0.adminLive) = (.live, .ready, .failure("refused"))
         },
-        Row("another page in the place of health", .health, .warning) {
+        Row("another page instead of health", .health, .warning) {
             ($0.live, $0.ready) = (.json(#"{"status":"fine"}"#), .ready)
         },
         Row("sessions that need an identity", .sessions, .notMeasured, "identity-required") {
@@ -186,7 +186,7 @@ struct JudgeTests {
         Row("a state that is too small to be compressed", .entityTags, .warning, "gzip") {
             $0.tags = TagSample(plain: #""a.1""#, compressed: #""a.1""#, conditional: 304, jsonEncoding: "gzip")
         },
-        Row("a tag that is not known again", .entityTags, .wrong, "got 200") {
+        Row("a tag that does not match", .entityTags, .wrong, "got 200") {
             $0.tags = TagSample(plain: #""a.1""#, compressed: #""a.1""#, conditional: 200)
         },
         Row("a large body that the server refuses itself", .bodySize, .ok) {
@@ -195,7 +195,7 @@ struct JudgeTests {
         Row("a large body that the proxy refuses", .bodySize, .warning, "413 without a problem") {
             $0.bodies = [(1_048_577, .page(413)), (1_048_576, .problem(422, "invalid-intent"))]
         },
-        Row("a body that the server would take", .bodySize, .wrong, "one of 65536 bytes reached") {
+        Row("a refused body below the server's limit", .bodySize, .wrong, "one of 65536 bytes reached") {
             $0.bodies = [(1_048_577, .page(413)), (1_048_576, .page(413)), (65_536, .problem(422, "invalid-intent"))]
         },
         Row("sizes where no problem document arrives", .bodySize, .notMeasured) {
@@ -207,10 +207,10 @@ struct JudgeTests {
 
     static let clients: [Row] = [
         Row("no diagnostics", .upstream, .notMeasured) { _ in },
-        Row("kept connections", .upstream, .ok) { $0.arrival = RequestArrival() },
+        Row("persistent connections", .upstream, .ok) { $0.arrival = RequestArrival() },
         Row("closed connections", .upstream, .warning) { $0.arrival = RequestArrival(keepsConnection: false) },
         Row("HTTP/1.0", .upstream, .wrong) { $0.arrival = RequestArrival(http: "1.0", keepsConnection: false) },
-        Row("an address that is noted", .clientAddress, .ok, "203.0.113.9") {
+        Row("a reported address", .clientAddress, .ok, "203.0.113.9") {
             $0.arrival = RequestArrival(client: "203.0.113.9")
             $0.forgedArrival = RequestArrival(client: "203.0.113.9")
         },
@@ -226,10 +226,10 @@ struct JudgeTests {
             $0.arrival = RequestArrival(client: "loopback", clientIsTrusted: true)
             $0.forgedArrival = RequestArrival(client: "192.0.2.77", clientIsTrusted: false)
         },
-        Row("a proxy that is not trusted", .clientAddress, .wrong, "does not trust the proxy") {
+        Row("an untrusted proxy", .clientAddress, .wrong, "does not trust the proxy") {
             $0.arrival = RequestArrival(forwarded: "untrusted")
         },
-        Row("a proxy that notes nothing", .clientAddress, .wrong, "no X-Forwarded-For") {
+        Row("a proxy that reports nothing", .clientAddress, .wrong, "no X-Forwarded-For") {
             $0.arrival = RequestArrival(forwarded: "missing")
         },
         Row("two fields that contradict", .clientAddress, .wrong, "contradicts") {
@@ -244,14 +244,14 @@ struct JudgeTests {
         Row("nginx without TLS", .clientAddress, .wrong, url: "http://mvi.example.com") {
             ($0.arrival, $0.serverField) = (RequestArrival(forwarded: "none"), "nginx/1.22.1")
         },
-        Row("a later server's word", .clientAddress, .notMeasured) { $0.arrival = RequestArrival(forwarded: "new") },
-        Row("origins that are told apart", .origin, .ok, "is refused") {
+        Row("an unknown answer", .clientAddress, .notMeasured) { $0.arrival = RequestArrival(forwarded: "new") },
+        Row("origins that are distinguished", .origin, .ok, "is refused") {
             ($0.ownOrigin, $0.foreignOrigin) = (.problem(404, "feature-not-found"), .problem(403, "cross-site"))
         },
         Row("its own origin refused", .origin, .wrong, "https://mvi.example.com") {
             $0.ownOrigin = .problem(403, "cross-site")
         },
-        Row("another's origin taken", .origin, .wrong, "did not see it") {
+        Row("another origin accepted", .origin, .wrong, "did not see it") {
             ($0.ownOrigin, $0.foreignOrigin) = (.problem(422, "invalid-intent"), .problem(422, "invalid-intent"))
         },
         Row("an origin where no problem document arrives", .origin, .notMeasured) {
@@ -275,14 +275,14 @@ struct JudgeTests {
         Row("a cookie that is lost", .cookie, .wrong, "Set-Cookie") {
             $0.cookie = CookieSample(made: .json("{}"), used: nil)
         },
-        Row("a cookie that does not come back", .cookie, .wrong, "401 unauthorized") {
+        Row("a cookie that does not arrive", .cookie, .wrong, "401 unauthorized") {
             $0.cookie = CookieSample(
                 made: .cookie("__Host-mvi_session=a; Path=/; Secure"), used: .problem(401, "unauthorized"))
         },
         Row("one time", .clock, .ok, "0.0 to +1.0 s") {
             $0.dated = [dated("Thu, 01 Jan 1970 00:01:40 GMT", sent: 100, received: 100)]
         },
-        Row("a slow answer tells less", .clock, .ok) {
+        Row("a slow answer is less precise", .clock, .ok) {
             $0.dated = [dated("Thu, 01 Jan 1970 00:01:40 GMT", sent: 90, received: 110)]
         },
         Row("ten seconds ahead", .clock, .warning, "ahead of") {
@@ -291,7 +291,7 @@ struct JudgeTests {
         Row("a minute behind", .clock, .wrong, "behind") {
             $0.dated = [dated("Thu, 01 Jan 1970 00:01:40 GMT", sent: 160, received: 160)]
         },
-        Row("a date that is none", .clock, .notMeasured) { $0.dated = [dated("yesterday", sent: 1, received: 1)] },
+        Row("a malformed date", .clock, .notMeasured) { $0.dated = [dated("yesterday", sent: 1, received: 1)] },
     ]
 
     @Test("each row of the table", arguments: streams + requests + clients)
