@@ -1,12 +1,12 @@
-/// A place in a session's log, written `<epoch>.<sequence>`: what a stream hands out as `id` and takes back as
-/// `Last-Event-ID`. Clients treat the text as opaque.
+/// A position in a session's log, written `<epoch>.<sequence>`. A stream sends it as `id` and accepts it as
+/// `Last-Event-ID`. It is opaque to clients.
 package struct Cursor: Hashable, Sendable {
-    /// The life of the log that ``sequence`` counts in.
+    /// The epoch of the log that ``sequence`` counts in.
     package let epoch: String
     /// The number of the last turn that the cursor covers.
     package let sequence: UInt64
 
-    /// A cursor of parts that the server knows to be good.
+    /// Creates a cursor from valid parts.
     ///
     /// - Precondition: `epoch` passes ``Epoch/isValid(_:)``; check one that comes from outside the process first.
     package init(epoch: String, sequence: UInt64) {
@@ -15,8 +15,8 @@ package struct Cursor: Hashable, Sendable {
         self.sequence = sequence
     }
 
-    /// A cursor from its text; nil for every text that ``description`` never gives: other bytes, more than 128 of
-    /// them, no number, one with leading zeros or beyond 64 bits.
+    /// Parses a cursor; nil for a text that ``description`` never returns: other bytes, more than 128 of them, no
+    /// number, leading zeros or a number beyond 64 bits.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 128 else { return nil }
         let text = String(text)
@@ -36,18 +36,18 @@ extension Cursor: CustomStringConvertible {
     package var description: String { "\(epoch).\(sequence)" }
 }
 
-/// The name of one life of a session's log: new whenever the log was created or lost, so that a cursor or a version
-/// of another life is never taken for one of this.
+/// The name of an epoch of a session's log. Each created or lost log gets a new one, so that cursors and versions of
+/// different epochs are never confused.
 package enum Epoch {
-    /// The bytes of the longest epoch: with the dot and the twenty digits of the largest sequence number a cursor
-    /// stays within its 128 bytes.
+    /// The maximum number of bytes of an epoch. With the dot and the twenty digits of the largest sequence number, a
+    /// cursor stays within its 128 bytes.
     package static let maximumLength = 107
 
-    /// A new epoch: 64 bits of the system's random number generator in base32 (RFC 4648 section 6), lower case,
-    /// without padding: 13 characters.
+    /// Returns a new epoch: 64 bits of the system's random number generator in base32 (RFC 4648 section 6), in lower
+    /// case without padding: 13 characters.
     package static func random() -> String { name(.random(in: .min ... .max)) }
 
-    /// 64 bits in the same form.
+    /// Returns 64 bits in the same form.
     package static func name(_ bits: UInt64) -> String {
         var bits = bits
         var digits = [UInt8](repeating: 0, count: 13)
@@ -59,8 +59,8 @@ package enum Epoch {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Returns true if a text may be an epoch: 1 to 107 bytes of `A-Z a-z 0-9 . _ ~ -`. Other bytes in a cursor would make
-    /// browsers send a preflight before they reconnect to another origin.
+    /// Returns true if a text is a valid epoch: 1 to 107 bytes of `A-Z a-z 0-9 . _ ~ -`. Other bytes in a cursor would
+    /// make browsers send a preflight before they reconnect to another origin.
     package static func isValid(_ text: some StringProtocol) -> Bool {
         let bytes = text.utf8
         return !bytes.isEmpty && bytes.count <= maximumLength && bytes.allSatisfy(isAllowed)

@@ -1,7 +1,7 @@
-/// Writes `text/event-stream` (WHATWG HTML, section 9.2): UTF-8 bytes appended to a buffer of the caller's.
+/// Writes `text/event-stream` (WHATWG HTML, section 9.2): UTF-8 bytes appended to the caller's buffer.
 ///
-/// Every line ends with LF. What cannot be written as one line is refused before anything is appended, so that no
-/// value of an author's can forge a line, an event or an id.
+/// Each line ends with LF. A part that is not one line is refused before anything is appended, so that an author's
+/// value cannot forge a line, an event or an id.
 package enum EventEncoder {
     private static let lineFeed = UInt8(ascii: "\n")
 
@@ -12,10 +12,10 @@ package enum EventEncoder {
         try append(event: event.name, id: event.id, data: event.data, to: &output)
     }
 
-    /// Appends one event: `id` (unless nil), `event`, one `data` line, the blank line.
+    /// Appends an event: `id` (unless nil), `event`, one `data` line, the blank line.
     ///
-    /// - Throws: ``EventEncodingError`` when a part holds CR, LF or NUL, or when the name or the id is empty; the
-    ///   output is then as it was.
+    /// - Throws: ``EventEncodingError`` if a part contains CR, LF or NUL, or if the name or the id is empty. The output
+    ///   is then unchanged.
     package static func append(
         event: String, id: String?, data: [UInt8], to output: inout [UInt8]
     ) throws(EventEncodingError) {
@@ -25,8 +25,8 @@ package enum EventEncoder {
         appendTail(to: &output)
     }
 
-    /// Appends one event whose `data` line is the pieces one after the other, for envelopes round bytes that many
-    /// streams share: nothing is joined in between.
+    /// Appends an event whose `data` line is the concatenation of pieces, for envelopes around bytes that many streams
+    /// share, without an intermediate copy.
     ///
     /// - Throws: as ``append(event:id:data:to:)``.
     package static func append(
@@ -40,7 +40,7 @@ package enum EventEncoder {
 
     /// Appends a comment line, which clients ignore and which browsers do not show to a page.
     ///
-    /// - Throws: ``EventEncodingError/forbiddenByte(_:)`` when the text holds CR, LF or NUL.
+    /// - Throws: ``EventEncodingError/forbiddenByte(_:)`` if the text contains CR, LF or NUL.
     package static func appendComment(_ text: String, to output: inout [UInt8]) throws(EventEncodingError) {
         guard isOneLine(text) else { throw .forbiddenByte(.comment) }
         append(": ", to: &output)
@@ -48,7 +48,7 @@ package enum EventEncoder {
         output.append(lineFeed)
     }
 
-    /// Appends the time that a client waits before it connects again, with a blank line behind it.
+    /// Appends the delay before a client reconnects, followed by a blank line.
     ///
     /// - Throws: ``EventEncodingError/negativeRetry(_:)``.
     package static func appendRetry(milliseconds: Int, to output: inout [UInt8]) throws(EventEncodingError) {
@@ -75,7 +75,7 @@ package enum EventEncoder {
     }
 
     private static func append(_ text: String, to output: inout [UInt8]) {
-        // A view of its storage: as a sequence a string is copied in several steps.
+        // Uses the string's storage directly, since the sequence of a string is copied in several steps.
         var text = text
         text.withUTF8 { output.append(contentsOf: $0) }
     }
@@ -97,7 +97,7 @@ package enum EventEncoder {
     }
 
     private static func isOneLine(_ bytes: Span<UInt8>) -> Bool {
-        // Without an early exit the compiler turns this into vector code; data is almost always good.
+        // Without an early exit the compiler vectorizes this. Data is almost always valid.
         var found: UInt8 = 0
         for index in bytes.indices {
             let byte = bytes[index]
@@ -107,16 +107,16 @@ package enum EventEncoder {
     }
 }
 
-/// The reason for which an event was not written. The output is unchanged then.
+/// The error of an event that was not written. The output is unchanged.
 package enum EventEncodingError: Error, Hashable, Sendable {
-    /// The part holds CR, LF or NUL: it would end its line early, or be ignored by every client.
+    /// The part contains CR, LF or NUL, which would end its line early or be ignored by clients.
     case forbiddenByte(Part)
-    /// An empty event name, which clients take for `message`, or an empty id, which resets their last id.
+    /// An empty event name, which clients treat as `message`, or an empty id, which resets their last id.
     case empty(Part)
     /// A reconnection time below zero.
     case negativeRetry(Int)
 
-    /// A part of what is written.
+    /// A part of the output.
     package enum Part: String, Hashable, Sendable {
         /// The event's name.
         case event
@@ -130,7 +130,7 @@ package enum EventEncodingError: Error, Hashable, Sendable {
 }
 
 extension EventEncodingError: CustomStringConvertible {
-    /// The error as a log's text.
+    /// A description for logs.
     package var description: String {
         switch self {
         case .forbiddenByte(let part):
@@ -143,17 +143,17 @@ extension EventEncodingError: CustomStringConvertible {
     }
 }
 
-/// One event as a server writes it.
+/// An event as a server writes it.
 package struct ServerSentEvent: Hashable, Sendable {
     /// The event's type, for instance `state`.
     package var name: String
-    /// The cursor that a client sends back as `Last-Event-ID`; an event without one leaves the client's last id as
-    /// it is.
+    /// The cursor that a client sends back as `Last-Event-ID`. An event without one leaves the client's last id
+    /// unchanged.
     package var id: String?
-    /// UTF-8 without CR, LF and NUL: one line.
+    /// The data line: UTF-8 without CR, LF and NUL.
     package var data: [UInt8]
 
-    /// An event of its parts; ``EventEncoder`` refuses parts that do not fit on their lines.
+    /// Creates an event. ``EventEncoder`` refuses invalid parts.
     package init(name: String, id: String? = nil, data: [UInt8]) {
         self.name = name
         self.id = id

@@ -1,10 +1,10 @@
-/// Reads `text/event-stream` in whatever pieces it arrives (WHATWG HTML, section 9.2.6).
+/// Parses `text/event-stream` in pieces of any size (WHATWG HTML, section 9.2.6).
 ///
-/// A value: one owner feeds it and takes what it returns. It keeps one unfinished line and one unfinished event, both
-/// bounded.
+/// A value with one owner, which feeds it and receives the events. It stores one unfinished line and one unfinished
+/// event, both of limited size.
 package struct EventParser: Sendable {
-    /// The value of `Last-Event-ID` for a reconnect; empty without one. As in browsers it changes with the event's
-    /// blank line.
+    /// The `Last-Event-ID` for a reconnection; empty while the stream gave none. As in browsers, it changes at the
+    /// blank line of the event that carries the id.
     package private(set) var lastEventID = ""
     /// The stream's last valid `retry`, in milliseconds.
     package private(set) var retryMilliseconds: Int?
@@ -27,20 +27,20 @@ package struct EventParser: Sendable {
         case past
     }
 
-    /// A parser at the start of a stream.
+    /// Creates a parser for the start of a stream.
     ///
     /// - Parameters:
-    ///   - maximumLineLength: The most bytes of one line, without its end.
-    ///   - maximumEventLength: The most bytes that one event's data lines have together.
+    ///   - maximumLineLength: The maximum number of bytes of a line, without its end.
+    ///   - maximumEventLength: The maximum number of bytes of an event's data lines together.
     package init(maximumLineLength: Int = 16 << 20, maximumEventLength: Int = 32 << 20) {
         self.maximumLineLength = maximumLineLength
         self.maximumEventLength = maximumEventLength
     }
 
-    /// Takes the next bytes and returns the events that they complete, in order.
+    /// Parses the next bytes and returns the events that they complete, in order.
     ///
-    /// - Throws: ``EventParsingError`` when a bound is passed, for good: the stream has to be opened anew. Events
-    ///   that the same bytes completed before that are returned first, and the next call throws.
+    /// - Throws: ``EventParsingError`` if a limit is exceeded, for good; the stream must be reopened. Events that the
+    ///   same bytes completed before are returned first, and the next call throws.
     package mutating func feed(_ bytes: some Sequence<UInt8>) throws(EventParsingError) -> [ParsedEvent] {
         if let failure { throw failure }
         var events: [ParsedEvent] = []
@@ -53,7 +53,7 @@ package struct EventParser: Sendable {
         return events
     }
 
-    /// Readies the parser for a new connection: an unfinished line or event is discarded, as at the end of a stream;
+    /// Prepares the parser for a new connection. An unfinished line or event is discarded, as at the end of a stream;
     /// ``lastEventID`` and ``retryMilliseconds`` are kept.
     package mutating func reconnect() {
         var fresh = EventParser(maximumLineLength: maximumLineLength, maximumEventLength: maximumEventLength)
@@ -69,7 +69,7 @@ package struct EventParser: Sendable {
                 byteOrderMark = count == 2 ? .past : .awaited(count + 1)
                 return
             }
-            // The start of a mark that is none belongs to the first line.
+            // The bytes of an incomplete mark belong to the first line.
             byteOrderMark = .past
             for byte in mark[..<count] { try read(byte, &events) }
         }
@@ -79,7 +79,7 @@ package struct EventParser: Sendable {
         case UInt8(ascii: "\n"):
             if !followsCarriageReturn { try endLine(&events) }
         case UInt8(ascii: "\r"):
-            // The line ends here: a CR may be all that comes for a long time, and an LF behind it is skipped.
+            // The line ends here, since no LF may follow for a long time. An LF after the CR is skipped.
             sawCarriageReturn = true
             try endLine(&events)
         default:
@@ -124,11 +124,11 @@ package struct EventParser: Sendable {
                 retryMilliseconds = milliseconds
             }
         }
-        // Anything else, a comment with its empty name among it, is ignored.
+        // All other fields are ignored, including comments, which have an empty name.
     }
 
     private mutating func dispatch(_ events: inout [ParsedEvent]) {
-        // "Set the last event ID string" comes before the test for data: an id alone moves it as well.
+        // "Set the last event ID string" comes before the test for data, so an id alone changes it as well.
         if let eventID { lastEventID = eventID }
         if hasData {
             let name = eventName.isEmpty ? "message" : String(decoding: eventName, as: UTF8.self)
@@ -141,22 +141,21 @@ package struct EventParser: Sendable {
     }
 }
 
-/// One event as a client receives it.
+/// An event as a client receives it.
 package struct ParsedEvent: Hashable, Sendable {
-    /// The event's type; `message` where the stream named none.
+    /// The event's type; `message` if the stream named none.
     package let name: String
     /// The id that this event itself carried, if any.
     package let id: String?
-    /// The stream's last id as of this event: what a client that reconnects sends as `Last-Event-ID`. Empty while
-    /// none was given.
+    /// The stream's last id including this event, for `Last-Event-ID`. Empty while none was given.
     package let lastEventID: String
-    /// The data lines, joined by LF, as the server sent them.
+    /// The data lines joined by LF, as the server sent them.
     package let data: [UInt8]
 
-    /// ``data`` as text; what is not UTF-8 becomes U+FFFD.
+    /// The ``data`` as text. Invalid UTF-8 becomes U+FFFD.
     package var text: String { String(decoding: data, as: UTF8.self) }
 
-    /// An event of its parts.
+    /// Creates an event.
     package init(name: String, id: String?, lastEventID: String, data: [UInt8]) {
         self.name = name
         self.id = id
@@ -165,16 +164,16 @@ package struct ParsedEvent: Hashable, Sendable {
     }
 }
 
-/// The reason for which a stream was given up.
+/// The error that ends the parsing of a stream.
 package enum EventParsingError: Error, Hashable, Sendable {
-    /// A line has more bytes than the parser was told to take.
+    /// A line exceeds the maximum number of bytes.
     case lineTooLong(limit: Int)
-    /// The data lines of one event have more bytes together than the parser was told to take.
+    /// The data lines of an event exceed the maximum number of bytes.
     case eventTooLong(limit: Int)
 }
 
 extension EventParsingError: CustomStringConvertible {
-    /// The error as a log's text.
+    /// A description for logs.
     package var description: String {
         switch self {
         case .lineTooLong(let limit): "The event stream sent a line of more than \(limit) bytes."

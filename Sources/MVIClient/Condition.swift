@@ -1,23 +1,22 @@
 /// The condition of the connection between a ``RemoteServer`` and its server.
 public enum Condition: Sendable, Equatable {
-    /// Nothing is watched, so there is no stream. Intents are sent all the same.
+    /// No store is watched, so there is no stream. Intents are sent nevertheless.
     case idle
-    /// A session is made, or a stream is opened, and the server has not answered yet.
+    /// A session is being created or a stream opened, and the server has not answered yet.
     case connecting
-    /// The stream is open and healthy: what is shown is what the server has.
+    /// The stream is open and healthy, so the shown states are current.
     case live
-    /// The stream was lost. The next try is after this time, counted from the moment at which this was reported.
+    /// The stream was lost. The next attempt comes after this time, counted from this report.
     case reconnecting(after: Duration)
-    /// The system says that there is no network. Intents wait.
+    /// The system reports no network. Intents wait.
     case offline
-    /// The session has too many streams and this one was the oldest: it is opened again at
-    /// ``RemoteServer/foreground()``.
+    /// The session has too many streams, and this one was the oldest. It is reopened at ``RemoteServer/foreground()``.
     case paused
-    /// The server wants an identity, and there is none: call ``RemoteServer/signIn()`` when there is one.
+    /// The server requires an identity, and there is none. Call ``RemoteServer/signIn()`` when there is one.
     case signedOut
-    /// The session was ended, here or elsewhere: ``RemoteServer/renewSession()`` begins a new one.
+    /// The session was ended, here or elsewhere. ``RemoteServer/renewSession()`` begins a new one.
     case ended
-    /// The server refuses what this client asks, which will not change by asking again.
+    /// The server refuses the client's requests for good; retries do not help.
     case failed(ServerProblem)
     /// ``RemoteServer/close()`` was called.
     case closed

@@ -1,7 +1,7 @@
-/// The format of a state's changes.
+/// The format of state changes that the server may send.
 public enum DeltaFormat: String, Sendable, CaseIterable {
-    /// RFC 6902.
+    /// JSON Patch, RFC 6902.
     case jsonPatch = "json-patch"
-    /// RFC 7396.
+    /// JSON Merge Patch, RFC 7396.
     case mergePatch = "merge-patch"
 }

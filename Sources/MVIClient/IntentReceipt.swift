@@ -1,18 +1,18 @@
-/// The server's answer to an intent that ran: it is committed and will not be lost.
+/// The server's answer to a committed intent.
 public struct IntentReceipt: Sendable, Hashable {
-    /// The intent's id: events that it led to name it.
+    /// The intent's id, which resulting events contain.
     public let intent: String
-    /// The id of the session that it ran in.
+    /// The id of the session that the intent ran in.
     public let session: String
-    /// The version of the store after the intent; 0 where the answer has none, which this server's always has.
+    /// The version of the store after the intent; 0 if the answer has none, which never happens with this server.
     public let version: UInt64
 }
 
-/// The event after which `send` returns.
+/// The moment at which `send` returns.
 public enum SendCompletion: Sendable, Equatable {
-    /// The server has committed the intent.
+    /// After the server has committed the intent.
     case committed
-    /// The store has also shown a state that is not older than the intent. Immediately if the store is not watched;
-    /// without an error at the end of the intent's patience.
+    /// After the store has also shown a state that includes the intent. Immediate if the store is not watched; without
+    /// an error at the end of the intent's patience.
     case shown
 }

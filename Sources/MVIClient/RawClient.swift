@@ -6,9 +6,9 @@ import Locking
     import Foundation
 #endif
 
-/// The client without the app's types, for the driver that holds it against the conformance kit.
+/// A client without the app's types, for the driver of the conformance kit.
 package final class RawClient: Sendable {
-    /// An event, as JSON if it arrived as JSON.
+    /// An event, with received JSON unchanged.
     package enum Event: Sendable {
         case state(feature: String, version: UInt64, state: [UInt8])
         case label(feature: String, id: String, isReplay: Bool, label: [UInt8])
@@ -24,8 +24,8 @@ package final class RawClient: Sendable {
     private let features = Lock<[String]>([])
 
     /// - Parameters:
-    ///   - usesCookie: whether the session's credential is a cookie, as a browser has it, and no token.
-    ///   - told: called with what happens, one call at a time, from any thread.
+    ///   - usesCookie: true if the session's credential is a cookie, as in a browser, instead of a token.
+    ///   - told: called with each event, one call at a time, from any thread.
     package init(
         _ url: URL, options: RemoteServer.Options, usesCookie: Bool, told: @escaping @Sendable (Event) -> Void
     ) {
@@ -55,7 +55,7 @@ package final class RawClient: Sendable {
                     case .ended: told(.ended(feature: feature))
                     case .denied, .missing: told(.denied(feature: feature))
                     case .reset(let reason, let labelsLost):
-                        // Each watched store gets it; here it is one event.
+                        // Each watched store receives the event; here it is reported once.
                         guard features.withLock({ $0.min() }) == feature else { return }
                         told(.reset(reason: reason, labelsLost: labelsLost))
                     }
@@ -67,7 +67,7 @@ package final class RawClient: Sendable {
         core.unwatch(feature, by: number)
     }
 
-    /// Sends an intent; `done` is called once.
+    /// Sends an intent. `done` is called once.
     package func send(
         _ intent: [UInt8], to feature: String, done: @escaping @Sendable (Result<IntentReceipt, any Error>) -> Void
     ) {

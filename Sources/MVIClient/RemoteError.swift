@@ -1,18 +1,18 @@
-/// The reason for which an intent was not carried out, as far as the client knows.
+/// The error of an intent that failed, or whose result is unknown.
 public struct RemoteError: Error, Sendable, Equatable {
     /// The kinds of failures.
     public struct Code: Sendable, Hashable {
         let name: String
 
-        /// The server refused the intent: ``RemoteError/problem`` says why. Nothing of it was kept.
+        /// The server refused the intent; see ``RemoteError/problem``. Nothing of it was kept.
         public static let refused = Code(name: "refused")
         /// The intent's patience ended before the server answered.
         public static let gaveUp = Code(name: "gaveUp")
-        /// As many intents wait as may: this one was not enqueued.
+        /// Too many intents are waiting, so this one was not enqueued.
         public static let queueFull = Code(name: "queueFull")
-        /// The session that the intent was meant for ended before it was answered, or is another user's now.
+        /// The intent's session ended before the answer, or now belongs to another user.
         public static let sessionEnded = Code(name: "sessionEnded")
-        /// The server wants an identity and there is none.
+        /// The server requires an identity, and there is none.
         public static let signedOut = Code(name: "signedOut")
         /// ``RemoteServer/close()`` was called.
         public static let closed = Code(name: "closed")
@@ -22,14 +22,14 @@ public struct RemoteError: Error, Sendable, Equatable {
 
     /// The kind of failure.
     public var code: Code
-    /// The server's answer, where there was one.
+    /// The server's answer, if there was one.
     public var problem: ServerProblem?
-    /// True if the server may have run the intent all the same: it was sent, and no answer told.
+    /// True if the server may have run the intent: it was sent, but no answer settled it.
     public var mayHaveRun: Bool
-    /// The failure and its remedy, for people and logs.
+    /// A description with advice, for people and logs.
     public var message: String
 
-    /// An error of its parts, for instance in an app's previews and tests.
+    /// Creates an error, for instance in an app's previews and tests.
     public init(_ code: Code, _ message: String, problem: ServerProblem? = nil, mayHaveRun: Bool = false) {
         self.code = code
         self.problem = problem
@@ -39,7 +39,7 @@ public struct RemoteError: Error, Sendable, Equatable {
 }
 
 extension RemoteError: CustomStringConvertible {
-    /// Code, message and problem in one line.
+    /// The code, message and problem in one line.
     public var description: String {
         "\(code.name): \(message)" + (problem.map { " (\($0))" } ?? "")
             + (mayHaveRun ? " The server may have run the intent." : "")

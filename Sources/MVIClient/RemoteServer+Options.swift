@@ -1,42 +1,42 @@
 extension RemoteServer {
     /// The options of a ``RemoteServer``.
     public struct Options: Sendable {
-        /// The storage of the session's credential. By default in memory: each start of the app creates a session.
+        /// The storage for the session's credential. By default in memory, so that each start of the app begins anew.
         public var credentials: any CredentialStorage = MemoryCredentialStorage()
-        /// Gives the proof of who the user is, such as a JWT that is good for a while yet; nil if no user is signed in.
+        /// Returns the proof of the user's identity, such as a JWT that is still valid for a while; nil if no user is
+        /// signed in.
         ///
-        /// It is asked after ``RemoteServer/signIn()``, before the identity that the server knows expires, when the server
-        /// wants one, and for each further session of a user who is signed in; never twice at the same time. Without it
-        /// sessions are anonymous.
+        /// Called after ``RemoteServer/signIn()``, before the known identity expires, when the server requires one, and
+        /// for each further session of a signed-in user; never concurrently. Without it, sessions are anonymous.
         public var identity: (@Sendable () async -> String?)?
-        /// True if the server may send changes of states in place of whole ones.
+        /// The format in which the server may send changes instead of whole states; nil for whole states.
         public var delta: DeltaFormat?
-        /// The time for which an intent is retried before `send` gives up.
+        /// The time after which `send` gives up an intent.
         public var patience = Duration.seconds(300)
-        /// The maximum number of waiting intents; one more is refused.
+        /// The maximum number of intents that wait for their answers; more are refused.
         public var maximumWaitingIntents = 1_000
-        /// The source of the network's status.
+        /// The source of the network's availability.
         public var network = NetworkSource.system
-        /// Called with what an author may want to log, such as events that cannot be read; from any thread. Texts have
-        /// no states, no intents and no credentials.
+        /// Called with log messages for the app's author, such as events that cannot be read, from any thread. They
+        /// contain no states, intents or credentials.
         public var report: @Sendable (String) -> Void = { _ in }
 
-        /// The defaults.
+        /// Creates the default options.
         public init() {}
     }
 }
 
-/// A source of the network's status. A ``RemoteServer`` tries nothing without a network, and immediately with a new
-/// one.
+/// The source of the network's availability for a ``RemoteServer``. Without a network no attempts are made; when it
+/// returns, they are made at once.
 public enum NetworkSource: Sendable {
-    /// The system, on Apple's platforms. On Linux as ``always``.
+    /// The system, on Apple platforms. On Linux the same as ``always``.
     case system
-    /// The app: the elements are whether there is a network, as that changes. For one server only.
+    /// The app: the elements are true when there is a network. For one server only.
     case changes(AsyncStream<Bool>)
-    /// There is one; tries fail while there is none.
+    /// The network is assumed to be available; attempts fail without it.
     case always
 
-    /// True if there is a network, as that changes; nil for always.
+    /// The changes of the network's availability; nil for always.
     var changes: AsyncStream<Bool>? {
         switch self {
         case .system: SystemNetwork.changes()

@@ -1,14 +1,14 @@
 import MVI
 
-/// The store of a feature that app and server share: its view state, intents and labels.
+/// The store of a feature that the app shares with the server: its view state, intents and labels.
 public typealias RemoteStoreOf<F: Feature> = RemoteStore<F.ViewState, F.Intent, F.Label>
 
 extension RemoteServer {
-    /// The store of a feature whose types the app shares with the server.
+    /// Returns the store of a feature whose types the app shares with the server.
     ///
-    /// Making one asks the server for nothing: ``RemoteStore/watch()`` does.
+    /// This sends no request; ``RemoteStore/watch()`` does.
     ///
-    /// - Parameter key: which of its instances, for a feature that is served under keys.
+    /// - Parameter key: the key of the instance, for a keyed feature.
     public nonisolated func store<F: Feature>(of feature: F.Type, key: String? = nil) -> RemoteStoreOf<F> {
         RemoteStore(key.map { "\(F.name):\($0)" } ?? F.name, on: self)
     }

@@ -6,13 +6,13 @@ import Observation
     import Foundation
 #endif
 
-/// A server as an app sees it: one session and one stream for all stores that are watched.
+/// The client of a server: one session, and one stream for all watched stores.
 ///
-/// An app makes one and keeps it. The session is made with the first store that is watched or intent that is sent, and
-/// kept over restarts of the app if the options have a storage for its credential. When the object goes, everything ends
-/// as with ``close()``; its sequences and those of its stores keep it.
+/// An app creates one and keeps it. The session is created with the first watched store or sent intent, and survives
+/// restarts of the app if the options have a storage for its credential. When the object is released, everything ends
+/// as with ``close()``; its sequences and those of its stores retain it.
 ///
-/// The object is observable: a view that reads ``condition`` is drawn again when it changes. All functions may be called
+/// The object is observable: a view that reads ``condition`` is updated when it changes. All functions can be called
 /// from any thread.
 @MainActor
 @Observable
@@ -24,18 +24,18 @@ public final class RemoteServer {
     @ObservationIgnored nonisolated let report: @Sendable (String) -> Void
     @ObservationIgnored private nonisolated let network: Task<Void, Never>?
 
-    /// A server that nothing is asked of yet.
+    /// Creates a client. No request is sent yet.
     ///
     /// - Parameters:
-    ///   - url: where the server is; its paths are appended to this one's.
-    ///   - options: what differs from the defaults.
+    ///   - url: the server's URL; paths are appended to its path.
+    ///   - options: the options.
     public nonisolated convenience init(_ url: URL, options: Options = Options()) {
         self.init(
             options: options, settings: ConnectionSettings(options), transport: URLSessionTransport(base: url),
             time: Timekeeper(ContinuousClock()), random: { Double.random(in: 0...1) })
     }
 
-    /// The same with everything that a test decides.
+    /// Creates a client with the dependencies of a test.
     nonisolated init(
         options: Options, settings: ConnectionSettings, transport: any Transport, time: Timekeeper,
         random: @escaping @Sendable () -> Double
@@ -62,11 +62,11 @@ public final class RemoteServer {
         core.close()
     }
 
-    /// The conditions of the connection, the current one first.
+    /// The condition of the connection, beginning with the present one.
     public nonisolated var conditions: AsyncStream<Condition> {
         let (stream, continuation) = AsyncStream.makeStream(of: Condition.self)
         let number = core.number()
-        // Keeps the server as long as the sequence.
+        // Retains the server as long as the sequence.
         continuation.onTermination = { [self] _ in core.stopListening(number) }
         core.listen(number) { condition in
             continuation.yield(condition)
@@ -75,25 +75,25 @@ public final class RemoteServer {
         return stream
     }
 
-    /// Says that the app is looked at: what waits is tried at once, and a connection that slept is opened again. Call it
-    /// when the scene becomes active.
+    /// Notes that the app is in the foreground: pending attempts are made at once, and an idle connection is reopened.
+    /// Call it when the scene becomes active.
     public nonisolated func foreground() { core.handle(.foreground) }
 
-    /// Says that there is a user, or another one: the options' `identity` is asked, and the server is told. Call it when
-    /// somebody signs in, and at the app's start if somebody is signed in already; sessions are anonymous before.
+    /// Notes that a user signed in. The options' `identity` is called, and its result is sent to the server. Call it at
+    /// each sign-in, and at the app's start if a user is already signed in; before that, sessions are anonymous.
     ///
-    /// - Parameter keepsStores: whether the stores of an anonymous session become the user's. With false the server
-    ///   disposes of them, intents that wait fail with ``RemoteError/Code/sessionEnded``, and those sent from now on wait
-    ///   for the sign-in.
+    /// - Parameter keepsStores: true if the user takes over the stores of an anonymous session. If false, the server
+    ///   disposes of them, waiting intents fail with ``RemoteError/Code/sessionEnded``, and later ones wait for the
+    ///   sign-in.
     public nonisolated func signIn(keepsStores: Bool = true) { core.handle(.signIn(keepsStores: keepsStores)) }
 
-    /// Ends the session, if there is one; what is watched goes on in a new one.
+    /// Ends the session, if there is one. Watched stores continue in a new one.
     ///
-    /// For signing out, with an `identity` that gives nothing any more, and for beginning again after
-    /// ``Condition/ended``. Intents without an answer fail with ``RemoteError/Code/sessionEnded``; those sent afterwards
-    /// wait for the new session. Without a network the session stays on the server until it expires.
+    /// Use it to sign out, after `identity` has begun to return nil, and to begin again after ``Condition/ended``.
+    /// Intents without an answer fail with ``RemoteError/Code/sessionEnded``; later ones wait for the new session.
+    /// Without a network, the session stays on the server until it expires.
     public nonisolated func renewSession() { core.handle(.renewSession) }
 
-    /// Ends everything here; the session stays on the server. Sequences end, and what is sent fails.
+    /// Closes the client; the session stays on the server. Sequences end, and new intents fail.
     public nonisolated func close() { core.close() }
 }

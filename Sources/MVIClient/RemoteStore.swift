@@ -7,10 +7,10 @@ import WireJSON
     import Foundation
 #endif
 
-/// One feature of a server: shows its states, hands over its labels, takes intents.
+/// The client of one feature: shows its states, delivers its labels and sends its intents.
 ///
-/// The type parameters are the view state, the intent and the label as the app knows them: any types whose JSON is the
-/// wire's. Where app and server share the feature itself, ``RemoteStoreOf`` names the same store by it.
+/// The type parameters are the app's view state, intent and label: any types with the same JSON as the server's. If app
+/// and server share the feature's type, use ``RemoteStoreOf``.
 ///
 /// ```swift
 /// let server = RemoteServer(url)
@@ -18,32 +18,32 @@ import WireJSON
 /// for await state in counter.states { print(state.count) }
 /// ```
 ///
-/// The store is watched, that is part of the server's stream, while a task is in ``watch()`` or somebody iterates
-/// ``states`` or ``labels``. The object is observable: a view that reads ``state`` is drawn again when it changes. Its
-/// properties change on the main actor; its functions may be called from any thread.
+/// The store is watched, which means it is part of the server's stream, while a task runs ``watch()`` or iterates
+/// ``states`` or ``labels``. The object is observable: a view that reads ``state`` is updated when it changes. Its
+/// properties change on the main actor; its functions can be called from any thread.
 @MainActor
 @Observable
 public final class RemoteStore<
     State: Decodable & Sendable, Intent: Encodable & Sendable, Label: Decodable & Sendable
 > {
-    /// The newest view state; nil until the first was shown. It stays when the connection is lost and when the store is
-    /// not watched any more.
+    /// The newest view state; nil until the first one arrives. It is kept if the connection is lost or the store is no
+    /// longer watched.
     public private(set) var state: State?
-    /// True if the store can be seen.
+    /// The availability of the store.
     public private(set) var availability = Availability.unknown
     /// The error of the last intent of ``post(_:)``; nil if it succeeded.
     public private(set) var failure: RemoteError?
 
-    /// The feature's id on the wire, with its key: `counter`, `order:42`.
+    /// The feature id, with its key if there is one: `counter`, `order:42`.
     @ObservationIgnored public nonisolated let feature: String
     /// The server that has the store.
     @ObservationIgnored public nonisolated let server: RemoteServer
 
     @ObservationIgnored private nonisolated let feed: StoreFeed<State, Label>
 
-    /// The store of a feature. Asks the server for nothing.
+    /// Creates the client of a feature. No request is sent.
     ///
-    /// - Parameter feature: the feature's id on the wire, with its key if it is served under keys: `order:42`.
+    /// - Parameter feature: the feature id, with its key for a keyed feature: `order:42`.
     public nonisolated init(_ feature: String, on server: RemoteServer) {
         self.feature = feature
         self.server = server
@@ -63,32 +63,31 @@ public final class RemoteStore<
         if failure != picture.failure { failure = picture.failure }
     }
 
-    // MARK: Looking
+    // MARK: Watching
 
-    /// Watches the store until the calling task is cancelled or the server is closed: for a view's `task`.
+    /// Watches the store until the calling task is canceled or the server is closed. For the `task` of a view.
     public nonisolated func watch() async {
         for await _ in states {}
     }
 
-    /// The newest state, if there is one, and those that follow, as long as it is iterated. A slow reader misses states,
-    /// never the newest one.
+    /// The newest state, if there is one, and all later ones. A slow reader misses states, but never the newest one.
     public nonisolated var states: AsyncStream<State> { feed.states(keeping: server) }
 
-    /// The labels, each once, as long as it is iterated. Labels that came while no task iterated are first; 1,000 wait at
-    /// most. Each reader gets all labels that come while it reads.
+    /// The labels, each once, beginning with up to 1,000 that arrived while no task iterated. Each reader gets all
+    /// labels that arrive while it reads.
     public nonisolated var labels: AsyncStream<Label> { feed.labels(keeping: server) }
 
     // MARK: Intents
 
-    /// Sends an intent, and returns when the server has committed it.
+    /// Sends an intent and returns when the server has committed it.
     ///
-    /// Intents of all stores of the server are sent one after the other, in the order of the calls. One without an
-    /// answer is repeated and runs once, over lost networks, restarts and lost sessions, until the options' `patience`
-    /// is over. It never runs in another user's session.
+    /// Intents of all stores of the server are sent one after the other, in the order of the calls. An intent without
+    /// an answer is repeated until the options' `patience` ends, and runs once, even if networks or sessions are lost
+    /// or the server restarts. It never runs in another user's session.
     ///
-    /// - Parameter completion: `.shown` to return when, beyond that, this store has shown a state that is not older.
-    /// - Throws: ``RemoteError``; `CancellationError` if the calling task is cancelled, though an intent that is on its
-    ///   way then may run.
+    /// - Parameter completion: `.shown` to return only after this store has shown a state that includes the intent.
+    /// - Throws: ``RemoteError``; `CancellationError` if the calling task is canceled, though an intent in flight may
+    ///   still run.
     @discardableResult
     public nonisolated func send(
         _ intent: Intent, until completion: SendCompletion = .committed
@@ -96,8 +95,7 @@ public final class RemoteStore<
         try await server.core.send(try encoded(intent), to: feature, key: Self.key(), completion: completion)
     }
 
-    /// Sends an intent without waiting, for a button. Intents are in the order of the calls; ``failure`` says if one
-    /// failed.
+    /// Sends an intent without waiting, for a button. Intents keep the order of the calls; see ``failure`` for errors.
     public nonisolated func post(_ intent: Intent) {
         let body: [UInt8]
         do {

@@ -1,30 +1,30 @@
 import WireJSON
 
-/// A refusal as the server described it (RFC 9457): its status and its problem document.
+/// A refusal by the server (RFC 9457): its status and its problem document.
 public struct ServerProblem: Error, Sendable, Hashable {
     /// The status of the HTTP answer.
     public var status: Int
-    /// The problem's type, such as `/problems/intent-conflict`; nil where the answer had no problem document, for
-    /// instance that of a proxy.
+    /// The problem's type, such as `/problems/intent-conflict`; nil if the answer has no problem document, for instance
+    /// that of a proxy.
     public var type: String?
-    /// The type in words.
+    /// The title of the type.
     public var title: String?
     /// The description for people.
     public var detail: String?
-    /// The name that the feature's author gave to the refusal, if any: switch over this.
+    /// The code that the feature's author gave to the refusal, if any.
     public var code: String?
-    /// The faulty members of the intent, if the server named them.
+    /// The affected members of the intent, if the server named them.
     public var errors: [Part]
 
-    /// A part of the request that the problem is about.
+    /// A part of the request that the problem concerns.
     public struct Part: Sendable, Hashable, Decodable {
         /// A JSON Pointer into the intent (RFC 6901), such as `/amount`.
         public var pointer: String
-        /// The fault, for people.
+        /// The description for people.
         public var detail: String
     }
 
-    /// A problem of its parts, for instance in an app's previews and tests.
+    /// Creates a problem, for instance in an app's previews and tests.
     public init(
         status: Int, type: String? = nil, title: String? = nil, detail: String? = nil, code: String? = nil,
         errors: [Part] = []
@@ -50,7 +50,7 @@ extension ServerProblem {
         var errors: [Part]?
     }
 
-    /// The problem in an answer; without a document where the body is none.
+    /// Reads the problem of an answer; without a problem document, only the status is set.
     init(_ answer: HTTPAnswer) {
         let document = answer.hasProblem ? try? WireJSON.decode(Document.self, from: answer.body) : nil
         self.init(
@@ -60,7 +60,7 @@ extension ServerProblem {
 }
 
 extension ServerProblem: CustomStringConvertible {
-    /// Status, type and detail in one line, for a log.
+    /// The status, type and detail in one line, for logs.
     public var description: String {
         ["\(status)", type, detail ?? title].compactMap(\.self).joined(separator: " ")
     }

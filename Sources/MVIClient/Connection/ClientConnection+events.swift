@@ -1,7 +1,7 @@
 import EventStream
 import WireJSON
 
-/// The handling of the stream's events.
+/// Processing of the stream's events.
 extension ClientConnection {
     private struct Hello: Decodable {
         var session: String
@@ -41,7 +41,7 @@ extension ClientConnection {
         commands.append(.deliver(feature: feature, delivery))
     }
 
-    /// Does what an event says; unknown ones nothing.
+    /// Processes an event. Unknown events are ignored.
     mutating func take(_ event: ParsedEvent) {
         do throws(WireDecodingError) {
             switch event.name {
@@ -85,7 +85,7 @@ extension ClientConnection {
         open.isLive = true
         open.shown = []
         stream.phase = .open(open)
-        // The server is there again: intents need not wait out their time.
+        // The server is reachable again, so intents are retried at once.
         intents.retryNow(at: now)
     }
 
@@ -111,7 +111,7 @@ extension ClientConnection {
             let shown = stream.shown[event.feature], shown.version == event.from,
             let state = settings.delta?.apply(event.patch.bytes, to: shown.state)
         else {
-            // Each stream shows whole states first, so another one mends whatever went wrong.
+            // Each stream begins with whole states, so a new one repairs any error.
             stream.failedPatches += 1
             commands.append(.report("A patch of \"\(event.feature)\" does not fit; the stream is opened again."))
             return closeStream()
@@ -138,7 +138,7 @@ extension ClientConnection {
         case "ended": endSession()
         case "expired": forgetSession()
         case "identity":
-            // After a sign-in the streams of the old credential end, and the new one is there already.
+            // After a sign-in, the streams of the old credential end when the new one is already in use.
             if generation == session.generation { wantIdentity(isNeeded: true) }
         default:
             let retry = event.retry.map { Duration.milliseconds(min(max($0, 0), 86_400_000)) } ?? stream.retryBase

@@ -1,11 +1,11 @@
 import WireJSON
 
-/// Showing the server who the user is.
+/// Presenting the user's identity to the server.
 extension ClientConnection {
-    /// The server wants an identity, or wants it anew.
+    /// Requests an identity, or a newer one, for the server.
     ///
     /// - Parameters:
-    ///   - isNeeded: whether nothing goes on without it.
+    ///   - isNeeded: true if the client cannot continue without it.
     mutating func wantIdentity(isNeeded: Bool) {
         if session.renewal != nil {
             if isNeeded { session.renewal?.isNeeded = true }
@@ -14,9 +14,9 @@ extension ClientConnection {
         }
     }
 
-    /// There is a user, or another one.
+    /// Starts a sign-in, possibly of another user.
     ///
-    /// - Parameter keepsStores: whether the stores of an anonymous session stay.
+    /// - Parameter keepsStores: true to keep the stores of an anonymous session.
     mutating func signIn(keepsStores: Bool) {
         guard settings.hasIdentity else { return }
         session.isSignedIn = true
@@ -25,15 +25,15 @@ extension ClientConnection {
         case .signedOut:
             session.phase = session.token == nil ? .none : .ready
             if session.token != nil { wantIdentity(isNeeded: true) }
-        // One that is made or found without the identity is told of it afterwards.
+        // A session that is created or loaded without the identity receives it afterwards.
         case .ready, .unread, .loading, .making, .waiting: wantIdentity(isNeeded: false)
         case .none, .asking, .ending, .ended, .failed: break
         }
     }
 
-    /// The sign-in that is wanted disposes of stores, so what waits is not sent any more, and what follows waits for it.
+    /// Fails waiting intents if the sign-in disposes of stores; later intents wait for the sign-in.
     private mutating func disposeAtSignIn() {
-        // What is on its way already goes on as it is.
+        // A request in flight is left unchanged.
         guard let renewal = session.renewal, renewal.step != .putting, renewal.keepsStores else { return }
         session.renewal?.keepsStores = false
         markFormerIntents()
@@ -48,7 +48,7 @@ extension ClientConnection {
     mutating func identified(_ identity: String?) {
         session.isAskingIdentity = false
         if case .asking = session.phase {
-            // Without a network it is asked again when there is one.
+            // Without a network, the identity is requested again when there is one.
             session.phase = .none
             guard let identity else { return signOut(nil) }
             if isOnline { makeSession(identity: identity) }
@@ -60,7 +60,7 @@ extension ClientConnection {
             } else {
                 session.renewal = nil
                 keepFormerIntents()
-                // One that is good for a while yet is wanted again when it is not.
+                // A still valid identity is requested again when it expires.
                 if renewal.isNeeded { signOut(nil) }
             }
         }
@@ -104,7 +104,7 @@ extension ClientConnection {
             let described = try? WireJSON.decode(Described.self, from: answer.body)
             session.id = described?.id ?? session.id
             session.user = described?.subject ?? .unknown
-            // What was denied may be allowed now.
+            // Denied features may be allowed now.
             stream.refused = [:]
             guard let token = newCredential(in: answer), token != session.token else { return keepFormerIntents() }
             replaceToken(token)
@@ -114,7 +114,7 @@ extension ClientConnection {
         case (401, "unauthorized"?), (401, nil), (404, "session-not-found"?): forgetSession()
         case (404, "session-ended"?): endSession()
         case (409, "other-identity"?):
-            // Another user: what waits is not theirs.
+            // Waiting intents do not belong to another user.
             failIntents(RemoteError(.sessionEnded, "Another user signed in before the intent was answered."))
             session.madeInARow = 0
             forgetSession()
@@ -134,7 +134,7 @@ extension ClientConnection {
         session.renewal?.attempts += 1
     }
 
-    /// There is no identity that the server takes. The session's credential is kept for `signIn`.
+    /// Enters the signed-out state, since no identity is accepted. The session's credential is kept for `signIn`.
     mutating func signOut(_ problem: ServerProblem?) {
         session.phase = .signedOut
         session.renewal = nil

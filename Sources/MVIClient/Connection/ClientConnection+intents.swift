@@ -1,6 +1,6 @@
 import WireJSON
 
-/// Sending intents: one at a time, in order, until each has an answer.
+/// Sends intents one at a time, in order, until each has an answer.
 extension ClientConnection {
     private struct Accepted: Decodable {
         var intent: String?
@@ -42,7 +42,7 @@ extension ClientConnection {
     }
 
     mutating func cancelIntent(_ id: UInt64) {
-        // One on its way has no caller any more; it holds its place, so that those behind it stay in order.
+        // An intent in flight has no caller any more. It stays in the queue to keep the order.
         if let index = intents.queue.firstIndex(where: { $0.id == id }), index > 0 || intents.inFlight == nil {
             intents.queue.remove(at: index)
             if index == 0 { intents.nextTry = nil }
@@ -73,14 +73,14 @@ extension ClientConnection {
         intents.queue.removeAll(where: isOver)
     }
 
-    // MARK: When the session is replaced
+    // MARK: Replacement of the session
 
-    /// Marks waiting intents as meant for a session that is to be replaced.
+    /// Marks the waiting intents, which belong to a session that will be replaced.
     mutating func markFormerIntents() {
         for index in intents.queue.indices { intents.queue[index].isOfFormerSession = true }
     }
 
-    /// Unmarks the marked intents.
+    /// Keeps the marked intents for the new session.
     mutating func keepFormerIntents() {
         for index in intents.queue.indices { intents.queue[index].isOfFormerSession = false }
     }
@@ -88,7 +88,7 @@ extension ClientConnection {
     /// Fails the marked intents.
     mutating func failFormerIntents(_ error: RemoteError) { failIntents(error) { $0.isOfFormerSession } }
 
-    /// Gives up the request that is on its way; the intent stays in the queue.
+    /// Cancels the request in flight. The intent stays in the queue.
     private mutating func cutIntent() {
         guard let id = intents.inFlight else { return }
         intents.inFlight = nil
@@ -140,7 +140,7 @@ extension ClientConnection {
         }
         if (200...299).contains(answer.status) {
             guard let receipt = receipt(in: answer, of: intents.queue[0]) else {
-                // Not the server's: a captive portal answers 200 to everything.
+                // The answer is not the server's: a captive portal answers 200 to all requests.
                 intents.queue[0].mayHaveRun = true
                 return tryIntentLater(answer.retryAfter)
             }
@@ -211,9 +211,9 @@ extension ClientConnection {
         intents.queue[0].attempts += 1
     }
 
-    // MARK: Waiting until it is shown
+    // MARK: Waiting for states
 
-    /// Ends the waits of intents that ran, of which `isOver` holds.
+    /// Ends the waits of committed intents that fulfill `isOver`.
     mutating func endShownWaits(_ isOver: (ShownWait) -> Bool) {
         for wait in intents.shownWaits where isOver(wait) { finish(wait.intent, .success(wait.receipt)) }
         intents.shownWaits.removeAll(where: isOver)

@@ -1,8 +1,8 @@
 import WireJSON
 
-/// Making, keeping and giving up the session.
+/// Creates, keeps and ends the session.
 extension ClientConnection {
-    /// The description of a session in an answer.
+    /// The description of the session in an answer.
     struct Described: Decodable {
         struct Identity: Decodable {
             var issuer: String
@@ -15,7 +15,7 @@ extension ClientConnection {
         var subject: SessionState.User? { identity.map { .subject($0.subject, issuer: $0.issuer) } }
     }
 
-    /// Takes the next step towards a session if anything needs one.
+    /// Takes the next step towards a session if one is needed.
     mutating func advanceSession() {
         guard isOnline else { return }
         if case .waiting(let until) = session.phase, until <= now { session.phase = session.isRead ? .none : .unread }
@@ -89,7 +89,7 @@ extension ClientConnection {
         }
     }
 
-    /// Another session is there in place of one that was lost. What waits goes on in it if its user is the same.
+    /// Replaces a lost session with a new one. Waiting intents are kept if the user is the same.
     private mutating func replaceLostSession(of user: SessionState.User) {
         session.lostUser = nil
         if user != .unknown, user == session.user {
@@ -100,7 +100,7 @@ extension ClientConnection {
         }
     }
 
-    /// The token of an answer, or its cookie.
+    /// Returns the token or the cookie of an answer.
     func newCredential(in answer: HTTPAnswer) -> String? {
         switch settings.credential {
         case .bearer: return try? WireJSON.decode(Described.self, from: answer.body).token
@@ -122,16 +122,16 @@ extension ClientConnection {
         session.attempts += 1
     }
 
-    /// The time before the next try of what is no stream.
+    /// The delay before the next attempt of a request other than a stream.
     func retryTime(_ asked: Duration?, attempts: Int) -> Duration {
         if let asked, asked > .zero { return pace.asked(asked) }
         return pace.delay(base: settings.retryBase, attempts: attempts)
     }
 
-    /// The server does not know the session: another one is made. The first at once; if the server does not know that
-    /// one either, with growing times in between.
+    /// Forgets a session that the server does not know. The first new session is requested at once; if the server does
+    /// not know that one either, the delays grow.
     mutating func forgetSession() {
-        // Of a stored credential that the server does not know nothing was shown yet.
+        // Nothing was shown of a stored session that the server does not know.
         if session.wasTaken {
             session.lostUser = session.lostUser ?? session.user
             session.wasTaken = false
@@ -151,13 +151,13 @@ extension ClientConnection {
         closeStream()
     }
 
-    /// The server took the session's credential.
+    /// Notes that the server has accepted the session's credential.
     mutating func sessionWasTaken() {
         session.madeInARow = 0
         session.wasTaken = true
     }
 
-    /// The credential names another session than the client took it for. Which one, the next stream says.
+    /// Leaves the session, since the credential belongs to another one. The next stream tells its id.
     mutating func leaveSession() {
         failIntentsOfOtherSession()
         forgetLog()
@@ -170,7 +170,7 @@ extension ClientConnection {
             RemoteError(.sessionEnded, "The session that the intent was meant for is not the client's any more."))
     }
 
-    /// The session is over for good: the app decides what comes next.
+    /// Ends the session for good. The app decides how to continue.
     mutating func endSession() {
         session.phase = .ended
         session.token = nil
@@ -180,8 +180,8 @@ extension ClientConnection {
         failIntents(RemoteError(.sessionEnded, "The session was ended before the intent was answered."))
     }
 
-    /// The app wants another session: ends the present one, and makes the next when it is needed. What waits was meant
-    /// for the present one, and fails.
+    /// Ends the session at the app's request. The next one is created when it is needed. Waiting intents belong to the
+    /// old session and fail.
     mutating func renewSession() {
         failIntents(RemoteError(.sessionEnded, "The app ended the session before the intent was answered."))
         for id in exchanges.keys { commands.append(.cut(id)) }

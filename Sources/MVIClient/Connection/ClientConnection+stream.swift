@@ -1,7 +1,7 @@
 import EventStream
 import WireJSON
 
-/// Opening, losing and reopening the stream.
+/// Opens, loses and reopens the stream.
 extension ClientConnection {
     /// The features that the stream shows.
     var streamFeatures: [String] { watched.filter { stream.refused[$0] == nil }.sorted() }
@@ -15,7 +15,7 @@ extension ClientConnection {
         }
     }
 
-    // MARK: What the app watches
+    // MARK: Watched stores
 
     mutating func watch(_ feature: String) {
         guard watched.insert(feature).inserted else {
@@ -36,7 +36,7 @@ extension ClientConnection {
 
     private mutating func gatherWatches() {
         stream.gatherEnd = stream.gatherEnd ?? now + settings.gatherTime
-        // Another set may be taken where the one before was refused.
+        // Another set of features may be accepted after a refusal.
         if case .failed = stream.phase { stream.phase = .closed }
     }
 
@@ -66,7 +66,7 @@ extension ClientConnection {
         if let delta = settings.delta, asksForPatches { query.append("delta=\(delta.rawValue)") }
         var fields = [
             HTTPField("Accept", "text/event-stream"), HTTPField("Cache-Control", "no-store"),
-            // Refusals with their status and not as a stream that ends at once.
+            // Requests refusals with their status, not as a stream that ends at once.
             HTTPField("Prefer", "problem"),
         ]
         if !stream.cursor.isEmpty { fields.append(HTTPField("Last-Event-ID", stream.cursor)) }
@@ -78,7 +78,8 @@ extension ClientConnection {
         commands.append(.start(id, request("GET", "/events?" + query.joined(separator: "&"), fields)))
     }
 
-    /// A feature's id in a path or query; all but unreserved bytes and the colon as `%XX` (RFC 3986 section 2.1).
+    /// Encodes a feature id for a path or query: all bytes except unreserved ones and the colon become `%XX` (RFC 3986
+    /// section 2.1).
     static func escaped(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
@@ -97,7 +98,7 @@ extension ClientConnection {
 
     // MARK: Losing
 
-    /// Cuts the stream, if there is one; it is opened again as soon as it can be.
+    /// Closes the stream, if there is one. It is reopened as soon as possible.
     mutating func closeStream() {
         switch stream.phase {
         case .open(let open):
@@ -108,7 +109,7 @@ extension ClientConnection {
         }
     }
 
-    /// The stream failed: another try comes later.
+    /// Handles the loss of the stream. Another attempt follows after a delay.
     mutating func loseStream(_ asked: Duration? = nil) {
         closeStream()
         let delay: Duration
@@ -132,12 +133,12 @@ extension ClientConnection {
     mutating func checkWatchdog() {
         guard case .open(let open) = stream.phase, open.silenceEnd <= now else { return }
         guard open.isLive else { return loseStream() }
-        // A connection that was good is opened again at once: a computer that slept is in front of its user.
+        // A connection that was healthy is reopened at once, since a computer that wakes up usually has a user.
         closeStream()
         stream.attempts += 1
     }
 
-    /// Cursor, versions and ids of labels belong to another log.
+    /// Forgets the cursor, versions and label ids, which belong to another log.
     mutating func forgetLog() {
         session.id = nil
         session.epoch = nil
@@ -147,7 +148,7 @@ extension ClientConnection {
         endShownWaits { _ in true }
     }
 
-    // MARK: The answer
+    // MARK: Answers
 
     mutating func streamHead(_ answer: HTTPAnswer) {
         guard case .open(var open) = stream.phase else { return }
@@ -160,7 +161,7 @@ extension ClientConnection {
 
     mutating func streamBytes(_ bytes: [UInt8]) {
         guard case .open(var open) = stream.phase else { return }
-        // What follows changes `open` where it is.
+        // The following code changes `open` in place.
         stream.phase = .closed
         open.lastByte = now
         guard open.isAccepted else {
@@ -186,13 +187,13 @@ extension ClientConnection {
             if let cursor = event.id { stream.cursor = cursor }
             guard stream.open?.id == id else { return }
         }
-        // An id that came without an event.
+        // An id without an event.
         if after != before || events.contains(where: { $0.id != nil }) { stream.cursor = after }
     }
 
     mutating func streamEnd(_ failure: TransportFailure?) {
         guard case .open(let open) = stream.phase else { return }
-        // It has ended: there is nothing to cut.
+        // The stream has ended, so there is nothing to cancel.
         stream.phase = .closed
         guard failure == nil, let refusal = open.refusal else { return loseStream() }
         streamRefused(refusal, open)
@@ -200,7 +201,7 @@ extension ClientConnection {
 
     private mutating func streamRefused(_ answer: HTTPAnswer, _ open: ClientStream.OpenStream) {
         let problem = ServerProblem(answer)
-        // Another credential has taken the place of the one that was refused.
+        // The refused credential has been replaced.
         if open.generation != session.generation { return }
         if answer.mediaType == "text/html" { return loseStream(answer.retryAfter) }
         switch (answer.status, problem.name) {
@@ -216,17 +217,18 @@ extension ClientConnection {
         }
     }
 
-    // MARK: Features that are refused
+    // MARK: Refused features
 
-    /// One of several is refused, and the answer does not say which: each is asked for, and the others go on.
+    /// Requests each feature separately after a stream of several was refused, since the answer does not tell which
+    /// one. The others continue.
     private mutating func featureRefused(_ refusal: ClientStream.Refusal, _ features: [String]) {
         if features.count == 1 { return refuse(features[0], refusal) }
         stream.looked = [:]
         for feature in features {
-            // What a stream of it would be answered, without one.
+            // Asks for the status of a stream of the feature, without opening it.
             start(.look(feature: feature), request("HEAD", "/events?feature=\(Self.escaped(feature))"))
         }
-        // Opened when all are known, at the latest after the usual time.
+        // Reopened when the status of all features is known, or after the usual delay.
         loseStream()
     }
 
@@ -243,8 +245,8 @@ extension ClientConnection {
         let isLooking = exchanges.values.contains { if case .look = $0.purpose { true } else { false } }
         guard !isLooking else { return }
         var refused = stream.looked.keys.sorted()
-        // These answers have no body. If they are all refusals it may be the session that is missing, and not the
-        // features: the stream of one of them is told.
+        // HEAD answers have no body. If all are refusals, the session may be missing instead of the features. The
+        // stream of one of them will tell.
         if refused == streamFeatures { refused.removeFirst() }
         for feature in refused { if let refusal = stream.looked[feature] { refuse(feature, refusal) } }
         retryStreamNow(includingPaused: false)

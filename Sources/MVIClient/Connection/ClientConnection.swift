@@ -1,16 +1,16 @@
 import EventStream
 
-/// Everything that a client decides: what it is told goes in, what is to be done comes out.
+/// The logic of a client: inputs go in, commands come out.
 ///
-/// A value without clock, lock and input or output of its own: ``ClientCore`` drives it, and tests do. Each part (the
-/// session, the stream, the intents) is brought forward after each input by what all of them then say.
+/// A value without its own clock, lock, input or output, driven by ``ClientCore`` and by tests. After each input, the
+/// session, the stream and the intents are advanced according to their states.
 struct ClientConnection: Sendable {
     let settings: ConnectionSettings
     let pace: Pace
 
-    /// The time of the present input, since any fixed point.
+    /// The time of the present input, since a fixed point.
     var now = Duration.zero
-    /// The commands that the current input has led to.
+    /// The commands that result from the present input so far.
     var commands: [Command] = []
 
     var watched: Set<String> = []
@@ -19,39 +19,39 @@ struct ClientConnection: Sendable {
     var session = SessionState()
     var stream = ClientStream()
     var intents = IntentState()
-    /// Requests under way that are no streams.
+    /// The pending requests other than streams.
     var exchanges: [ExchangeID: Exchange] = [:]
 
     private var lastExchange: UInt64 = 0
     private var shownCondition = Condition.idle
     private var shownNextTry: Duration?
 
-    /// A request under way, and what came of its answer.
+    /// A pending request and the received part of its answer.
     struct Exchange: Sendable {
         enum Purpose: Sendable, Equatable {
             case makeSession, putIdentity, endSession
             case intent
-            /// True if a feature is there, asked where a stream of several was refused.
+            /// A check of one feature after a stream of several was refused.
             case look(feature: String)
         }
         let purpose: Purpose
-        /// The credential that it was sent with.
+        /// The generation of the credential that the request was sent with.
         let generation: Int
         let deadline: Duration
         var answer: HTTPAnswer?
     }
 
-    /// The most bytes of an answer that is no stream.
+    /// The maximum number of bytes of an answer other than a stream.
     static let answerLimit = 4 << 20
 
-    /// - Parameter random: gives numbers from 0 to 1, evenly.
+    /// - Parameter random: returns uniformly distributed numbers from 0 to 1.
     init(settings: ConnectionSettings, random: @escaping @Sendable () -> Double) {
         self.settings = settings
         pace = Pace(random: random)
     }
 
-    /// Takes an input that came at `time` and returns what is to be done, in order. Inputs of requests that were cut do
-    /// nothing.
+    /// Processes an input that arrived at `time` and returns the commands to perform, in order. Inputs of canceled
+    /// requests are ignored.
     mutating func handle(_ input: Input, at time: Duration) -> [Command] {
         now = max(now, time)
         if !isClosed {
@@ -70,7 +70,7 @@ struct ClientConnection: Sendable {
         guard !isClosed else { return nil }
         var times = exchanges.values.map(\.deadline)
         times += [session.deadline, streamDeadline, intentDeadline].compactMap(\.self)
-        // What is over waits for another input, such as an answer or a network.
+        // Expired times wait for another input, such as an answer or a network.
         return times.filter { $0 > now }.min()
     }
 
@@ -125,7 +125,7 @@ struct ClientConnection: Sendable {
         return ExchangeID(number: lastExchange)
     }
 
-    /// A request with the session's credential.
+    /// Returns a request with the session's credential.
     func request(_ method: String, _ target: String, _ fields: [HTTPField] = [], body: [UInt8] = []) -> HTTPRequest {
         var all = fields
         if let token = session.token {
@@ -176,7 +176,7 @@ struct ClientConnection: Sendable {
         }
     }
 
-    // MARK: What the app says
+    // MARK: Requests of the app
 
     private mutating func setOnline(_ isOnline: Bool) {
         guard isOnline != self.isOnline else { return }
@@ -184,7 +184,7 @@ struct ClientConnection: Sendable {
         if isOnline { retryNow(includingPaused: false) } else { closeStream() }
     }
 
-    /// Ends waits that the client chose itself. What the server asked to wait for is kept for intents.
+    /// Ends delays that the client chose. Delays that the server requested are kept for intents.
     private mutating func retryNow(includingPaused: Bool) {
         session.retryNow(at: now)
         retryStreamNow(includingPaused: includingPaused)

@@ -1,68 +1,68 @@
 import EventStream
 
-/// The state of the client's stream.
+/// The state of the client's stream and of the stores that it showed.
 struct ClientStream: Sendable {
     enum Phase: Sendable {
-        /// There is none, and nothing to wait for but what the session or the app does.
+        /// There is no stream, and the next step depends on the session or the app.
         case closed
-        /// The next try comes at this time.
+        /// The next attempt comes at this time.
         case waiting(until: Duration)
         case open(OpenStream)
-        /// Superseded: opened again when the app is looked at.
+        /// The stream was superseded; it is reopened when the app returns to the foreground.
         case paused
         case failed(ServerProblem)
     }
 
-    /// A stream that was asked for.
+    /// A requested stream.
     struct OpenStream: Sendable {
         let id: ExchangeID
         let features: [String]
         let generation: Int
-        /// True if patches were asked for.
+        /// True if patches were requested.
         let asksForPatches: Bool
         var lastByte: Duration
         var heartbeat = Duration.seconds(20)
-        /// True if `hello` was seen.
+        /// True if `hello` was received.
         var isLive = false
-        /// Of an answer that is no stream.
+        /// The answer, if it is not a stream.
         var refusal: HTTPAnswer?
         var isAccepted = false
         var parser = EventParser()
         /// The features whose whole state was shown on this connection.
         var shown: Set<String> = []
 
-        /// The time at which a silent connection counts as lost.
+        /// The time at which the connection counts as lost.
         var silenceEnd: Duration { lastByte + heartbeat * 2.5 }
     }
 
     /// A state that was shown.
     struct Shown: Sendable {
         var version: UInt64
-        /// JSON; patches apply to it.
+        /// The state as JSON, which patches apply to.
         var state: [UInt8]
     }
 
-    /// The reason for which a watched feature is not on the stream.
+    /// The reason why a watched feature is left out of the stream.
     enum Refusal: Sendable { case denied, missing }
 
     var phase = Phase.closed
-    /// Failed tries since the last `hello`.
+    /// The number of failed attempts since the last `hello`.
     var attempts = 0
-    /// The last `retry`.
+    /// The value of the last `retry`.
     var retryBase = Duration.seconds(3)
     /// The value of `Last-Event-ID`.
     var cursor = ""
     var shown: [String: Shown] = [:]
     var seen = SeenLabels()
     var refused: [String: Refusal] = [:]
-    /// The results so far for the features of a refused stream.
+    /// The refusals found so far for the features of a refused stream.
     var looked: [String: Refusal] = [:]
-    /// Until then stores that are watched or not any more are gathered.
+    /// The end of the period in which changes of the watched stores are gathered.
     var gatherEnd: Duration?
-    /// Streams in a row that were opened anew because of a patch.
+    /// The number of consecutive streams that were reopened because of a patch.
     var failedPatches = 0
 
-    /// So many streams in a row, and no patches are asked for any more.
+    /// The number of such streams after which patches are no longer requested.
     static let failedPatchLimit = 3
 
     var open: OpenStream? {

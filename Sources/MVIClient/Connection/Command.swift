@@ -1,7 +1,7 @@
-/// An operation that a ``ClientConnection`` requests. Commands are carried out in order.
+/// An action that a ``ClientConnection`` requests. Actions are performed in order.
 enum Command: Sendable, Equatable {
     case start(ExchangeID, HTTPRequest)
-    /// Nothing more is wanted of this request.
+    /// Cancels a request.
     case cut(ExchangeID)
     case loadCredential
     case saveCredential(String?)
@@ -9,11 +9,11 @@ enum Command: Sendable, Equatable {
     case deliver(feature: String, IntentDelivery)
     case finish(intent: UInt64, Result<IntentReceipt, RemoteError>)
     case show(Condition)
-    /// Something that the app's author wants to know of.
+    /// Passes a message to the app's log.
     case report(String)
 }
 
-/// The progress of an intent, for its store.
+/// A delivery to the watchers of a store.
 enum IntentDelivery: Sendable, Equatable {
     case state(version: UInt64, [UInt8])
     case label(StreamLabel)
@@ -21,17 +21,17 @@ enum IntentDelivery: Sendable, Equatable {
     case ended
     /// The caller may not see the feature.
     case denied
-    /// There is no such feature, or nothing under its key.
+    /// The feature does not exist, or there is nothing under its key.
     case missing
     case reset(reason: String, labelsLost: Bool)
 }
 
-/// A label as it came.
+/// A label as it was received.
 struct StreamLabel: Sendable, Equatable {
     var id: String
     var version: UInt64
     var intent: String?
     var isReplay: Bool
-    /// JSON.
+    /// The label as JSON.
     var label: [UInt8]
 }

@@ -1,20 +1,20 @@
 /// The settings of a ``ClientConnection``.
 struct ConnectionSettings: Sendable {
-    /// The transport of a session's credential.
+    /// The form in which a session's credential is sent.
     enum CredentialForm: Sendable { case bearer, cookie }
 
     var credential = CredentialForm.bearer
     var delta: DeltaFormat?
     /// True if there is an identity callback.
     var hasIdentity = false
-    /// The time for which an intent is retried.
+    /// The time after which an intent is abandoned.
     var patience = Duration.seconds(300)
     /// The maximum number of waiting intents.
     var queueLimit = 1_000
-    /// The time limit of a request that is not a stream.
+    /// The time limit of a request other than a stream.
     var answerTime = Duration.seconds(30)
-    /// Stores that are watched within this time open one stream.
+    /// The time in which watched stores are gathered into one stream.
     var gatherTime = Duration.milliseconds(5)
-    /// The time before the first retry of what is no stream.
+    /// The delay before the first retry of a request other than a stream.
     var retryBase = Duration.seconds(1)
 }

@@ -1,16 +1,16 @@
-/// A request of the client's, without its server.
+/// A request of the client, without the server's address.
 struct HTTPRequest: Sendable, Equatable {
     var method: String
-    /// Path and query, beginning with a slash.
+    /// The path and query, beginning with a slash.
     var target: String
     var fields: [HTTPField] = []
     var body: [UInt8] = []
 
-    /// The first field of that name.
+    /// Returns the value of the first field with the name.
     subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 }
 
-/// One header field.
+/// A header field.
 struct HTTPField: Sendable, Equatable {
     var name: String
     var value: String
@@ -21,15 +21,15 @@ struct HTTPField: Sendable, Equatable {
     }
 }
 
-/// An answer of the server's, whole. Names of fields are in lower case.
+/// A whole answer of the server. Field names are in lower case.
 struct HTTPAnswer: Sendable, Equatable {
     var status: Int
     var fields: [String: String] = [:]
-    /// The time that `Retry-After` asks for, counted from the answer's arrival.
+    /// The delay in `Retry-After`, counted from the answer's arrival.
     var retryAfter: Duration?
     var body: [UInt8] = []
 
-    /// The type of the body without its parameters, in lower case; empty if the answer has none.
+    /// The type of the body in lower case without parameters; empty if there is none.
     var mediaType: String {
         let field = fields["content-type"] ?? ""
         return String(field.prefix { $0 != ";" }).lowercased().filter { $0 != " " }
@@ -39,7 +39,7 @@ struct HTTPAnswer: Sendable, Equatable {
     var hasProblem: Bool { mediaType == "application/problem+json" }
 }
 
-/// Names a request, so that what arrives of one that was given up is ignored.
+/// The id of a request. Events of canceled requests are ignored by it.
 struct ExchangeID: Sendable, Hashable {
     let number: UInt64
 }

@@ -3,25 +3,25 @@ enum Input: Sendable {
     case watch(String)
     case unwatch(String)
     case send(PendingIntent)
-    /// The caller of `send` does not wait any longer.
+    /// The caller of `send` no longer waits.
     case cancelIntent(UInt64)
     case online(Bool)
     case foreground
-    /// The app has another identity now.
+    /// The app has a new identity.
     ///
-    /// - Parameter keepsStores: whether the stores of an anonymous session stay.
+    /// - Parameter keepsStores: true to keep the stores of an anonymous session.
     case signIn(keepsStores: Bool = true)
     case renewSession
     case close
 
-    /// The storage's answer.
+    /// The answer of the credential storage.
     case credential(Result<String?, CredentialFailure>)
-    /// The identity callback's answer.
+    /// The answer of the identity callback.
     case identity(String?)
 
     case head(ExchangeID, HTTPAnswer)
     case bytes(ExchangeID, [UInt8])
-    /// The answer is complete, or was cut.
+    /// The answer is complete, or the connection failed.
     case end(ExchangeID, TransportFailure?)
 
     /// Time has passed.
@@ -31,9 +31,9 @@ enum Input: Sendable {
 /// The credential storage cannot be read now.
 struct CredentialFailure: Error {}
 
-/// The reason for which a request has no complete answer.
+/// The error of a request without a whole answer.
 struct TransportFailure: Error, Sendable, Equatable {
-    /// True if the server may have got the request.
+    /// True if the server may have received the request.
     var mayHaveReached = true
     var message = ""
 }

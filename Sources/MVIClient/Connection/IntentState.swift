@@ -1,15 +1,15 @@
 import DequeModule
 
-/// The intents that have no answer, in the order in which they were sent.
+/// The intents without an answer, in the order in which they were sent.
 struct IntentState: Sendable {
     var queue: Deque<PendingIntent> = []
-    /// True if the first is on its way.
+    /// The request of the first intent, if it is in flight.
     var inFlight: ExchangeID?
-    /// The time of the first intent's next try.
+    /// The time of the next attempt for the first intent.
     var nextTry: Duration?
-    /// True if the server asked for that time.
+    /// True if the server requested that time.
     var isAskedTo = false
-    /// Intents that ran and are not shown yet.
+    /// The committed intents that are not shown yet.
     var shownWaits: [ShownWait] = []
 
     mutating func retryNow(at now: Duration) {

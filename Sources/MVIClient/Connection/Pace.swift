@@ -1,25 +1,25 @@
-/// The times between tries.
+/// The delays between attempts.
 struct Pace: Sendable {
-    /// The longest time between two tries where the server names none.
+    /// The longest delay between two attempts if the server requests none.
     static let cap = Duration.seconds(30)
-    /// The longest that a `Retry-After` or a `goaway` is obeyed for.
+    /// The longest delay that a `Retry-After` or a `goaway` can request.
     static let askedCap = Duration.seconds(300)
 
-    /// The shortest time between two tries, whatever the server asks for: 16 a second.
+    /// The shortest delay between two attempts: 16 per second, whatever the server requests.
     static let floor = Duration.milliseconds(60)
 
-    /// From 0 to 1, evenly.
+    /// Returns uniformly distributed numbers from 0 to 1.
     let random: @Sendable () -> Double
 
-    /// The time before the next try: base × 2^attempts up to the cap, of which a random half is left out, so that
-    /// clients that a server lost at once come back spread out.
+    /// The delay before the next attempt: base × 2^attempts up to the cap, reduced by a random part of up to a half, so
+    /// that clients that a server lost at the same time do not return at once.
     func delay(base: Duration, attempts: Int) -> Duration {
         var whole = max(base, Self.floor)
         for _ in 0..<max(attempts, 0) where whole < Self.cap { whole = whole * 2 }
         return max(min(whole, Self.cap) * (0.5 + 0.5 * random()), Self.floor)
     }
 
-    /// A time that the server asked for, and up to a quarter more.
+    /// A delay that the server requested, increased by up to a quarter.
     func asked(_ time: Duration) -> Duration {
         min(max(time, Self.floor), Self.askedCap) * (1 + 0.25 * random())
     }

@@ -1,22 +1,22 @@
 /// An intent that has no answer yet.
 struct PendingIntent: Sendable {
-    /// The client's own number for it.
+    /// The client's internal number of the intent.
     let id: UInt64
     let feature: String
-    /// JSON.
+    /// The intent as JSON.
     let body: [UInt8]
-    /// Kept over all tries, so that the server runs the intent once.
+    /// The idempotency key, which is the same for all attempts.
     let key: String
     let completion: SendCompletion
 
-    /// The time at which it is given up; set when it is enqueued.
+    /// The time at which the intent is abandoned; set when it is enqueued.
     var deadline: Duration = .zero
     var attempts = 0
-    /// Sessions that were made for it because the one before was not known.
+    /// The number of sessions created for the intent because the previous one was unknown.
     var renewals = 0
-    /// True if it was sent for a session that is to be replaced: it runs in the next one only for the same user.
+    /// True if the intent was sent for a session that will be replaced. It runs in the next one only for the same user.
     var isOfFormerSession = false
-    /// True if a try ended without an answer that says that it did not run.
+    /// True if an attempt ended without an answer, so the intent may have run.
     var mayHaveRun = false
 
     init(id: UInt64, feature: String, body: [UInt8], key: String, completion: SendCompletion = .committed) {
@@ -28,7 +28,7 @@ struct PendingIntent: Sendable {
     }
 }
 
-/// An intent that ran, whose caller waits until its store shows it.
+/// A committed intent whose caller waits until its store shows it.
 struct ShownWait: Sendable {
     let intent: PendingIntent
     let receipt: IntentReceipt

@@ -1,18 +1,18 @@
 /// The state of the client's session.
 struct SessionState: Sendable {
     enum Phase: Sendable {
-        /// The storage has not been asked.
+        /// The storage has not been read.
         case unread
-        /// The storage is asked.
+        /// The storage is being read.
         case loading
         case none
-        /// The identity callback is asked, before a session is made.
+        /// The identity callback was called, before a session is created.
         case asking
         case making
-        /// The next try to read the storage or to make a session comes at this time.
+        /// The next attempt to read the storage or to create a session comes at this time.
         case waiting(until: Duration)
         case ready
-        /// The server is told that the session is over.
+        /// The session is being deleted on the server.
         case ending
         case signedOut
         case ended
@@ -21,22 +21,22 @@ struct SessionState: Sendable {
 
     /// The user of a session.
     enum User: Sendable, Equatable {
-        /// The server has not said it.
+        /// The server has not told the user.
         case unknown
         case anonymous
         case subject(String, issuer: String)
     }
 
-    /// An identity that is to be shown to the server.
+    /// An identity that will be presented to the server.
     struct Renewal: Sendable {
         enum Step: Sendable, Equatable {
             case wanted, asking, putting
             case waiting(until: Duration)
         }
         var step = Step.wanted
-        /// True if the server does nothing for this client before it.
+        /// True if the server refuses other requests before it.
         var isNeeded: Bool
-        /// True if the stores stay when an anonymous session is signed in.
+        /// True to keep the stores when an anonymous session is signed in.
         var keepsStores = true
         var identity: String?
         var attempts = 0
@@ -47,39 +47,39 @@ struct SessionState: Sendable {
     var isRead = false
     /// The token, or the cookie's name and value.
     var token: String?
-    /// Grows with each other token.
+    /// A number that grows with each new token.
     var generation = 0
-    /// Failed tries in a row to read the storage or make a session.
+    /// The number of consecutive failed attempts to read the storage or create a session.
     var attempts = 0
-    /// Sessions made since the server last took one.
+    /// The number of sessions created since the server last accepted one.
     var madeInARow = 0
     var renewal: Renewal?
-    /// True if a user is signed in: another session is then made with an identity, never an anonymous one.
+    /// True if a user is signed in. Further sessions are then created with an identity, never anonymously.
     var isSignedIn = false
-    /// True if the session that is being made has an identity.
+    /// True if the session that is being created has an identity.
     var isMadeWithIdentity = false
     /// True if the identity callback has not answered yet.
     var isAskingIdentity = false
 
-    /// As the server said last; nil where it has not.
+    /// The id that the server sent last; nil if it has not.
     var id: String?
     var user = User.unknown
-    /// True if the server has taken the credential.
+    /// True if the server has accepted the credential.
     var wasTaken = false
-    /// The user of the session that the server did not know any more, until there is another session.
+    /// The user of the lost session, until there is a new session.
     var lostUser: User?
-    /// Of the last `hello`.
+    /// The epoch of the last `hello`.
     var epoch: String?
 
     /// True if requests can be sent with its credential.
     var isUsable: Bool {
         guard case .ready = phase else { return false }
         guard let renewal else { return true }
-        // What is sent now would be disposed of.
+        // Intents that are sent now would be lost with the stores.
         return !renewal.isNeeded && renewal.step != .putting && renewal.keepsStores
     }
 
-    /// True if it takes another step without the app's help.
+    /// True if the session needs the app's help to continue.
     var isOver: Bool {
         switch phase {
         case .ended, .signedOut, .failed: true

@@ -3,12 +3,12 @@ import Locking
 extension ClientCore {
     /// Enqueues an intent and waits for its answer.
     ///
-    /// - Throws: ``RemoteError``, or `CancellationError` when the calling task is cancelled.
+    /// - Throws: ``RemoteError``, or `CancellationError` if the calling task is canceled.
     func send(
         _ body: [UInt8], to feature: String, key: String, completion: SendCompletion
     ) async throws -> IntentReceipt {
         let number = Lock<UInt64?>(nil)
-        // Handed over by a lock and not by the continuation, as `awaitResult` of `Locking` says.
+        // Passed through a lock instead of the continuation; see `awaitResult` in `Locking`.
         let outcome = Lock<IntentResult?>(nil)
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -17,7 +17,7 @@ extension ClientCore {
                     continuation.resume()
                 }
                 number.withLock { $0 = made }
-                // `onCancel` may have come before there was a number.
+                // `onCancel` may have run before there was a number.
                 if Task.isCancelled { cancel(intent: made) }
             }
         } onCancel: {

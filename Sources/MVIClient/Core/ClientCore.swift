@@ -1,15 +1,15 @@
 import DequeModule
 import Locking
 
-/// Drives a ``ClientConnection``: gives it what happens, does what it wants.
+/// Drives a ``ClientConnection``: passes inputs to it and performs its commands.
 ///
-/// One thread at a time does commands, whichever came first; others leave theirs in the queue. So commands are done in
-/// the order in which they were decided, and none under the lock.
+/// One thread at a time performs commands; other threads add theirs to the queue. Commands are thus performed in their
+/// order, without locks held.
 final class ClientCore: Sendable {
-    /// A watcher of a feature.
+    /// The callbacks of a watcher of a feature.
     struct Sink: Sendable {
         let deliver: @Sendable (IntentDelivery) -> Void
-        /// The client is closed.
+        /// Called when the client is closed.
         let finish: @Sendable () -> Void
     }
 
@@ -27,7 +27,7 @@ final class ClientCore: Sendable {
         var timerDeadline: Duration?
         var lastNumber: UInt64 = 0
         var intents: [UInt64: @Sendable (IntentResult) -> Void] = [:]
-        /// By feature and by watcher.
+        /// The watchers by feature and number.
         var watchers: [String: [UInt64: Watcher]] = [:]
         var conditions: [UInt64: @Sendable (Condition) -> Void] = [:]
         var condition = Condition.idle
@@ -69,9 +69,9 @@ final class ClientCore: Sendable {
         self.report = report
     }
 
-    // MARK: What happens
+    // MARK: Inputs
 
-    /// Tells the connection something. May be called from any thread, also by what a command does.
+    /// Passes an input to the connection. Can be called from any thread, also by commands.
     func handle(_ input: Input) {
         let now = time.now()
         let runs = state.withLock { state in
@@ -81,7 +81,7 @@ final class ClientCore: Sendable {
         if runs { run() }
     }
 
-    /// Returns whether the caller is the one to do the commands.
+    /// Returns true if the caller must perform the commands.
     private static func handle(_ input: Input, at now: Duration, _ state: inout State) -> Bool {
         state.commands.append(contentsOf: state.connection.handle(input, at: now))
         defer { state.isRunning = true }
@@ -121,7 +121,7 @@ final class ClientCore: Sendable {
         previous?.cancel()
     }
 
-    // MARK: What is done
+    // MARK: Commands
 
     private func run(_ command: Command) {
         switch command {
@@ -171,22 +171,22 @@ final class ClientCore: Sendable {
         }
     }
 
-    /// One call after the other, in the order of the commands.
+    /// Calls the storage, one call after the other in the order of the commands.
     private func callStorage(_ call: @escaping @Sendable () async -> Void) {
         let last = lastStorageCall.withLock(\.self)
         let next = Task {
             await last?.value
             await call()
         }
-        // Only the thread that does commands is here.
+        // Only the thread that performs commands gets here.
         lastStorageCall.withLock { $0 = next }
     }
 
-    // MARK: What the app asks for
+    // MARK: Requests of the app
 
     func number() -> UInt64 { state.withLock { $0.number() } }
 
-    /// Counts a watcher of a feature; its sink is called while the count is above zero.
+    /// Adds a watcher of a feature. Its sink is called while the count is above zero.
     func watch(_ feature: String, by watcher: UInt64, _ sink: Sink) {
         let now = time.now()
         let (isClosed, runs) = state.withLock { state -> (Bool, Bool) in
@@ -216,9 +216,9 @@ final class ClientCore: Sendable {
         if runs { run() }
     }
 
-    /// Enqueues an intent; `done` is called once, from any thread.
+    /// Enqueues an intent. `done` is called once, from any thread.
     ///
-    /// - Returns: a number to cancel it by.
+    /// - Returns: a number to cancel it with.
     @discardableResult
     func send(
         _ body: [UInt8], to feature: String, key: String, completion: SendCompletion,
@@ -235,14 +235,14 @@ final class ClientCore: Sendable {
         return number
     }
 
-    /// Its caller gets a `CancellationError`, unless it has an answer already.
+    /// Cancels an intent. Its caller gets a `CancellationError`, unless there is an answer already.
     func cancel(intent number: UInt64) {
         guard let done = state.withLock({ $0.intents.removeValue(forKey: number) }) else { return }
         handle(.cancelIntent(number))
         done(.failure(CancellationError()))
     }
 
-    /// Calls `listener` with the present condition and each one after it.
+    /// Calls `listener` with the present condition and each later one.
     func listen(_ number: UInt64, _ listener: @escaping @Sendable (Condition) -> Void) {
         let present = state.withLock { state in
             state.conditions[number] = listener

@@ -1,12 +1,12 @@
 /// The availability of a store.
 public enum Availability: Sendable, Equatable {
-    /// Nothing has come yet.
+    /// Nothing was received yet.
     case unknown
-    /// Its state was shown. Whether it is the present one, ``RemoteServer/condition`` says.
+    /// A state was shown. See ``RemoteServer/condition`` for whether it is current.
     case shown
-    /// The server disposed of the store; a new one is shown when there is one.
+    /// The server disposed of the store. If there is a new one, it is shown.
     case ended
-    /// The user may not see it.
+    /// The user may not see the store.
     case denied
     /// The server has no such feature, or nothing under its key.
     case missing

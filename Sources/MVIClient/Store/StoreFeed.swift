@@ -1,11 +1,11 @@
 import Locking
 import WireJSON
 
-/// Between the connection and those who look at one store: decodes once, and passes on.
+/// Passes the deliveries of one store to its readers. Each one is decoded once.
 ///
-/// Deliveries come one at a time; listeners come and go on any thread.
+/// Deliveries come one at a time; listeners are added and removed on any thread.
 final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>: Sendable {
-    /// The content of a view.
+    /// The values that a view shows.
     struct Picture: Sendable {
         var state: State?
         var availability = Availability.unknown
@@ -17,11 +17,11 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         var picture = Picture()
         var states: [UInt64: AsyncStream<State>.Continuation] = [:]
         var labels: [UInt64: AsyncStream<Label>.Continuation] = [:]
-        /// Those that came while no sequence was iterated.
+        /// The labels that arrived while no sequence was iterated.
         var waitingLabels: [Label] = []
     }
 
-    /// The maximum number of labels that wait for a listener; the oldest are dropped.
+    /// The maximum number of labels that wait without a listener, and for a slow one; the oldest are dropped first.
     static var labelLimit: Int { 1_000 }
 
     private let feature: String
@@ -38,20 +38,20 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         number = core.number()
     }
 
-    /// Calls `changed` with each new picture, in order.
+    /// Sets the callback that receives each new picture, in order.
     func onChange(_ changed: @escaping @Sendable (Picture) -> Void) { self.changed.withLock { $0 = changed } }
 
     // MARK: Listeners
 
-    /// The present state, if there is one, and those that follow; a slow listener misses all but the newest.
+    /// The present state, if there is one, and later ones. A slow listener gets only the newest.
     ///
-    /// - Parameter owner: lives as long as the sequence does.
+    /// - Parameter owner: retained as long as the sequence.
     func states(keeping owner: RemoteServer) -> AsyncStream<State> {
         let (stream, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
         let listener = core.number()
         contents.withLock { contents in
             contents.states[listener] = continuation
-            // No task can wait for it yet, so that none is resumed.
+            // No task can wait for it yet, so none is resumed.
             if let state = contents.picture.state { continuation.yield(state) }
         }
         continuation.onTermination = { [self, owner] _ in
@@ -63,9 +63,9 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         return stream
     }
 
-    /// The labels that came while no sequence was iterated, and those that follow.
+    /// The labels that arrived while no sequence was iterated, and later ones.
     ///
-    /// - Parameter owner: lives as long as the sequence does.
+    /// - Parameter owner: retained as long as the sequence.
     func labels(keeping owner: RemoteServer) -> AsyncStream<Label> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Label.self, bufferingPolicy: .bufferingNewest(Self.labelLimit))
@@ -134,7 +134,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         }
     }
 
-    /// Records the result of an intent that was posted without waiting.
+    /// Notes the result of a posted intent.
     func note(_ failure: RemoteError?) {
         let isNews = contents.withLock { $0.picture.failure != failure }
         if isNews { change { $0.picture.failure = failure } }

@@ -5,19 +5,19 @@
 #endif
 import Locking
 
-/// Requests one by one, for tests of a server: each is sent once, and its answer is as it came.
+/// Sends single requests for tests of a server. Each is sent once, and its answer is returned unchanged.
 package final class PlainClient: Sendable {
     package typealias Fields = [(name: String, value: String)]
 
-    /// An answer with its body; of a stream without.
+    /// An answer with its body; for a stream, without a body.
     package struct Answer: Sendable {
         package let status: Int
-        /// Names are in lower case.
+        /// The fields, with names in lower case.
         package let fields: [String: String]
         package fileprivate(set) var body: [UInt8] = []
     }
 
-    /// A piece of a stream, from any thread, one call at a time.
+    /// A piece of a stream, delivered from any thread, one call at a time.
     package enum Piece: Sendable { case bytes([UInt8]), end }
 
     private let transport: URLSessionTransport
@@ -27,8 +27,7 @@ package final class PlainClient: Sendable {
 
     deinit { transport.close() }
 
-    /// Sends a request, and returns when its answer is there: of one whose status is 200 and that `stream` is given for, when
-    /// its head is.
+    /// Sends a request and returns its answer. If `stream` is given and the status is 200, returns after the head.
     ///
     /// - Throws: `RemoteError` if there is no answer.
     package func send(

@@ -1,7 +1,7 @@
 /// The field `Retry-After` (RFC 9110 section 10.2.3).
 enum RetryAfter {
-    /// The time to wait; nil for a text that is neither a number of seconds nor a date in the preferred form. A number
-    /// that is too large for anything is a day.
+    /// Returns the delay; nil if the text is neither a number of seconds nor a date in the preferred form. Numbers that
+    /// are too large count as a day.
     ///
     /// - Parameter secondsSince1970: the present time.
     static func parse(_ text: String, secondsSince1970: Double) -> Duration? {
@@ -17,7 +17,7 @@ enum RetryAfter {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Seconds since 1970 of an IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
+    /// Returns the seconds since 1970 of an IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
     private static func seconds(ofDate text: String) -> Int? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let day = Int(parts[1]), (1...31).contains(day),
@@ -26,7 +26,7 @@ enum RetryAfter {
         let clock = parts[4].split(separator: ":").compactMap { Int($0) }
         guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])
         else { return nil }
-        // Days since 1970 by years that begin in March, so that a leap day is the last of its year.
+        // Days since 1970, counted in years that begin in March, so that a leap day comes last.
         let shifted = month < 2 ? year - 1 : year
         let days =
             365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * ((month + 10) % 12) + 2) / 5 + day

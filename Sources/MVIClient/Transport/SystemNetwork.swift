@@ -2,9 +2,9 @@
     import Network
 #endif
 
-/// The system's view of the network.
+/// The network's availability according to the system.
 enum SystemNetwork {
-    /// Returns true if there is a network, as that changes; nil where the system does not say, such as on Linux.
+    /// The changes of the network's availability; nil if the system does not report them, such as on Linux.
     static func changes() -> AsyncStream<Bool>? {
         #if canImport(Network)
             let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))

@@ -1,8 +1,8 @@
-/// A clock as the client uses it.
+/// The clock of a client.
 struct Timekeeper: Sendable {
-    /// The time since the client was made.
+    /// Returns the time since the client was created.
     let now: @Sendable () -> Duration
-    /// Returns at that time, or throws if the calling task is cancelled.
+    /// Returns at the given time, or throws if the calling task is canceled.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     init<C: Clock<Duration>>(_ clock: C) {

@@ -1,17 +1,17 @@
-/// Sends requests and says what comes of them. It decides nothing: no retries, no redirects, no cookies.
+/// Sends requests and reports their answers, without retries, redirects or cookies.
 protocol Transport: Sendable {
-    /// Sends a request. `told` is called one call at a time, from any thread: a head, any number of pieces, one end.
-    /// After `cut` it may still be called.
+    /// Sends a request. `told` is called from any thread, one call at a time, with a head, any number of pieces and one
+    /// end. It may still be called after `cut`.
     func start(_ id: ExchangeID, _ request: HTTPRequest, told: @escaping @Sendable (TransportEvent) -> Void)
-    /// Gives a request up.
+    /// Cancels a request.
     func cut(_ id: ExchangeID)
-    /// Gives up all, for good.
+    /// Cancels all requests for good.
     func close()
 }
 
 /// An event of a request.
 enum TransportEvent: Sendable {
-    /// Status and fields, without a body.
+    /// The status and fields, without a body.
     case head(HTTPAnswer)
     case bytes([UInt8])
     case end(TransportFailure?)

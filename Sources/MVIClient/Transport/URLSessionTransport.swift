@@ -1,7 +1,7 @@
 import Locking
 
 #if canImport(FoundationNetworking)
-    // FoundationNetworking brings Foundation along anyway.
+    // FoundationNetworking imports Foundation anyway.
     import FoundationEssentials
     import FoundationNetworking
     import class Foundation.NSObject
@@ -10,7 +10,8 @@ import Locking
     import Foundation
 #endif
 
-/// Requests by `URLSession`. Streams are read by its delegate, since `bytes(for:)` is not everywhere.
+/// Sends requests with `URLSession`. Streams are read by its delegate, since `bytes(for:)` is not available on all
+/// systems.
 final class URLSessionTransport: Transport {
     private let base: String
     private let delegate: SessionDelegate
@@ -25,7 +26,7 @@ final class URLSessionTransport: Transport {
 
     private static func session(_ delegate: SessionDelegate) -> URLSession {
         let configuration = URLSessionConfiguration.ephemeral
-        // The client has its own idea of silence; this is only for requests that nothing else ends.
+        // The client detects silence itself. This limit is only for requests that nothing else ends.
         configuration.timeoutIntervalForRequest = 3_600
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -44,9 +45,9 @@ final class URLSessionTransport: Transport {
         for field in request.fields { urlRequest.setValue(field.value, forHTTPHeaderField: field.name) }
         if !request.body.isEmpty { urlRequest.httpBody = Data(request.body) }
         #if canImport(FoundationNetworking)
-            // When the server resets a connection that was used before, libcurl sends the request again on a new one, but
-            // FoundationNetworking does not give it the body a second time: both would wait for each other. So a request
-            // with a body has a session of its own, and with it a connection.
+            // If the server resets a reused connection, libcurl sends the request again on a new one, but
+            // FoundationNetworking does not supply the body again, and both sides wait for each other. So a request
+            // with a body has its own session, and thus its own connection.
             let session = request.body.isEmpty ? session : Self.session(delegate)
             defer { if !request.body.isEmpty { session.finishTasksAndInvalidate() } }
         #endif
@@ -63,7 +64,7 @@ final class URLSessionTransport: Transport {
     }
 }
 
-/// Takes what `URLSession` says of its tasks, on the session's serial queue, and passes it on to their owners.
+/// Receives the events of `URLSession` tasks on the session's serial queue, and passes them to their owners.
 private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Owner: Sendable {
         let id: ExchangeID
@@ -71,7 +72,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         let told: @Sendable (TransportEvent) -> Void
     }
 
-    /// By their task, which lives as long as its entry.
+    /// The owners by task. A task lives as long as its entry.
     private let owners = Lock<[ObjectIdentifier: Owner]>([:])
 
     func add(_ task: URLSessionDataTask, id: ExchangeID, told: @escaping @Sendable (TransportEvent) -> Void) {
@@ -126,7 +127,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         owner?.told(.end(error.map { Self.failure($0) }))
     }
 
-    /// A redirect is an answer: another server gets no credential, and no intent.
+    /// Returns redirects as answers, since another server must not receive credentials or intents.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
