@@ -113,7 +113,7 @@ extension ClientConnection {
         else {
             // Each stream begins with whole states, so a new one repairs any error.
             stream.failedPatches += 1
-            commands.append(.report("A patch of \"\(event.feature)\" does not fit; the stream is opened again."))
+            commands.append(.report("A patch of \"\(event.feature)\" cannot be applied; the stream is reopened."))
             return closeStream()
         }
         stream.failedPatches = 0

@@ -110,7 +110,7 @@ extension ClientConnection {
             replaceToken(token)
             closeStream()
             failFormerIntents(
-                RemoteError(.sessionEnded, "Signing in disposed of the stores that the intent was meant for."))
+                RemoteError(.sessionEnded, "The sign-in disposed of the intent's store."))
         case (401, "unauthorized"?), (401, nil), (404, "session-not-found"?): forgetSession()
         case (404, "session-ended"?): endSession()
         case (409, "other-identity"?):
@@ -140,6 +140,6 @@ extension ClientConnection {
         session.renewal = nil
         closeStream()
         failIntents(
-            RemoteError(.signedOut, "The server wants to know who the user is; sign in again.", problem: problem))
+            RemoteError(.signedOut, "The server requires an identity; sign in again.", problem: problem))
     }
 }

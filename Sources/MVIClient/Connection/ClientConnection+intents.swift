@@ -24,18 +24,18 @@ extension ClientConnection {
             return finish(intent, .failure(RemoteError(.sessionEnded, "The session has ended; begin a new one.")))
         case .signedOut:
             return finish(
-                intent, .failure(RemoteError(.signedOut, "The server wants to know who the user is; sign in first.")))
+                intent, .failure(RemoteError(.signedOut, "The server requires an identity; sign in first.")))
         case .failed(let problem):
             return finish(
                 intent,
                 .failure(
-                    RemoteError(.refused, "The server makes no session for this client.", problem: problem)))
+                    RemoteError(.refused, "The server does not create a session for this client.", problem: problem)))
         default: break
         }
         guard intents.queue.count < settings.queueLimit else {
             return finish(
                 intent,
-                .failure(RemoteError(.queueFull, "\(settings.queueLimit) intents wait already; this one was not kept."))
+                .failure(RemoteError(.queueFull, "\(settings.queueLimit) intents are already waiting; this one was not enqueued."))
             )
         }
         intents.queue.append(intent)

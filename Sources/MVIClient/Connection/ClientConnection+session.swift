@@ -43,7 +43,7 @@ extension ClientConnection {
             session.user = settings.hasIdentity ? .unknown : .anonymous
             session.phase = token == nil ? .none : .ready
         case .failure:
-            commands.append(.report("The credential storage cannot be read; it is asked again later."))
+            commands.append(.report("The credential storage cannot be read; this is retried later."))
             waitForSession(nil)
         }
     }
@@ -84,7 +84,7 @@ extension ClientConnection {
         case let status where [400, 403, 404, 413, 415, 422].contains(status) && answer.hasProblem:
             let problem = ServerProblem(answer)
             session.phase = .failed(problem)
-            failIntents(RemoteError(.refused, "The server makes no session for this client.", problem: problem))
+            failIntents(RemoteError(.refused, "The server does not create a session for this client.", problem: problem))
         default: waitForSession(answer.retryAfter)
         }
     }
@@ -96,7 +96,7 @@ extension ClientConnection {
             keepFormerIntents()
         } else {
             failFormerIntents(
-                RemoteError(.sessionEnded, "The intent's session was lost, and the next one may be another user's."))
+                RemoteError(.sessionEnded, "The intent's session was lost, and the next one may belong to another user."))
         }
     }
 
@@ -167,7 +167,7 @@ extension ClientConnection {
     mutating func failIntentsOfOtherSession() {
         session.user = .unknown
         failIntents(
-            RemoteError(.sessionEnded, "The session that the intent was meant for is not the client's any more."))
+            RemoteError(.sessionEnded, "The intent's session no longer belongs to this client."))
     }
 
     /// Ends the session for good. The app decides how to continue.
@@ -202,6 +202,6 @@ extension ClientConnection {
         guard case .ending = session.phase else { return }
         session.phase = .none
         if case .success(let answer) = result, [200, 204, 401, 404].contains(answer.status) { return }
-        commands.append(.report("The server could not be told that the session is over; it ends when it expires."))
+        commands.append(.report("The session could not be deleted on the server; it ends when it expires."))
     }
 }

@@ -147,7 +147,7 @@ final class ClientCore: Sendable {
                 do {
                     try await storage.save(credential)
                 } catch {
-                    report("The credential storage does not keep the credential: \(error)")
+                    report("The credential storage failed to save the credential: \(error)")
                 }
             }
         case .askIdentity:

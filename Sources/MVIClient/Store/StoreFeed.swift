@@ -109,7 +109,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
                 }
                 for listener in listeners { listener.yield(state) }
             } catch {
-                report("A state of \"\(feature)\" is not of the app's type: \(error)")
+                report("A state of \"\(feature)\" does not match the app's type: \(error)")
             }
         case .label(let label):
             do throws(WireDecodingError) {
@@ -122,9 +122,9 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
                     return (listeners, true)
                 }
                 for listener in listeners { listener.yield(label) }
-                if isLost { report("No task reads the labels of \"\(feature)\": the oldest is dropped.") }
+                if isLost { report("No task reads the labels of \"\(feature)\". The oldest is dropped.") }
             } catch {
-                report("A label of \"\(feature)\" is not of the app's type: \(error)")
+                report("A label of \"\(feature)\" does not match the app's type: \(error)")
             }
         case .ended: change { $0.picture.availability = .ended }
         case .denied: change { $0.picture.availability = .denied }

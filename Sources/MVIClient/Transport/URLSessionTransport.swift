@@ -38,7 +38,7 @@ final class URLSessionTransport: Transport {
 
     func start(_ id: ExchangeID, _ request: HTTPRequest, told: @escaping @Sendable (TransportEvent) -> Void) {
         guard let url = URL(string: base + request.target) else {
-            return told(.end(TransportFailure(mayHaveReached: false, message: "The server's URL is none.")))
+            return told(.end(TransportFailure(mayHaveReached: false, message: "The server's URL is invalid.")))
         }
         var urlRequest = URLRequest(url: url)
         urlRequest.httpMethod = request.method
