@@ -1,19 +1,19 @@
-/// `Codable` values as the flat JSON of the wire, and back; UTF-8 bytes on both sides (RFC 8259).
+/// Encodes and decodes `Codable` values as the flat JSON of the API, in UTF-8 (RFC 8259).
 ///
-/// An enum whose `Codable` the compiler writes is one object: `case add(amount: Int)` is
-/// `{"type":"add","amount":5}`, a single unlabelled value is the member `value`. Everything else is as in any JSON
-/// coder: raw-value enums are their raw value, structs and dictionaries with string keys are objects, `nil` members
-/// are absent. Dictionaries and sets are written in the order of their bytes, so that equal values give equal bytes.
+/// An enum with a synthesized `Codable` conformance is one object: `case add(amount: Int)` is
+/// `{"type":"add","amount":5}`, and a single unlabeled value is the member `value`. All other types are encoded as
+/// usual: enums with raw values as their raw value, structs and dictionaries with string keys as objects, `nil` members
+/// as absent. Dictionaries and sets are sorted by their bytes, so that equal values have equal bytes.
 ///
-/// All functions may be called from any thread.
+/// All functions can be called from any thread.
 @usableFromInline
 package enum WireJSON {
     /// Decodes a value from a JSON text.
     ///
-    /// Unknown members are ignored, and `null` is taken for `nil`. Integers are exact; `1.0` and `1e2` are integers,
-    /// `1.5` is none.
+    /// Unknown members are ignored, and `null` is treated as `nil`. Integers are exact; `1.0` and `1e2` are integers,
+    /// `1.5` is not.
     ///
-    /// - Throws: ``WireDecodingError``. An error that an `init(from:)` throws becomes a mismatch at the value's place.
+    /// - Throws: ``WireDecodingError``. An error thrown by an `init(from:)` becomes a mismatch at the value's place.
     @usableFromInline
     package static func decode<T: Decodable>(
         _ type: T.Type, from bytes: [UInt8], limits: WireLimits = .default
@@ -21,14 +21,13 @@ package enum WireJSON {
         try DecodingSession(bytes: bytes, limits: limits).decodeDocument(type)
     }
 
-    /// Decodes a stored value; a member that the text lacks is taken from the same place in `filling`, the stored
-    /// encoding of a value that has them all.
+    /// Decodes a stored value. A member that the text lacks is taken from the same place in `filling`, the stored
+    /// encoding of a complete value.
     ///
-    /// That goes for structs and the structs inside them. An array's elements, a dictionary's values and the members of
-    /// an enum's case have no place of their own in another text: there nothing is filled in. A member that is `null` is
-    /// there.
+    /// This applies to structs and nested structs. Elements of arrays, values of dictionaries and members of an enum's
+    /// case have no counterpart in another text, so they are not filled in. A `null` member counts as present.
     ///
-    /// - Throws: ``WireDecodingError``, also when `filling` is no JSON.
+    /// - Throws: ``WireDecodingError``, also if `filling` is not JSON.
     @usableFromInline
     package static func decode<T: Decodable>(
         _ type: T.Type, from bytes: [UInt8], filling: [UInt8], limits: WireLimits = .default
@@ -36,11 +35,11 @@ package enum WireJSON {
         try DecodingSession(bytes: bytes, filling: filling, limits: limits).decodeDocument(type)
     }
 
-    /// Decodes a stored value like ``decode(_:from:filling:limits:)``, and finds what would be lost if it were stored
-    /// again: members of the text that the type neither reads nor writes. One that is `null` holds nothing to lose.
+    /// Decodes a stored value like ``decode(_:from:filling:limits:)``, and finds the members that would be lost if it
+    /// were stored again, since the type neither reads nor writes them. Members that are `null` are not lost.
     ///
-    /// - Returns: the value, and JSON Pointers of the lost members, the first `lostLimit` of them in document order.
-    /// - Throws: ``WireDecodingError``, also when `filling` is no JSON.
+    /// - Returns: the value, and JSON Pointers of the first `lostLimit` lost members in document order.
+    /// - Throws: ``WireDecodingError``, also if `filling` is not JSON.
     @usableFromInline
     package static func decodeStored<T: Codable>(
         _ type: T.Type, from bytes: [UInt8], filling: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default
@@ -51,7 +50,7 @@ package enum WireJSON {
         return (value, session.lost(unlessIn: try? encodeStored(value).bytes, limit: lostLimit, limits: limits))
     }
 
-    /// The same for a type that is only read: whatever it does not read is lost.
+    /// Decodes a stored value of a type that is only read. All members that it does not read are lost.
     package static func decodeStored<T: Decodable>(
         reading type: T.Type, from bytes: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default
     ) throws(WireDecodingError) -> (value: T, lost: [String]) {
@@ -62,10 +61,10 @@ package enum WireJSON {
 }
 
 extension WireJSON {
-    /// Encodes a value as a JSON text without blanks.
+    /// Encodes a value as a JSON text without whitespace.
     ///
-    /// - Throws: ``WireEncodingError`` for NaN and infinities, for values nested deeper than 128 levels, for enum
-    ///   cases that the wire cannot hold, and for whatever an `encode(to:)` throws.
+    /// - Throws: ``WireEncodingError`` for NaN and infinities, for values nested deeper than 128 levels, for enum cases
+    ///   that cannot be represented, and for errors of an `encode(to:)`.
     @usableFromInline
     package static func encode<T: Encodable>(_ value: T) throws(WireEncodingError) -> [UInt8] {
         var output: [UInt8] = []
@@ -73,21 +72,22 @@ extension WireJSON {
         return output
     }
 
-    /// Encodes a value behind what `output` holds; when it throws, the output is as it was.
+    /// Appends the encoding of a value to `output`. If it throws, the output is unchanged.
     package static func encode<T: Encodable>(
         _ value: T, into output: inout [UInt8]
     ) throws(WireEncodingError) {
-        // The session takes the buffer over and gives it back, so that nothing is copied.
+        // The session takes over the buffer and returns it, so that nothing is copied.
         let session = EncodingSession(appendingTo: output)
         output = []
         defer { swap(&output, &session.bytes) }
         try session.encodeDocument(value)
     }
 
-    /// Encodes a value to be kept: members that are nil are written as `null`, so that one that is absent did not exist
-    /// when the value was stored.
+    /// Encodes a value for storage. Nil members are written as `null`, so that an absent member means that it did not
+    /// exist when the value was stored.
     ///
-    /// - Returns: the bytes, and whether any of them is due to that; if not, they are those of ``encode(_:)``.
+    /// - Returns: the bytes, and true if a `null` was written for this; otherwise the bytes are those of
+    ///   ``encode(_:)``.
     /// - Throws: as ``encode(_:)``.
     @usableFromInline
     package static func encodeStored<T: Encodable>(
@@ -98,15 +98,15 @@ extension WireJSON {
         return (trimmed(session.bytes), session.firstNil != nil)
     }
 
-    /// Bytes that are kept for as long as a state is, without the room that was made for a larger one.
+    /// Returns bytes that are kept as long as a state, without unused capacity.
     @usableFromInline
     package static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.capacity > bytes.count + bytes.count / 2 + 32 else { return bytes }
-        // Not by way of a slice, which would share the roomy storage.
+        // A slice would share the larger storage.
         return bytes.withUnsafeBufferPointer { Array($0) }
     }
 
-    /// Appends a JSON string literal with its quotes, for envelopes written by hand.
+    /// Appends a JSON string literal with quotes, for envelopes written by hand.
     package static func appendString(_ string: String, to output: inout [UInt8]) {
         EscapedText.append(string, to: &output)
     }
@@ -121,12 +121,12 @@ extension WireJSON {
         NumberText.append(number, to: &output)
     }
 
-    /// Checks one example of an enum at start-up: whether it travels as flat JSON and comes back the same.
+    /// Checks at startup that an example of an enum can be represented as flat JSON and decoded to the same value.
     ///
-    /// Looks at all values that the example's case may have, also those that are nil here, and at the enums inside.
+    /// Checks all values that the example's case may have, including those that are nil, and nested enums.
     ///
-    /// - Throws: ``WireMappingError`` naming the case: two unlabelled values, a value labelled `type`, another value
-    ///   that is called as one already there, no object with a `type`, or other bytes after encode, decode, encode.
+    /// - Throws: ``WireMappingError`` with the case: two unlabeled values, a value labeled `type`, a duplicate name, no
+    ///   object with a `type`, or different bytes after encode, decode, encode.
     package static func checkMapping<T: Codable>(of example: T) throws(WireMappingError) {
         let session = EncodingSession()
         let check = KeyCheck()
@@ -141,14 +141,14 @@ extension WireJSON {
         do {
             again = try encode(decode(T.self, from: bytes))
         } catch {
-            throw WireMappingError(caseName: check.firstCase, detail: "its own JSON cannot be read back: \(error)")
+            throw WireMappingError(caseName: check.firstCase, detail: "its own JSON cannot be decoded: \(error)")
         }
         guard let name = try? decode(Discriminated.self, from: bytes).type else {
             throw WireMappingError(
                 caseName: nil, detail: "is not a JSON object with a \"type\"; it must be an enum with cases")
         }
         guard again == bytes else {
-            throw WireMappingError(caseName: name, detail: "its JSON reads back as another value")
+            throw WireMappingError(caseName: name, detail: "its JSON is decoded as another value")
         }
     }
 

@@ -29,13 +29,13 @@ extension ClientConnection {
             return finish(
                 intent,
                 .failure(
-                    RemoteError(.refused, "The server does not create a session for this client.", problem: problem)))
+                    RemoteError(.refused, "The server refuses a session for this client.", problem: problem)))
         default: break
         }
         guard intents.queue.count < settings.queueLimit else {
             return finish(
                 intent,
-                .failure(RemoteError(.queueFull, "\(settings.queueLimit) intents are already waiting; this one was not enqueued."))
+                .failure(RemoteError(.queueFull, "\(settings.queueLimit) intents are already waiting."))
             )
         }
         intents.queue.append(intent)

@@ -84,7 +84,7 @@ extension ClientConnection {
         case let status where [400, 403, 404, 413, 415, 422].contains(status) && answer.hasProblem:
             let problem = ServerProblem(answer)
             session.phase = .failed(problem)
-            failIntents(RemoteError(.refused, "The server does not create a session for this client.", problem: problem))
+            failIntents(RemoteError(.refused, "The server refuses a session for this client.", problem: problem))
         default: waitForSession(answer.retryAfter)
         }
     }
@@ -96,7 +96,7 @@ extension ClientConnection {
             keepFormerIntents()
         } else {
             failFormerIntents(
-                RemoteError(.sessionEnded, "The intent's session was lost, and the next one may belong to another user."))
+                RemoteError(.sessionEnded, "The intent's session was lost, and the next may belong to another user."))
         }
     }
 

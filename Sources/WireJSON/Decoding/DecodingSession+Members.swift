@@ -1,8 +1,8 @@
 extension DecodingSession {
-    /// The value of an object's member. The one place where a name becomes a value.
+    /// Returns the value of an object's member. All lookups of members by name go through this function.
     ///
-    /// Starts at the member found last: members are mostly asked for in the order in which they were written, so that
-    /// each costs one comparison, in a dictionary of any size too.
+    /// The search begins at the member found last. Members are mostly read in document order, so each lookup usually
+    /// costs one comparison, even in large dictionaries.
     func value(of object: Int, named name: String) -> Int? {
         let end = Int(nodes[object].next)
         let first = object + 1
@@ -23,7 +23,7 @@ extension DecodingSession {
         }
     }
 
-    /// The names of an object's members, in document order.
+    /// Returns the names of an object's members, in document order.
     func names(of object: Int) -> [String] {
         var names: [String] = []
         names.reserveCapacity(Int(nodes[object].length))
@@ -35,7 +35,7 @@ extension DecodingSession {
         return names
     }
 
-    /// Compares UTF-8, so that no normalisation makes two names one.
+    /// Compares UTF-8 bytes, so that Unicode normalization does not make different names equal.
     private func isName(_ node: Int, _ name: Span<UInt8>) -> Bool {
         let node = nodes[node]
         if node.isEscaped { return isSame(EscapedText.unescaped(raw(node))[...], name) }
@@ -49,7 +49,7 @@ extension DecodingSession {
         return true
     }
 
-    /// The way from the whole document to a node. Walks the document, so it is for errors and for authors who ask.
+    /// Returns the path from the root to a node. Walks the document, so it is only used for errors and on request.
     func path(to target: Int) -> [PathKey] {
         var path: [PathKey] = []
         var container = 0

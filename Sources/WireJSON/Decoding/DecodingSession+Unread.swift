@@ -1,14 +1,14 @@
-/// The members of a document that no container requested. Known if the session records reads.
+/// Finds the members of a document that no container read, if the session records reads.
 extension DecodingSession {
-    /// True if a member was not asked for, and is not `null`.
+    /// True if a member was not read and is not `null`.
     var hasUnread: Bool {
         var finder = UnreadMembers(session: self, again: nil, limit: 1)
         finder.visit(0, again: nil)
         return !finder.pointers.isEmpty
     }
 
-    /// JSON Pointers of the members that were not asked for and are not at the same place of another text either, the
-    /// first `limit` of them.
+    /// Returns JSON Pointers of the first `limit` members that were not read and are not at the same place of another
+    /// text.
     func lost(unlessIn again: [UInt8]?, limit: Int, limits: WireLimits) -> [String] {
         let again = again.flatMap { try? DecodingSession(bytes: $0, limits: limits) }
         var finder = UnreadMembers(session: self, again: again, limit: limit)
@@ -16,7 +16,7 @@ extension DecodingSession {
         return finder.pointers
     }
 
-    /// The elements of an array; none of anything else.
+    /// Returns the elements of an array; an empty list for other values.
     fileprivate func elements(of array: Int) -> [Int] {
         guard kind(array) == .array else { return [] }
         var elements: [Int] = []
@@ -29,10 +29,10 @@ extension DecodingSession {
     }
 }
 
-/// Walks a document, and another one beside it, in document order.
+/// Walks a document, and in parallel another one, in document order.
 private struct UnreadMembers {
     let session: DecodingSession
-    /// The session of the value's new JSON; nil if it is not compared.
+    /// The present encoding of the value; nil if it is not compared.
     let again: DecodingSession?
     let limit: Int
     var pointers: [String] = []
@@ -42,7 +42,7 @@ private struct UnreadMembers {
         (self.session, self.again, self.limit) = (session, again, limit)
     }
 
-    /// - Parameter other: the same place in the other document; nil if there is none. Nesting is bounded by the scanner.
+    /// - Parameter other: the same place in the other document; nil if there is none. The scanner limits the depth.
     mutating func visit(_ node: Int, again other: Int?) {
         switch session.kind(node) {
         case .object: visitMembers(of: node, again: other)

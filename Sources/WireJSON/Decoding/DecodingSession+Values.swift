@@ -1,12 +1,12 @@
 extension DecodingSession {
     func kind(_ node: Int) -> Node.Kind { nodes[node].kind }
 
-    /// The bytes of a scalar as they stand in the document.
+    /// Returns the bytes of a scalar as in the document.
     func raw(_ node: Int) -> ArraySlice<UInt8> { raw(nodes[node]) }
 
     func raw(_ node: Node) -> ArraySlice<UInt8> { bytes[Int(node.start)..<Int(node.start) + Int(node.length)] }
 
-    /// The text of a string node.
+    /// Returns the text of a string node.
     func text(_ node: Int) -> String {
         let raw = raw(node)
         return nodes[node].isEscaped
@@ -26,7 +26,7 @@ extension DecodingSession {
         }
     }
 
-    /// Exactly the integer that is written, also as `1.0` or `1e2`.
+    /// Returns the exact integer, which may also be written as `1.0` or `1e2`.
     func integer<Integer: FixedWidthInteger>(_ node: Int, _ type: Integer.Type = Integer.self) throws -> Integer {
         do throws(NumberText.IntegerFailure) {
             switch kind(node) {
@@ -62,7 +62,7 @@ extension DecodingSession {
         Mismatch(node: node, detail: detail).corrupted
     }
 
-    /// The error for a value of another kind; for `null`, that there is none.
+    /// Returns the error for a value of another kind; for `null`, that there is no value.
     func wrongKind(_ node: Int, expected: String, _ type: any Any.Type) -> DecodingError {
         let found =
             switch kind(node) {

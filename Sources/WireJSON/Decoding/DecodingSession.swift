@@ -1,27 +1,27 @@
-/// One document while values are made of it.
+/// A document during its decoding.
 ///
-/// Values are told apart by their node's number. What containers remember about a document is kept here and not in
-/// them: the standard library's boxes do not let them change.
+/// Values are identified by the numbers of their nodes. The session stores the containers' mutable data, since the
+/// standard library's boxes do not allow containers to change.
 final class DecodingSession {
     let bytes: [UInt8]
-    // Unchecked: one thread, and nothing of an author's runs while a node is being changed.
+    // Unchecked: used on one thread, and no author's code runs while a node is being changed.
     @exclusivity(unchecked) var nodes: [Node]
 
-    /// The keys that were last found to be a case's, so that an array of enums asks for their name once.
+    /// The key type that was last identified as an enum case's keys, so that an array of enums checks the name once.
     var payloadKeys: ObjectIdentifier?
     /// The object whose case was last found.
     var foundCase: Int?
-    /// The reason for which the last object has no case. It becomes an error only if the compiler's decoding then
-    /// fails; handwritten decoding may work without a case.
+    /// The reason why the object last searched for its case has none. It is thrown only if the synthesized decoding
+    /// fails; hand-written decoding may not need a case.
     var missingCase: Mismatch?
-    /// The place of an author's own error, so that rethrowing it does not lose the place.
+    /// The place of an author's error, so that rethrowing it does not lose the place.
     private var located: WireDecodingError.Issue?
-    /// The index of the first node of a second text that supplies absent members; nil without one.
+    /// The index of the first node of the second text, which supplies absent members; nil without one.
     let filling: Int?
     /// The objects that have a counterpart in the second text.
     var fills: [Int: Int] = [:]
 
-    /// True if it is noted which members are asked for.
+    /// True if the members that are read are recorded.
     let notesReads: Bool
 
     init(bytes: [UInt8], notesReads: Bool = false, limits: WireLimits) throws(WireDecodingError) {
@@ -31,7 +31,7 @@ final class DecodingSession {
         self.notesReads = notesReads
     }
 
-    /// A session on a text whose absent members come from a second one.
+    /// Creates a session on a text, with a second one that supplies absent members.
     init(
         bytes: [UInt8], filling: [UInt8], notesReads: Bool = false, limits: WireLimits
     ) throws(WireDecodingError) {
@@ -58,7 +58,7 @@ final class DecodingSession {
         }
     }
 
-    /// Decodes one value. Errors of authors pass through unchanged, so that authors can catch them further out.
+    /// Decodes one value. Errors of authors are passed on unchanged, so that outer code of authors can catch them.
     func decode<T: Decodable>(_ type: T.Type, at node: Int) throws -> T {
         located = nil
         do {
@@ -71,7 +71,7 @@ final class DecodingSession {
 
     private func issue(of error: any Error) -> WireDecodingError.Issue {
         if let mismatch = Mismatch(error) { return issue(mismatch) }
-        // Every way out of `decode` has set it.
+        // Set on all error paths of `decode`.
         return located ?? .init(pointer: "", detail: "not a valid value")
     }
 
@@ -95,12 +95,12 @@ final class DecodingSession {
     }
 }
 
-/// Members that a stored value lacks come from the same place of another text.
+/// Supplies members that a stored value lacks from the same place of another text.
 extension DecodingSession {
-    /// The counterpart of an object that is asked for with such keys; nil if it has none or is no struct.
+    /// Returns the counterpart of an object that is decoded with the given keys; nil if it has none or is not a struct.
     ///
-    /// A dictionary's members have no fixed places, and a case's members belong to that case alone. Keys that take any
-    /// name are a dictionary's too.
+    /// A dictionary's members have no fixed places, and a case's members belong to that case alone. Keys that accept
+    /// any name belong to a dictionary, too.
     func fill<Key: CodingKey>(of node: Int, keyedBy keys: Key.Type, owner: any Any.Type) -> Int? {
         guard let fill = fills[node], !EnumShape.isEnum(owner), EnumShape.isClosed(keys),
             !EnumShape.areCaseKeys(keys)
@@ -108,7 +108,7 @@ extension DecodingSession {
         return fill
     }
 
-    /// The value of a member, the counterpart's where the object has none.
+    /// Returns the value of a member, from the counterpart if the object lacks it.
     func value(of object: Int, filledFrom fill: Int, named name: String) -> Int? {
         let other = value(of: fill, named: name)
         guard let own = value(of: object, named: name) else { return other }
@@ -116,7 +116,7 @@ extension DecodingSession {
         return own
     }
 
-    /// Pairs two objects.
+    /// Pairs an object with its counterpart.
     func note(_ fill: Int, asFillOf node: Int) {
         if kind(node) == .object, kind(fill) == .object { fills[node] = fill }
     }

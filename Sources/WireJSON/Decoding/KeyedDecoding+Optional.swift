@@ -1,4 +1,4 @@
-/// Members that may be nil: absent, or `null`. One look for each, where the standard library would look three times.
+/// Members that may be nil: absent, or `null`. Each needs one lookup instead of the standard library's three.
 extension KeyedDecoding {
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
         try present(key).map { try session.bool($0) }
@@ -56,7 +56,7 @@ extension KeyedDecoding {
         try present(key).map { try session.integer($0) }
     }
 
-    /// The value of a member that is there and not `null`.
+    /// Returns the value of a member that is present and not `null`.
     private func present(_ key: Key) -> Int? {
         guard let value = find(key), session.kind(value) != .null else { return nil }
         return value

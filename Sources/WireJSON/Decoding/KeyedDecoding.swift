@@ -1,25 +1,25 @@
-/// An object's members. The enum's container of the case and the container of its payload are the same object.
+/// The members of an object. An enum's container of the case and the container of its payload are the same object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let session: DecodingSession
     let node: Int
     /// The type that is being decoded.
     let owner: any Any.Type
-    /// True if the keys are those of one case's associated values.
+    /// True if the keys belong to one case's associated values.
     var isPayload = false
-    /// The object of which absent members are taken.
+    /// The object that supplies absent members.
     var fill: Int?
 
     var codingPath: [any CodingKey] { session.path(to: node) }
 
-    /// For an enum that the compiler decodes, the one case that `type` names.
+    /// The keys; for a synthesized enum, the single case that `type` names.
     var allKeys: [Key] {
         if !isPayload, let key = caseKey() {
             session.foundCase = node
-            // Not as a literal, whose end asks for the array's metadata once more.
+            // A literal would request the array's metadata once more.
             return Array(repeating: key, count: 1)
         }
         let keys = session.names(of: node).compactMap { Key(stringValue: $0) }
-        // An author who asks for all names has seen those that are keys.
+        // The author sees all names, so those that are keys count as read.
         if session.notesReads { for key in keys { _ = session.value(of: node, named: key.stringValue) } }
         return keys
     }
@@ -71,7 +71,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try nestedDecoder(value(key)) }
 
-    /// A decoder of no enum, as far as known.
+    /// Returns a decoder of a value that is not known to be an enum.
     private func nestedDecoder(_ node: Int) -> ValueDecoder {
         ValueDecoder(session: session, node: node, owner: Void.self)
     }
@@ -100,10 +100,11 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension KeyedDecoding {
-    /// The case that the object's `type` names; nil, with the reason left in the session, when there is none.
+    /// Returns the case that the object's `type` names. If there is none, returns nil and stores the reason in the
+    /// session.
     ///
-    /// What is no enum and has closed keys without `type` of its own is asked as well: it may be a wrapper that hands
-    /// its decoder on to an enum.
+    /// This also applies to types with closed keys without `type` that are not enums, since they may be wrappers that
+    /// pass their decoder on to an enum.
     @inline(__always)
     private func caseKey() -> Key? {
         guard EnumShape.isClosed(Key.self),
@@ -129,7 +130,7 @@ extension KeyedDecoding {
 
     /// Returns true if a nested container is the payload of the case that the object's `type` names.
     private func isPayload(_ type: any CodingKey.Type, of key: Key) throws -> Bool {
-        // Just asked for its case, and nothing there that could be nested: no need to ask for names of types.
+        // The case was just found and there is nothing nested, so type names need not be compared.
         if session.foundCase == node, find(key) == nil { return true }
         guard isPayloadKeys(type) else { return false }
         try requireCase(key)

@@ -1,4 +1,4 @@
-/// An array's elements in order. An element that cannot be decoded is not passed over, as the protocol asks.
+/// The elements of an array, in order. As the protocol requires, an element that cannot be decoded is not skipped.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     private let session: DecodingSession
     private let node: Int
@@ -39,7 +39,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try readElement { try $0.integer($1) } }
     mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try readElement { try $0.integer($1) } }
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        // What an array of these asks for, for each element.
+        // Used by arrays of these types for each element.
         if T.self == Int.self { return same(try decode(Int.self)) }
         if T.self == String.self { return same(try decode(String.self)) }
         if T.self == Double.self { return same(try decode(Double.self)) }
@@ -48,7 +48,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         return value
     }
 
-    /// A value as one of the type that it has, which the compiler cannot know.
+    /// Returns a value as `T`, its actual type, which the compiler does not know.
     private func same<Value, T>(_ value: Value) -> T {
         guard let value = value as? T else { preconditionFailure("\(Value.self) is not \(T.self)") }
         return value

@@ -1,4 +1,4 @@
-/// The `Decoder` of one value. Three words, so that handing it out as `any Decoder` allocates nothing.
+/// The `Decoder` of one value. It has three words, so that boxing it as `any Decoder` allocates nothing.
 struct ValueDecoder: Decoder {
     let session: DecodingSession
     let node: Int
@@ -12,7 +12,7 @@ struct ValueDecoder: Decoder {
         guard session.kind(node) == .object else {
             throw session.wrongKind(node, expected: "an object", [String: Any].self)
         }
-        // Of a type that was tried on the same object before.
+        // Left over from a type that was tried on the same object before.
         session.foundCase = nil
         var container = KeyedDecoding<Key>(session: session, node: node, owner: owner)
         if session.filling != nil { container.fill = session.fill(of: node, keyedBy: type, owner: owner) }

@@ -1,7 +1,7 @@
-/// Gives what the standard library writes in hash order one order: that of the bytes.
+/// Sorts output that the standard library writes in hash order by its bytes.
 enum CanonicalOrder {
-    /// Sorts the members or elements of the container that reaches from `start` to the output's end, `group` of them
-    /// staying together.
+    /// Sorts the members or elements of the container from `start` to the output's end. Groups of `group` values stay
+    /// together.
     static func sort(_ bytes: inout [UInt8], from start: Int, group: Int) {
         var items: [ArraySlice<UInt8>] = []
         var itemStart = start + 1
@@ -30,7 +30,7 @@ enum CanonicalOrder {
     }
 }
 
-/// Collections of the standard library that encode themselves as an array in the order of this process's hashes.
+/// Collections of the standard library that encode themselves as an array in hash order.
 protocol UnorderedCollection {
     /// The number of consecutive values that belong together.
     static var valuesPerElement: Int { get }
@@ -40,7 +40,7 @@ extension Set: UnorderedCollection {
     static var valuesPerElement: Int { 1 }
 }
 
-/// A dictionary whose keys are no strings is an array of keys and values in turn.
+/// A dictionary with other keys than strings is an array of alternating keys and values.
 extension Dictionary: UnorderedCollection {
     static var valuesPerElement: Int { 2 }
 }

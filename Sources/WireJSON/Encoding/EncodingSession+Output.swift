@@ -1,12 +1,12 @@
 extension EncodingSession {
-    /// The keys of the standard library's dictionaries with string or integer keys; the type has no public name.
+    /// The keys of the standard library's dictionaries with string or integer keys, whose type has no public name.
     static let dictionaryKeys: ObjectIdentifier? = {
         let session = EncodingSession()
         try? ["": 0].encode(to: session.root(Void.self))
         return session.current.keys
     }()
 
-    /// Opens the object or array of a value, once; false when the value is something else already.
+    /// Opens the object or array of a value once. Returns false if the value already has another form.
     func open(_ form: Frame.Form, of encoder: ValueEncoder) -> Bool {
         guard isCurrent(encoder) else { return false }
         if current.form == form { return true }
@@ -22,22 +22,22 @@ extension EncodingSession {
         return true
     }
 
-    /// Returns true if the encoder's value is the innermost one that is being encoded.
+    /// Returns true if the encoder's value is the innermost open one.
     func isCurrent(_ encoder: ValueEncoder) -> Bool {
         current.serial == encoder.serial
     }
 
-    /// Notes an error where none can be thrown.
+    /// Stores an error that cannot be thrown at this place.
     func fail(_ detail: String) {
         if failure == nil { failure = error(detail) }
     }
 
-    /// Returns a mark of the output and the current value, to which encoding can return.
+    /// Returns the positions of the output and of the present value, for `restore`.
     func mark() -> Mark {
         Mark(bytes: bytes.count, nested: nested.count, outer: outer.count, depth: depth, current: current)
     }
 
-    /// Undoes what a member or element that failed has left, so that an author may catch its error and go on.
+    /// Removes the output of a failed member or element, so that an author can catch the error and continue.
     func restore(_ mark: Mark) {
         bytes.removeSubrange(mark.bytes...)
         nested.removeSubrange(mark.nested...)
@@ -52,12 +52,12 @@ extension EncodingSession {
         let current: Frame
     }
 
-    /// An error at the place where the output ends.
+    /// Returns an error at the output's end.
     func error(_ detail: String) -> WireEncodingError {
         WireEncodingError(pointer: PathKey.pointer(path(to: bytes.count)), detail: detail)
     }
 
-    /// The way from the whole document to a place in the output, read from the output itself.
+    /// Returns the path from the root to a place in the output, which is read from the output itself.
     func path(to end: Int) -> [PathKey] {
         (parent?.path(to: offsetInParent) ?? []) + OutputPath.path(in: bytes[base..<end])
     }

@@ -1,26 +1,25 @@
-/// The output of one encoding, and the values that are open in it.
+/// The output of an encoding, and the values that are open in it.
 ///
-/// Values are written straight into one buffer, innermost last. Only a container that an author nests by hand may be
-/// written to while its parent goes on: it gets a session of its own, whose bytes are put in when the parent's value
-/// ends.
+/// Values are written directly into one buffer, innermost last. A container that an author nests by hand can be written
+/// to while its parent continues, so it has its own session, whose bytes are inserted at the end of the parent's value.
 final class EncodingSession {
-    // Unchecked: one thread, and nothing of an author's runs while one of these is being changed. The checks would be
-    // a tenth of the time of a small state.
+    // Unchecked: used on one thread, and no author's code runs while one of these is being changed. The checks would
+    // take a tenth of the time of a small state.
     @exclusivity(unchecked) var bytes: [UInt8]
-    /// The innermost value that is open. Not in the array, so that a value without others in it needs none.
+    /// The innermost open value. It is outside the array, so that a value without nested ones needs no array.
     @exclusivity(unchecked) var current = Frame.none
-    /// The values that it lies in, outermost first.
+    /// The surrounding values, outermost first.
     @exclusivity(unchecked) var outer: [Frame] = []
-    /// Looks at the keys of every case that is encoded, for ``WireJSON/checkMapping(of:)``.
+    /// Checks the keys of each encoded case, for ``WireJSON/checkMapping(of:)``.
     var check: KeyCheck?
-    /// The keys that were last found to be a case's.
+    /// The key type that was last identified as an enum case's keys.
     var payloadKeys: ObjectIdentifier?
-    /// The error of an operation that cannot throw; thrown when the value ends.
+    /// An error that could not be thrown at its place. It is thrown at the end of the value.
     @exclusivity(unchecked) var failure: WireEncodingError?
 
-    /// True if members that are nil are written as `null`.
+    /// True if nil members are written as `null`.
     let writesNil: Bool
-    /// The index of the first of them in the output.
+    /// The place of the first nil member in the output.
     var firstNil: Int?
     let base: Int
     private(set) weak var parent: EncodingSession?
@@ -28,10 +27,10 @@ final class EncodingSession {
     @exclusivity(unchecked) private var serial: UInt32 = 0
     @exclusivity(unchecked) var depth: Int
     @exclusivity(unchecked) var nested: [(offset: Int, session: EncodingSession)] = []
-    /// The place of an author's own error.
+    /// The place of an author's error.
     @exclusivity(unchecked) private(set) var located: WireEncodingError?
 
-    /// A session that appends to `output`.
+    /// Creates a session that appends to `output`.
     init(appendingTo output: consuming [UInt8] = [], depth: Int = 0, writesNil: Bool = false) {
         self.writesNil = writesNil
         base = output.count
@@ -41,7 +40,7 @@ final class EncodingSession {
         self.depth = depth
     }
 
-    /// Encodes a whole document; leaves the output as it was when that fails.
+    /// Encodes a whole document. If it fails, the output is unchanged.
     func encodeDocument<T: Encodable>(_ value: T) throws(WireEncodingError) {
         do {
             try encode(value)
@@ -51,7 +50,7 @@ final class EncodingSession {
         }
     }
 
-    /// Encodes one value where the output ends. Errors of authors pass through unchanged.
+    /// Encodes a value at the output's end. Errors of authors are passed on unchanged.
     func encode<T: Encodable>(_ value: T) throws {
         let encoder = try push(T.self)
         located = nil
@@ -65,7 +64,7 @@ final class EncodingSession {
         }
     }
 
-    /// A session for a container nested by hand at the output's end, and the encoder of its value.
+    /// Returns the encoder of a nested container with its own session at the output's end.
     func nest(_ owner: any Any.Type = Void.self) -> ValueEncoder {
         let child = EncodingSession(depth: depth, writesNil: writesNil)
         child.parent = self
@@ -75,7 +74,7 @@ final class EncodingSession {
         return child.root(owner)
     }
 
-    /// Begins the value at the output's end of a session that has none.
+    /// Begins the root value of an empty session.
     func root(_ owner: any Any.Type) -> ValueEncoder {
         serial &+= 1
         current = Frame(owner: owner, serial: serial, start: bytes.count)
@@ -84,7 +83,7 @@ final class EncodingSession {
 
     private func push(_ owner: any Any.Type) throws -> ValueEncoder {
         if let failure { throw failure.thrown }
-        // Values without a container of their own, one in the other, recurse too.
+        // Values without their own containers recurse, too.
         guard depth <= WireLimits.default.maximumDepth, outer.count < 4 * WireLimits.default.maximumDepth else {
             throw error("nested deeper than \(WireLimits.default.maximumDepth) levels").thrown
         }
@@ -101,7 +100,7 @@ final class EncodingSession {
         if let failure { throw failure.thrown }
         switch current.form {
         case .open:
-            // The compiler asks for no container for a struct without members.
+            // For a struct without members, the compiler requests no container.
             bytes.append(UInt8(ascii: "{"))
             bytes.append(UInt8(ascii: "}"))
         case .object:
@@ -132,23 +131,23 @@ final class EncodingSession {
     }
 }
 
-/// The bytes before a value, by its place.
+/// Writes the text before a value, depending on the value's place.
 extension EncodingSession {
-    /// Begins a member: its name, behind a comma if it is not the first.
+    /// Begins a member: writes its name, after a comma if it is not the first.
     func beginMember(_ name: String, of encoder: ValueEncoder) throws {
         guard isCurrent(encoder), current.form == .object else { throw tooLate }
         EscapedText.append(name: name, isFirst: current.count == 0, to: &bytes)
         current.count += 1
     }
 
-    /// Begins an element, behind a comma if it is not the first.
+    /// Begins an element: writes a comma if it is not the first.
     func beginElement(of encoder: ValueEncoder) throws {
         guard isCurrent(encoder), current.form == .array else { throw tooLate }
         if current.count > 0 { bytes.append(UInt8(ascii: ",")) }
         current.count += 1
     }
 
-    /// Makes the encoder's value a single one, if it is nothing yet.
+    /// Makes the encoder's value a single one, if it has no form yet.
     func beginSingle(of encoder: ValueEncoder) throws {
         guard isCurrent(encoder), current.form == .open else { throw error(ValueEncoder.secondForm).thrown }
         current.form = .single

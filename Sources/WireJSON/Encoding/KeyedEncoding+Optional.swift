@@ -1,4 +1,4 @@
-/// Members that may be nil: absent, or `null` where a state is stored.
+/// Members that may be nil: absent, or `null` in stored states.
 extension KeyedEncoding {
     func encodeIfPresent(_ value: Bool?, forKey key: Key) throws {
         if let value { try encode(value, forKey: key) } else { try absent(key) }

@@ -1,7 +1,7 @@
-/// An object's members. The enum's container of the case and the container of its payload are the same object.
+/// The members of an object. An enum's container of the case and the container of its payload are the same object.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: ValueEncoder
-    /// True if the keys are those of one case's associated values.
+    /// True if the keys belong to one case's associated values.
     var isPayload = false
 
     var codingPath: [any CodingKey] { encoder.codingPath }
@@ -81,7 +81,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     private func begin(_ key: Key) throws { try encoder.session.beginMember(name(key), of: encoder) }
 
-    /// As `begin`, for values that may fail: then the member is as if it had never been begun.
+    /// Begins a member whose value may fail. If it does, the member is removed.
     private func beginning(_ key: Key, _ write: (EncodingSession) throws -> Void) throws {
         let name = try name(key)
         guard encoder.session.isCurrent(encoder) else { throw encoder.session.tooLate }
@@ -95,7 +95,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         }
     }
 
-    /// The error for NaN and the infinities, which JSON does not know.
+    /// Throws the error for NaN and infinities, which JSON cannot represent.
     private func refuse(_ key: Key) throws {
         try beginning(key) { throw $0.error(ValueEncoder.notFinite).thrown }
     }
@@ -117,7 +117,8 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         return encoder.session.nest()
     }
 
-    /// An encoder whose output goes nowhere, where an error cannot be thrown: the value fails when it ends.
+    /// Returns an encoder without output, at a place where an error cannot be thrown. The error is thrown at the end of
+    /// the value.
     private func failed(_ error: any Error) -> ValueEncoder {
         encoder.session.failure = encoder.session.failure ?? WireEncodingError(inside: error)
         return EncodingSession().root(Void.self)
@@ -125,10 +126,10 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 }
 
 extension KeyedEncoding {
-    /// Writes `type` when the compiler begins the payload of a case; false for everything else.
+    /// Writes `type` if the payload of a synthesized case begins. Returns false otherwise.
     private func beginsCase<Nested: CodingKey>(_ type: Nested.Type, _ key: Key) -> Bool {
         let session = encoder.session
-        // An object that has members already is no enum of the compiler's.
+        // An object that already has members is not a synthesized enum.
         guard !isPayload, session.isCurrent(encoder), session.current.count == 0 else {
             return false
         }
@@ -147,7 +148,7 @@ extension KeyedEncoding {
         return true
     }
 
-    /// The wire's name of a member, refused when the object would hold it twice.
+    /// Returns the JSON name of a member. Throws if the object already has it.
     private func name(_ key: Key) throws -> String {
         let name = key.stringValue
         guard isPayload else { return name }

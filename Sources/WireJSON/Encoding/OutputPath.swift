@@ -1,4 +1,5 @@
-/// Reads from an unfinished document where its end lies. The encoder keeps no path: errors are rare, members are not.
+/// Derives the path of the end of an unfinished document from its text. Errors are rare, so the encoder does not track
+/// the path.
 enum OutputPath {
     static func path(in output: ArraySlice<UInt8>) -> [PathKey] {
         var path: [PathKey] = []
@@ -32,12 +33,12 @@ enum OutputPath {
             }
             index += 1
         }
-        // An object that was opened and has no member yet is itself the place.
+        // The path of an open object without members is the object itself.
         if awaitsName { path.removeLast() }
         return path
     }
 
-    /// The index behind the closing quote of the string that begins at `start`.
+    /// Returns the index after the closing quote of the string that begins at `start`.
     static func endOfString(_ output: ArraySlice<UInt8>, from start: Int) -> Int {
         var index = start + 1
         while output[index] != UInt8(ascii: "\"") {

@@ -1,4 +1,4 @@
-/// An array's elements.
+/// The elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
 
@@ -38,7 +38,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func encode(_ value: UInt32) throws { try integer(UInt64(value)) }
     func encode(_ value: UInt64) throws { try integer(UInt64(value)) }
     func encode<T: Encodable>(_ value: T) throws {
-        // What an array of these asks for, for each element.
+        // Used by arrays of these types for each element.
         if T.self == Int.self, let value = value as? Int { return try encode(value) }
         if T.self == String.self, let value = value as? String { return try encode(value) }
         if T.self == Double.self, let value = value as? Double { return try encode(value) }
@@ -74,7 +74,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     private func begin() throws { try encoder.session.beginElement(of: encoder) }
 
-    /// As `begin`, for values that may fail: then the element is as if it had never been begun.
+    /// Begins an element whose value may fail. If it does, the element is removed.
     private func beginning(_ write: (EncodingSession) throws -> Void) throws {
         guard encoder.session.isCurrent(encoder) else { throw encoder.session.tooLate }
         let mark = encoder.session.mark()
@@ -87,7 +87,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
         }
     }
 
-    /// The error for NaN and the infinities, which JSON does not know.
+    /// Throws the error for NaN and infinities, which JSON cannot represent.
     private func refuse() throws {
         try beginning { throw $0.error(ValueEncoder.notFinite).thrown }
     }

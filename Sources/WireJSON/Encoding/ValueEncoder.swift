@@ -1,4 +1,4 @@
-/// The `Encoder` of one value. Two words, so that handing it out as `any Encoder` allocates nothing.
+/// The `Encoder` of one value. It has two words, so that boxing it as `any Encoder` allocates nothing.
 struct ValueEncoder: Encoder {
     let session: EncodingSession
     let serial: UInt32
@@ -24,8 +24,8 @@ struct ValueEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    static let secondForm = "a value asked for a second container of another kind, or after it was written"
-    static let usedTooLate = "a container was written to while another value was being encoded, or after its own"
+    static let secondForm = "a value requested a second container of another kind, or after it was written"
+    static let usedTooLate = "a container was used during the encoding of another value, or after its own"
     static let notFinite = "a number must be finite; JSON has no NaN and no infinity"
 }
 

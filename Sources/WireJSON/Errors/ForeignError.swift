@@ -1,8 +1,8 @@
-/// Errors that come out of `init(from:)` and are not ours: an author's, the compiler's, the standard library's.
+/// Errors of `init(from:)` that come from an author, the compiler or the standard library.
 enum ForeignError {
-    /// Returns the text for the sender of the document.
+    /// Returns the description for the sender of the document.
     ///
-    /// The text of an author's `dataCorrupted` is meant for that; any other text may hold names of types and is
+    /// The text of an author's `dataCorrupted` is meant for the sender. Other texts may contain type names and are
     /// replaced.
     static func detail(of error: any Error, _ type: any Any.Type) -> String {
         let fallback = type is any RawRepresentable.Type ? "not one of the values allowed" : "not a valid value"
@@ -23,14 +23,14 @@ enum ForeignError {
         return context.codingPath
     }
 
-    /// Returns true if the compiler's decoding of an enum found no case, or several.
+    /// Returns true if the synthesized decoding of an enum found no case, or several.
     static func isComplaintAboutCase(_ error: any Error) -> Bool {
         guard case .typeMismatch(_, let context) = error as? DecodingError else { return false }
         return context.debugDescription.hasPrefix("Invalid number of keys found")
     }
 
     private static func isPresentable(_ text: String, _ type: any Any.Type) -> Bool {
-        // "Cannot initialize Mode from invalid String value x" is what raw-value enums throw.
+        // Enums with raw values throw "Cannot initialize Mode from invalid String value x".
         !text.isEmpty && text.utf8.count <= 256 && !text.hasPrefix("Cannot initialize ")
             && !contains(text, _typeName(type, qualified: false))
     }

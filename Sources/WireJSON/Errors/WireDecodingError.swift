@@ -1,27 +1,25 @@
-/// The reason for which bytes were not decoded. The texts are for the sender of the bytes: they contain no name of a
-/// Swift type.
+/// The error of a failed decoding. The texts are meant for the sender of the bytes and contain no names of Swift types.
 @usableFromInline
 package enum WireDecodingError: Error, Hashable, Sendable {
-    /// The bytes are no JSON text of RFC 8259, hold a member twice, or nest too deep.
+    /// The bytes are not JSON (RFC 8259), contain a duplicate member, or are nested too deeply.
     ///
     /// `offset` counts bytes from 0; `reason` is a phrase such as "expected ',' or '}'".
     case malformed(offset: Int, reason: String)
-    /// The bytes are JSON, but not of the form asked for.
+    /// The bytes are JSON, but do not have the requested form.
     case mismatch([Issue])
 
-    /// One place where a document differs from what was asked for.
+    /// A place where a document differs from the requested form.
     @usableFromInline
     package struct Issue: Hashable, Sendable {
-        /// The place: a JSON Pointer (RFC 6901), for instance `/amount`; empty for the whole document. A missing
-        /// member is named as if it existed.
+        /// A JSON Pointer (RFC 6901), for instance `/amount`; empty for the whole document. A missing member is named
+        /// as if it were present.
         package let pointer: String
-        /// The expectation, for instance "expected an integer, found a string".
+        /// A description, for instance "expected an integer, found a string".
         package let detail: String
-        /// The `type` that names no case, cut to 64 characters, when that is the trouble. A caller who knows the cases can
-        /// list them.
+        /// The `type` if it names no case, cut to 64 characters. A caller that knows the cases can list them.
         package let unknownType: String?
 
-        /// An issue of its parts.
+        /// Creates an issue.
         package init(pointer: String, detail: String, unknownType: String? = nil) {
             self.pointer = pointer
             self.detail = detail
@@ -31,7 +29,7 @@ package enum WireDecodingError: Error, Hashable, Sendable {
 }
 
 extension WireDecodingError: CustomStringConvertible {
-    /// The fault and its place in one line.
+    /// A description of the error and its place, in one line.
     @usableFromInline
     package var description: String {
         switch self {
@@ -45,11 +43,11 @@ extension WireDecodingError: CustomStringConvertible {
     }
 }
 
-/// The fault at a node, inside the standard `DecodingError`, so that an author who catches one sees the error of any
-/// decoder. The place becomes a text only when the error is reported: an author may try and drop thousands.
+/// A mismatch at a node. It is wrapped in a `DecodingError`, so that authors can catch it as with any decoder. The path
+/// is computed only when the error is reported, since an author may catch and drop thousands.
 struct Mismatch: Error {
     let node: Int
-    /// A member that the node lacks or has wrong.
+    /// The member that is missing or invalid.
     var member: String?
     let detail: String
     var unknownType: String?
@@ -61,7 +59,7 @@ struct Mismatch: Error {
         self.unknownType = unknownType
     }
 
-    /// The mismatch inside an error of ours; nil for an author's error.
+    /// Returns the mismatch inside an error of this module; nil for an author's error.
     init?(_ error: any Error) {
         guard let error = error as? DecodingError, let mismatch = error.context?.underlyingError as? Mismatch else {
             return nil
@@ -87,7 +85,7 @@ extension DecodingError {
     }
 }
 
-/// A step of a path into a document, for `codingPath` and for JSON Pointers.
+/// A step of a path into a document, for `codingPath` and JSON Pointers.
 enum PathKey: CodingKey {
     case member(String)
     case index(Int)
@@ -106,12 +104,12 @@ enum PathKey: CodingKey {
         if case .index(let index) = self { index } else { nil }
     }
 
-    /// The JSON Pointer of a path (RFC 6901 sections 3 and 4).
+    /// Returns the JSON Pointer of a path (RFC 6901 sections 3 and 4).
     static func pointer(_ path: [any CodingKey]) -> String {
         path.map { "/" + escaped($0.intValue.map { String($0) } ?? $0.stringValue) }.joined()
     }
 
-    /// `~` and `/` as `~0` and `~1`.
+    /// Replaces `~` and `/` with `~0` and `~1`.
     private static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
         var text = ""

@@ -1,12 +1,12 @@
-/// The reason for which a value was not encoded: an author's mistake, so the text is for a log.
+/// The error of a failed encoding. It is a mistake of an author, so the text is meant for logs.
 @usableFromInline
 package struct WireEncodingError: Error, Hashable, Sendable {
-    /// The place in the written document: a JSON Pointer (RFC 6901), empty for the whole.
+    /// The place in the unfinished document: a JSON Pointer (RFC 6901), empty for the whole document.
     package let pointer: String
-    /// The fault, for instance "a number must be finite".
+    /// A description, for instance "a number must be finite".
     package let detail: String
 
-    /// An error of its parts.
+    /// Creates an error.
     package init(pointer: String, detail: String) {
         self.pointer = pointer
         self.detail = detail
@@ -14,7 +14,7 @@ package struct WireEncodingError: Error, Hashable, Sendable {
 }
 
 extension WireEncodingError: CustomStringConvertible {
-    /// The fault and its place in one line.
+    /// A description of the error and its place, in one line.
     @usableFromInline
     package var description: String {
         pointer.isEmpty ? "cannot encode: \(detail)" : "cannot encode \(pointer): \(detail)"
@@ -22,14 +22,14 @@ extension WireEncodingError: CustomStringConvertible {
 }
 
 extension WireEncodingError {
-    /// The error inside an `EncodingError` of ours; nil for an author's error.
+    /// Returns the error inside an `EncodingError` of this module; nil for an author's error.
     init?(inside error: any Error) {
         guard let error = error as? EncodingError, let inner = error.context?.underlyingError as? WireEncodingError
         else { return nil }
         self = inner
     }
 
-    /// As the standard error, for authors who catch it in `encode(to:)`.
+    /// The standard error, which authors can catch in `encode(to:)`.
     var thrown: EncodingError {
         .invalidValue(pointer, .init(codingPath: [], debugDescription: detail, underlyingError: self))
     }
@@ -44,14 +44,14 @@ extension EncodingError {
     }
 }
 
-/// The reason for which an enum has no flat JSON; found by ``WireJSON/checkMapping(of:)`` at start.
+/// The error of an enum that cannot be represented as flat JSON, detected by ``WireJSON/checkMapping(of:)`` at startup.
 package struct WireMappingError: Error, Hashable, Sendable {
-    /// The case, as its `type` would be; nil when the example did not even give one.
+    /// The name of the case as its `type`; nil if the example has none.
     package let caseName: String?
-    /// The fault and its remedy.
+    /// A description with advice.
     package let detail: String
 
-    /// An error of its parts.
+    /// Creates an error.
     package init(caseName: String?, detail: String) {
         self.caseName = caseName
         self.detail = detail
@@ -59,7 +59,7 @@ package struct WireMappingError: Error, Hashable, Sendable {
 }
 
 extension WireMappingError: CustomStringConvertible {
-    /// The case and what is wrong with it, in one line.
+    /// The case and the description, in one line.
     package var description: String {
         caseName.map { "The case \"\($0)\" cannot be sent as JSON: \(detail)" } ?? "An example \(detail)"
     }

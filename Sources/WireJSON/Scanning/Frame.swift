@@ -1,28 +1,28 @@
-/// One value while it is being encoded.
+/// A value during its encoding.
 struct Frame {
     enum Form: UInt8 {
-        /// Nothing was asked for yet.
+        /// The value has no form yet.
         case open
         case object
         case array
-        /// A single value, which has been written.
+        /// A single value that has been written.
         case single
     }
 
     /// The type that is being encoded.
     let owner: any Any.Type
-    /// Borne by every container of this value, so that one kept too long is noticed.
+    /// The number in each container of this value, to detect containers that are used too late.
     let serial: UInt32
     /// The start of the value in the output.
     let start: Int
     var form = Form.open
-    /// Members or elements written.
+    /// The number of written members or elements.
     var count = 0
-    /// The keys that the object was asked for with.
+    /// The key type that the object was requested with.
     var keys: ObjectIdentifier?
     var hasUnlabelled = false
     var hasValueLabel = false
 
-    /// No value: no container has this serial number.
+    /// A placeholder without a value. No container has this serial number.
     static var none: Frame { Frame(owner: Void.self, serial: 0, start: 0) }
 }

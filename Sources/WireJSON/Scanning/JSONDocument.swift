@@ -1,9 +1,9 @@
-/// A JSON text that has been checked against RFC 8259, to walk through without a type in mind.
+/// A JSON text that was checked against RFC 8259, to be read without a Swift type.
 ///
-/// Its values have places: the outermost is at 0.
+/// Values are identified by places; the root is at 0.
 package struct JSONDocument: Sendable {
     package enum Kind: Sendable {
-        /// A name of RFC 8259 section 3: `null`, `true`, `false`.
+        /// A literal of RFC 8259 section 3: `null`, `true` or `false`.
         case literal
         case number, string, array, object
     }
@@ -11,8 +11,8 @@ package struct JSONDocument: Sendable {
     private let bytes: [UInt8]
     private let nodes: [Node]
 
-    /// - Throws: ``WireDecodingError`` for what is no JSON text, for a member that is there twice, and for one that is
-    ///   nested deeper than the limits allow.
+    /// - Throws: ``WireDecodingError`` if the bytes are not JSON, a member is duplicated, or the depth exceeds the
+    ///   limits.
     package init(_ bytes: [UInt8], limits: WireLimits = .default) throws(WireDecodingError) {
         self.bytes = bytes
         nodes = try Scanner.scan(bytes, limits: limits)
@@ -28,18 +28,18 @@ package struct JSONDocument: Sendable {
         }
     }
 
-    /// A literal's or a number's text as it was written; a string's or a name's characters as UTF-8, without quotes,
-    /// its escapes resolved.
+    /// Returns a literal's or a number's text as written, or a string's or name's characters as UTF-8 without quotes
+    /// and escapes.
     package func text(_ place: Int) -> [UInt8] {
         let node = nodes[place]
         let raw = bytes[Int(node.start)..<Int(node.start + node.length)]
         return node.isEscaped ? EscapedText.unescaped(raw) : Array(raw)
     }
 
-    /// The places of an array's elements.
+    /// Returns the places of an array's elements.
     package func elements(of array: Int) -> [Int] { children(of: array, step: 1) }
 
-    /// The places of the names of an object's members; the value of each is at the place behind its name.
+    /// Returns the places of the names of an object's members. The value of each is at the place after its name.
     package func names(of object: Int) -> [Int] { children(of: object, step: 2) }
 
     private func children(of container: Int, step: Int) -> [Int] {
@@ -55,13 +55,13 @@ package struct JSONDocument: Sendable {
 }
 
 extension WireJSON {
-    /// Appends a JSON string literal with its quotes.
+    /// Appends a JSON string literal with quotes.
     ///
     /// - Parameter text: characters as UTF-8.
     package static func appendString(utf8 text: [UInt8], to output: inout [UInt8]) {
         EscapedText.append(text.span, to: &output)
     }
 
-    /// The characters of a checked string literal without its quotes, its escapes resolved.
+    /// Returns the characters of a checked string literal without quotes and escapes.
     package static func unescaped(_ raw: ArraySlice<UInt8>) -> [UInt8] { EscapedText.unescaped(raw) }
 }

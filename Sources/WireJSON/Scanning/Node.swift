@@ -1,5 +1,5 @@
-/// One value of a scanned document. Nodes lie in document order: an array's elements, and an object's names and
-/// values in turn, follow their container directly.
+/// A value of a scanned document. Nodes are in document order: an array's elements, and an object's alternating names
+/// and values, directly follow their container.
 struct Node {
     enum Kind: UInt8 {
         case null, `true`, `false`
@@ -12,19 +12,19 @@ struct Node {
         case object
     }
 
-    /// The first byte: of a string behind its quote. For a container, where it is not needed, the member found last.
+    /// The first byte; for a string, the one after its quote. Containers store the member found last here.
     var start: UInt32
-    /// Bytes of a scalar, elements of an array, members of an object.
+    /// The number of bytes of a scalar, elements of an array, or members of an object.
     var length: UInt32 = 0
-    /// The node behind this value and all that it contains.
+    /// The index of the node after this value and its contents.
     var next: UInt32
     var kind: Kind
-    /// True if a string holds escapes, so that its bytes are not its text.
+    /// True if a string contains escapes, so that its bytes are not its text.
     var isEscaped = false
-    /// True if a member's name was asked for, where the session notes that.
+    /// True if a member's name was read, if the session records that.
     var isRead = false
 
-    /// The same value, its text and its document lying so much further back.
+    /// Returns the same value, moved back in its text and its document.
     func moved(bytes: Int, nodes: Int) -> Node {
         var node = self
         node.start += UInt32(kind == .array || kind == .object ? nodes : bytes)

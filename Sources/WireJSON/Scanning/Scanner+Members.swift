@@ -1,6 +1,6 @@
 extension Scanner {
-    /// Refuses a member that is there twice (RFC 8259 section 4: names should be unique, and receivers differ in what
-    /// they make of it). Names are the same when their characters are the same code points, however escaped.
+    /// Refuses duplicate members (RFC 8259 section 4: names should be unique, and receivers treat duplicates
+    /// differently). Names are equal if their characters are the same code points, however escaped.
     func checkMemberNames(of object: Int) throws(WireDecodingError) {
         let count = Int(nodes[object].length)
         guard count > 1 else { return }
@@ -13,7 +13,7 @@ extension Scanner {
 
     private func checkFewNames(of object: Int) throws(WireDecodingError) {
         let end = Int(nodes[object].next)
-        // A bit for each length and last letter that was seen, sixty-four in all: most names need no other look.
+        // One bit for each combination of length and last letter, 64 in all. Most names need no further comparison.
         var seen: UInt64 = 0
         var name = object + 1
         while name < end {
@@ -24,7 +24,7 @@ extension Scanner {
         }
     }
 
-    /// The same for names that are the same; every bit when it takes more than a look to know the name.
+    /// Returns the same bits for equal names; all bits if the name must be decoded first.
     private func signature(of name: Int) -> UInt64 {
         let node = nodes[name]
         guard !node.isEscaped, node.length > 0 else { return .max }
@@ -39,7 +39,7 @@ extension Scanner {
         }
     }
 
-    /// Sorting rather than hashing: no sender can choose names that make it slow.
+    /// Sorts instead of hashing, so that no sender can choose names that make it slow.
     private func checkManyNames(of object: Int, count: Int) throws(WireDecodingError) {
         var names: [(node: Int, text: ArraySlice<UInt8>)] = []
         names.reserveCapacity(count)
@@ -75,6 +75,6 @@ extension Scanner {
     }
 
     private func duplicate(_ name: Int) -> WireDecodingError {
-        .malformed(offset: Int(nodes[name].start) - 1, reason: "a member of this name was there before")
+        .malformed(offset: Int(nodes[name].start) - 1, reason: "a duplicate member name")
     }
 }

@@ -29,7 +29,7 @@ extension Scanner {
         repeat { index += 1 } while isDigit(peek())
     }
 
-    /// The byte at hand; 0, which is part of no JSON text, at the end.
+    /// Returns the present byte; 0, which is never part of JSON, at the end.
     private func peek() -> UInt8 {
         index < bytes.count ? bytes[index] : 0
     }
@@ -39,19 +39,19 @@ extension Scanner {
     }
 }
 
-/// Looks at the keys of the cases that one example encodes, before any other value can show what they lack.
+/// Checks the keys of the cases that one example encodes, before other values can reveal what is missing.
 final class KeyCheck {
     static let twoUnlabelled = "it has two values without a label; give them labels"
-    static let labelledType = "it has a value labelled 'type', which names the case; rename the value"
+    static let labelledType = "it has a value labeled 'type', which is the name of the case; rename the value"
     static let twoValues =
-        "it has a value labelled 'value' and one without a label, which is called so too; rename the first"
+        "it has a value labeled 'value' and one without a label, which has the same name; rename the first"
 
     /// The case of the example itself.
     private(set) var firstCase: String?
-    /// The case that has a problem, which may be one of an enum inside.
+    /// The case that has a problem, which may belong to a nested enum.
     private(set) var failedCase: String?
 
-    /// Returns the fault of a case with these members; nil if it has a flat JSON.
+    /// Returns the reason why a case cannot be represented in JSON, from all members that it may have.
     func problem<Key: CodingKey>(of name: String, keys: Key.Type) -> String? {
         firstCase = firstCase ?? name
         let unlabelled = (0..<32).count { Key(stringValue: "_\($0)") != nil }

@@ -1,6 +1,6 @@
 extension Scanner {
-    /// RFC 8259 section 7, and section 8.1: the text is UTF-8. Escapes that give half of a surrogate pair are
-    /// refused, since no Swift string can hold them (section 8.2 leaves that open).
+    /// RFC 8259 section 7, and section 8.1: the text is UTF-8. Escapes of unpaired surrogates are refused, since Swift
+    /// strings cannot contain them (section 8.2 leaves that open).
     mutating func scanString() throws(WireDecodingError) {
         let start = index + 1
         var end = start
@@ -11,13 +11,13 @@ extension Scanner {
         index += 1
     }
 
-    /// A character of one byte that stands for itself.
+    /// Returns true for a character of one byte without an escape.
     private func isPlain(_ byte: UInt8) -> Bool {
-        // As one comparison: at least 0x20 and below 0x80.
+        // One comparison for: at least 0x20 and below 0x80.
         byte &- 0x20 < 0x60 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
-    /// Goes to the closing quote; true when there was an escape before it.
+    /// Advances to the closing quote. Returns true if there was an escape before it.
     private mutating func scanRestOfString() throws(WireDecodingError) -> Bool {
         var isEscaped = false
         while index < bytes.count {
@@ -49,20 +49,20 @@ extension Scanner {
             index += 2
         case UInt8(ascii: "u"):
             let first = try hexDigits()
-            if UTF16.isTrailSurrogate(first) { throw malformed("an escape gives half of a surrogate pair") }
+            if UTF16.isTrailSurrogate(first) { throw malformed("an escape is an unpaired surrogate") }
             let escape = index
             index += 6
             guard UTF16.isLeadSurrogate(first) else { return }
             guard index + 1 < bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u"),
                 UTF16.isTrailSurrogate(try hexDigits())
-            else { throw .malformed(offset: escape, reason: "an escape gives half of a surrogate pair") }
+            else { throw .malformed(offset: escape, reason: "an escape is an unpaired surrogate") }
             index += 6
         default:
-            throw malformed("an escape that JSON does not know")
+            throw malformed("an unknown escape")
         }
     }
 
-    /// The code unit of the `\uXXXX` at hand.
+    /// Returns the code unit of the present `\uXXXX`.
     private func hexDigits() throws(WireDecodingError) -> UInt16 {
         var unit: UInt16 = 0
         for position in index + 2..<index + 6 {
@@ -74,8 +74,8 @@ extension Scanner {
         return unit
     }
 
-    /// One character of two to four bytes: the well-formed sequences of RFC 3629 section 4, so neither overlong
-    /// forms nor surrogates nor anything above U+10FFFF.
+    /// Scans a character of two to four bytes: the well-formed sequences of RFC 3629 section 4, which exclude overlong
+    /// forms, surrogates and values above U+10FFFF.
     private mutating func scanMultibyte(_ lead: UInt8) throws(WireDecodingError) {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF

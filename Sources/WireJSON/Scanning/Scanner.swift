@@ -1,10 +1,11 @@
-/// Checks a JSON text against RFC 8259 in one pass and notes where its values lie. Iterative: nesting costs no stack.
+/// Checks a JSON text against RFC 8259 in one pass and records the places of its values. Iterative, so nesting uses no
+/// stack.
 struct Scanner {
     let bytes: [UInt8]
     let maximumDepth: Int
     var nodes: [Node] = []
     var index = 0
-    /// The innermost container that is open, and those that it lies in, outermost first; nil at the outermost value.
+    /// The innermost open container, with its outer ones; nil at the root value.
     private var container: Container?
     private var outer: [Container] = []
     private var depth = 0
@@ -12,11 +13,11 @@ struct Scanner {
     private struct Container {
         let node: UInt32
         let isObject: Bool
-        /// Its elements or members so far.
+        /// The number of elements or members so far.
         var count: UInt32 = 0
     }
 
-    /// The nodes of a text, the outermost value first.
+    /// Returns the nodes of a text, beginning with the root.
     static func scan(_ bytes: [UInt8], limits: WireLimits) throws(WireDecodingError) -> [Node] {
         guard bytes.count < Int(UInt32.max) else { throw .malformed(offset: 0, reason: "the text is too long") }
         var scanner = Scanner(bytes: bytes, maximumDepth: limits.maximumDepth)
@@ -27,7 +28,7 @@ struct Scanner {
     private init(bytes: [UInt8], maximumDepth: Int) {
         self.bytes = bytes
         self.maximumDepth = maximumDepth
-        // Enough for most; a text of nothing but `[[[[` makes it grow.
+        // Enough for most texts. A text of only `[[[[` makes the array grow.
         nodes.reserveCapacity(min(4 + bytes.count / 4, 1024))
     }
 
@@ -43,7 +44,7 @@ struct Scanner {
         }
     }
 
-    /// Takes one value. True when that is a container whose first element or member value comes next.
+    /// Scans a value. Returns true if it is a container whose first element or member value follows.
     private mutating func scanValue() throws(WireDecodingError) -> Bool {
         guard index < bytes.count else { throw malformed("expected a value, found the end") }
         switch bytes[index] {
@@ -76,7 +77,8 @@ struct Scanner {
         return true
     }
 
-    /// After a value: closes the containers that end here and goes to the next value. True at the end of the text.
+    /// Closes the containers that end after a value and advances to the next value. Returns true at the end of the
+    /// text.
     private mutating func endValue() throws(WireDecodingError) -> Bool {
         while var container {
             skipWhitespace()
@@ -99,7 +101,7 @@ struct Scanner {
             try close(container)
         }
         skipWhitespace()
-        guard index == bytes.count else { throw malformed("expected nothing behind the value") }
+        guard index == bytes.count else { throw malformed("expected the end after the value") }
         return true
     }
 
@@ -135,7 +137,7 @@ struct Scanner {
 
     @inline(__always)
     private mutating func skipWhitespace() {
-        // Nearly no document holds any.
+        // Few documents contain whitespace.
         while index < bytes.count, bytes[index] <= 0x20, isWhitespace(bytes[index]) { index += 1 }
     }
 

@@ -1,19 +1,19 @@
 /// Strings as JSON writes them (RFC 8259 section 7).
 enum EscapedText {
-    /// Appends a string in quotes. Escaped is what must be: quote, backslash, control characters.
+    /// Appends a string in quotes. Only quotes, backslashes and control characters are escaped.
     static func append(_ string: String, to output: inout [UInt8]) {
         string.withUTF8Span { append($0, to: &output) }
     }
 
-    /// The same of its UTF-8 bytes.
+    /// Appends the UTF-8 bytes of a string in quotes.
     @inline(__always)
     static func append(_ text: Span<UInt8>, to output: inout [UInt8]) {
         let isAppended = text.count <= 64 ? appendShort(text, to: &output) : appendLong(text, to: &output)
         if !isAppended { appendEscaped(text, to: &output) }
     }
 
-    /// Looking at each byte on its way costs less than getting vector code ready. False: it must be escaped, and nothing
-    /// is appended.
+    /// Appends a short text byte by byte, which costs less than preparing vector code. Returns false, and appends
+    /// nothing, if it must be escaped.
     @inline(__always)
     private static func appendShort(
         _ text: Span<UInt8>, afterComma: Bool = false, withColon: Bool = false, to output: inout [UInt8]
@@ -45,7 +45,7 @@ enum EscapedText {
         return true
     }
 
-    /// Appends a member's name with its colon, behind a comma if it is not the first.
+    /// Appends a member's name with its colon, after a comma if it is not the first.
     static func append(name: String, isFirst: Bool, to output: inout [UInt8]) {
         name.withUTF8Span { text in
             // Names are short.
@@ -58,7 +58,7 @@ enum EscapedText {
 
     /// Returns true if nothing in a text must be escaped.
     private static func isPlain(_ text: Span<UInt8>) -> Bool {
-        // Without an early exit the compiler turns this into vector code; nearly no text holds anything to escape.
+        // Without an early exit the compiler vectorizes this. Few texts need escapes.
         var found: UInt8 = 0
         for index in text.indices {
             let byte = text[index]
@@ -73,7 +73,7 @@ enum EscapedText {
         output.append(UInt8(ascii: "\""))
     }
 
-    /// The bytes of a string literal whose escapes were checked before, resolved.
+    /// Returns the bytes of a checked string literal with its escapes resolved.
     static func unescaped(_ raw: ArraySlice<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(raw.count)
@@ -84,7 +84,7 @@ enum EscapedText {
                 index += 1
                 continue
             }
-            // Beyond its end, and where half a character is missing, nothing is read: not every text has passed the scanner.
+            // Incomplete escapes are not read beyond the end, since not all texts have passed the scanner.
             guard index + 1 < raw.endIndex else { break }
             let letter = raw[index + 1]
             index += 2
@@ -99,7 +99,7 @@ enum EscapedText {
                 var value = UInt32(codeUnit(raw[index..<index + 4]))
                 index += 4
                 if 0xD800..<0xDC00 ~= value, index + 6 <= raw.endIndex {
-                    // The scanner has seen that the other half follows.
+                    // The scanner has checked that the other half follows.
                     value = 0x10000 + (value - 0xD800) << 10 + UInt32(codeUnit(raw[index + 2..<index + 6])) & 0x3FF
                     index += 6
                 }
@@ -110,7 +110,7 @@ enum EscapedText {
         return text
     }
 
-    /// Appends a character as UTF-8 (RFC 3629 section 3). No text is made of it, of which a body may hold thousands.
+    /// Appends a character as UTF-8 (RFC 3629 section 3), without creating a string for each.
     private static func append(scalar value: UInt32, to text: inout [UInt8]) {
         func tail(_ shift: UInt32) -> UInt8 { UInt8(0x80 | value >> shift & 0x3F) }
         switch value {

@@ -1,13 +1,13 @@
-/// A value of a document as JSON text, for a caller who cannot know its type yet: decode it again when that is known.
+/// A value of a document as JSON text, to be decoded when its type is known.
 package struct JSONText: Decodable, Hashable, Sendable {
-    /// The text, without blanks: UTF-8.
+    /// The text as UTF-8 without whitespace.
     package let bytes: [UInt8]
 
-    /// Only ``WireJSON`` can do this; with any other decoder it throws `DecodingError.dataCorrupted`.
+    /// Works only with ``WireJSON``. Other decoders throw `DecodingError.dataCorrupted`.
     package init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? ValueDecoder else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "only WireJSON keeps a value as its text"))
+                .init(codingPath: decoder.codingPath, debugDescription: "only WireJSON can decode a value as its text"))
         }
         var bytes: [UInt8] = []
         decoder.session.write(decoder.node, to: &bytes)
@@ -16,8 +16,8 @@ package struct JSONText: Decodable, Hashable, Sendable {
 }
 
 extension DecodingSession {
-    /// Writes a value again as it was read, but for the blanks. Recurses as deep as the document is nested, which the
-    /// scanner has bounded.
+    /// Writes a value as it was read, without whitespace. Recurses to the depth of the document, which the scanner has
+    /// limited.
     fileprivate func write(_ node: Int, to output: inout [UInt8]) {
         switch kind(node) {
         case .null, .true, .false, .integer, .real: output += raw(node)
@@ -41,7 +41,7 @@ extension DecodingSession {
         }
     }
 
-    /// The elements of an array, or the names of an object's members.
+    /// Calls `body` for the elements of an array, or the names of an object's members.
     private func eachChild(of node: Int, _ body: (_ child: Int, _ isFirst: Bool) -> Void) {
         let isObject = kind(node) == .object
         var child = node + 1
@@ -51,7 +51,7 @@ extension DecodingSession {
         }
     }
 
-    /// Escapes stay as they were.
+    /// Writes a string with its original escapes.
     private func writeString(_ node: Int, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         output += raw(node)
@@ -59,7 +59,7 @@ extension DecodingSession {
     }
 }
 
-/// The names that JSON has for values (RFC 8259 section 3).
+/// The literals of JSON (RFC 8259 section 3).
 enum LiteralText {
     static let null: [UInt8] = [UInt8(ascii: "n"), UInt8(ascii: "u"), UInt8(ascii: "l"), UInt8(ascii: "l")]
     static let `true`: [UInt8] = [UInt8(ascii: "t"), UInt8(ascii: "r"), UInt8(ascii: "u"), UInt8(ascii: "e")]

@@ -1,4 +1,4 @@
-/// A JSON value on its way between this codec and another one: whole numbers are exact up to 64 bits.
+/// A JSON value for conversions between this codec and another one. Integers of up to 64 bits are exact.
 private enum JSONTree: Codable {
     case null
     case bool(Bool)
@@ -26,7 +26,7 @@ private enum JSONTree: Codable {
         } else if let value = try? container.decode([JSONTree].self) {
             self = .array(value)
         } else {
-            // As a dictionary, so that no strategy of the other codec changes the names.
+            // Decoded as a dictionary, so that key strategies of the other codec do not change the names.
             self = .object(try container.decode([String: JSONTree].self))
         }
     }
@@ -46,7 +46,8 @@ private enum JSONTree: Codable {
     }
 }
 
-/// For a type whose JSON is the same with every codec: its `encode(to:)` and `init(from:)` ask whether the codec is another.
+/// Conversions for types whose JSON is the same with each codec: their `encode(to:)` and `init(from:)` test for other
+/// codecs.
 extension WireJSON {
     package static func isOther(_ encoder: any Encoder) -> Bool { !(encoder is ValueEncoder) }
     package static func isOther(_ decoder: any Decoder) -> Bool { !(decoder is ValueDecoder) }
@@ -60,7 +61,7 @@ extension WireJSON {
         try decode(JSONTree.self, from: json).encode(to: encoder)
     }
 
-    /// Decodes from another decoder what ``decode(_:from:limits:)`` reads.
+    /// Decodes from another decoder, in the form that ``decode(_:from:limits:)`` reads.
     ///
     /// - Throws: `DecodingError`.
     package static func decode<T: Decodable>(_ type: T.Type, from decoder: any Decoder) throws -> T {

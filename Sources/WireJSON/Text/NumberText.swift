@@ -1,4 +1,4 @@
-/// Numbers as JSON writes them (RFC 8259 section 6), read and written exactly.
+/// Reads and writes JSON numbers exactly (RFC 8259 section 6).
 enum NumberText {
     enum IntegerFailure: Error {
         case fraction
@@ -7,7 +7,7 @@ enum NumberText {
 
     /// Appends an integer in decimal digits.
     static func append(_ magnitude: UInt64, isNegative: Bool = false, to output: inout [UInt8]) {
-        // The largest has twenty digits.
+        // The largest integer has twenty digits.
         output.append(addingCapacity: 21) { output in
             if isNegative { output.append(UInt8(ascii: "-")) }
             append(digitsOf: magnitude, to: &output)
@@ -24,9 +24,10 @@ enum NumberText {
         output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
     }
 
-    /// Appends the shortest digits that read back as the same finite value; a whole number is written without a point.
+    /// Appends the shortest digits that read back as the same finite value. Whole numbers are written without a decimal
+    /// point.
     static func append(finite value: Double, to output: inout [UInt8]) {
-        // So far every whole number is exact, and its shortest digits are all of its digits.
+        // In this range each whole number is exact, and its shortest digits are all of its digits.
         if value.magnitude < 0x1p53, value == value.rounded(.towardZero), value != 0 || value.sign == .plus {
             append(UInt64(value.magnitude), isNegative: value < 0, to: &output)
         } else {
@@ -34,18 +35,18 @@ enum NumberText {
         }
     }
 
-    /// Appends the shortest digits that read back as the same finite value, of all values of this type.
+    /// Appends the shortest digits that read back as the same finite value of this type.
     static func append(finite value: Float, to output: inout [UInt8]) {
         append(description: value.description, to: &output)
     }
 
-    /// Appends the `description` of a finite number, which is JSON, without the `.0` of a whole one.
+    /// Appends the `description` of a finite number, which is JSON, without the `.0` of a whole number.
     private static func append(description: String, to output: inout [UInt8]) {
         output.append(contentsOf: description.utf8)
         if output.suffix(2).elementsEqual(".0".utf8) { output.removeLast(2) }
     }
 
-    /// An integer of plain digits, perhaps with a minus.
+    /// Parses an integer of plain digits with an optional minus.
     static func integer<Integer: FixedWidthInteger>(
         _ text: ArraySlice<UInt8>, as type: Integer.Type
     ) throws(IntegerFailure) -> Integer {
@@ -60,7 +61,7 @@ enum NumberText {
         for digit in digits {
             let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
             let step = Integer(truncatingIfNeeded: digit &- UInt8(ascii: "0"))
-            // Towards the sign: the smallest integer has no positive counterpart.
+            // Accumulates towards the sign, since the smallest integer has no positive counterpart.
             let (sum, carry) =
                 isNegative ? tenfold.subtractingReportingOverflow(step) : tenfold.addingReportingOverflow(step)
             if overflow || carry { throw .outOfRange }
@@ -69,7 +70,7 @@ enum NumberText {
         return value
     }
 
-    /// An integer written with a fraction or an exponent, such as `1.0` or `1e2`: taken when it is exactly one.
+    /// Parses an integer written with a fraction or an exponent, such as `1.0` or `1e2`, if it is exact.
     static func integerOfReal<Integer: FixedWidthInteger>(
         _ text: ArraySlice<UInt8>, as type: Integer.Type
     ) throws(IntegerFailure) -> Integer {
@@ -83,21 +84,21 @@ enum NumberText {
         return try integer(parts.digits, isNegative: parts.isNegative)
     }
 
-    /// The nearest value, ties to even; nil when it is beyond the largest finite one.
+    /// Returns the nearest value, ties to even; nil if it exceeds the largest finite one.
     static func double(_ text: ArraySlice<UInt8>) -> Double? {
         if let short = shortDouble(text) { return short }
         guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
         return value
     }
 
-    /// The nearest value, ties to even, rounded once; nil when it is beyond the largest finite one.
+    /// Returns the nearest value, ties to even, rounded once; nil if it exceeds the largest finite one.
     static func float(_ text: ArraySlice<UInt8>) -> Float? {
         guard let value = Float(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
         return value
     }
 
-    /// Up to fifteen digits with a point and no exponent: both the digits and the power of ten are exact, so that one
-    /// division rounds correctly (Clinger 1990).
+    /// Parses up to fifteen digits with a decimal point and no exponent. The digits and the power of ten are exact, so
+    /// one division rounds correctly (Clinger 1990).
     private static func shortDouble(_ text: ArraySlice<UInt8>) -> Double? {
         guard text.count <= 16 else { return nil }
         var digits: Int64 = 0
@@ -119,7 +120,7 @@ enum NumberText {
     }
 }
 
-/// A JSON number taken apart: digits, as ASCII, times a power of ten.
+/// The parts of a JSON number: digits as ASCII, times a power of ten.
 struct DecimalParts {
     var isNegative = false
     /// Without leading zeros; empty for zero.
@@ -144,7 +145,7 @@ struct DecimalParts {
         exponent += Self.exponent(text[index...])
     }
 
-    /// Saturated far beyond what the digits of a text of 4 GiB could make up for.
+    /// Returns the exponent, saturated far beyond the range that the digits of a 4 GiB text could compensate.
     private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
         var value = 0
         for byte in text where byte >= UInt8(ascii: "0") {

@@ -1,5 +1,5 @@
 extension String {
-    /// Lends the text's bytes as they lie in memory. The iterator of `utf8` asks for each byte anew where they lie.
+    /// Lends the text's bytes in place. The iterator of `utf8` looks up the storage for each byte.
     @inline(__always)
     func withUTF8Span<Result>(_ body: (Span<UInt8>) throws -> Result) rethrows -> Result {
         if #available(macOS 26.0, iOS 26.0, watchOS 26.0, tvOS 26.0, visionOS 26.0, *) {

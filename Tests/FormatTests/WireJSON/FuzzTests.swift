@@ -116,7 +116,7 @@ struct FuzzTests {
     /// Foundation keeps one of two members of a name, and takes a comma behind the last element.
     private static func isDeliberate(_ error: WireDecodingError, _ bytes: [UInt8]) -> Bool {
         guard case .malformed(let offset, let reason) = error else { return false }
-        if reason == "a member of this name was there before" { return true }
+        if reason == "a duplicate member name" { return true }
         let closes = offset < bytes.count && (bytes[offset] == UInt8(ascii: "]") || bytes[offset] == UInt8(ascii: "}"))
         let before = bytes[..<min(offset, bytes.count)].last { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }
         return closes && before == UInt8(ascii: ",")

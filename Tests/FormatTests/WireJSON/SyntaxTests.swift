@@ -130,7 +130,7 @@ struct SyntaxTests {
         let again = (names + [#""n\u0061me500":1"#]).joined(separator: ",")
         #expect(
             throws: WireDecodingError.malformed(
-                offset: again.utf8.count - 15, reason: "a member of this name was there before")
+                offset: again.utf8.count - 15, reason: "a duplicate member name")
         ) {
             try decoded(Anything.self, "{\(again)}")
         }
