@@ -1,9 +1,9 @@
-/// A JSON text without blanks, whose values are found by looking at few of its bytes. It is taken to be well-formed; where
-/// it is not, nil or some place inside the text comes back, and nothing is read outside of it.
+/// A JSON text without whitespace, whose values are found by reading few of its bytes. It must be well-formed. If it is
+/// not, the result is nil or some place in the text; nothing outside of it is read.
 struct CompactText {
     let bytes: [UInt8]
 
-    /// A member of an object: its name without quotes, escapes as written, and where its value begins.
+    /// A member of an object: its name without quotes, with escapes as written, and the start of its value.
     struct Member {
         let name: Range<Int>
         let value: Int
@@ -11,18 +11,18 @@ struct CompactText {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The byte there; 0, which is part of no JSON text, at the end.
+    /// Returns the byte at a place; 0, which is never part of JSON, at the end.
     func byte(at place: Int) -> UInt8 { place < bytes.count ? bytes[place] : 0 }
 
-    /// The member that begins at a place.
+    /// Returns the member that begins at a place.
     func member(at place: Int) -> Member? {
         guard byte(at: place) == UInt8(ascii: "\""), let end = endOfString(place), byte(at: end) == UInt8(ascii: ":")
         else { return nil }
         return Member(name: place + 1..<end - 1, value: end + 1)
     }
 
-    /// The place behind a member or an element, and behind the comma if one follows; nil if the container neither goes on
-    /// nor ends there.
+    /// Returns the place after a member or an element, and after the comma if one follows; nil if the container neither
+    /// continues nor ends there.
     func next(after end: Int, closing: UInt8) -> Int? {
         switch byte(at: end) {
         case UInt8(ascii: ","): end + 1
@@ -31,7 +31,7 @@ struct CompactText {
         }
     }
 
-    /// The members from a place in an object on, with their values' ends, and the place behind the object.
+    /// Returns the members from a place in an object on, with the ends of their values, and the place after the object.
     func members(from start: Int) -> (members: [(Member, end: Int)], end: Int)? {
         var members: [(Member, end: Int)] = []
         var place = start
@@ -45,7 +45,7 @@ struct CompactText {
         return (members, place + 1)
     }
 
-    /// The elements of the array that begins at a place, and the place behind it.
+    /// Returns the elements of the array that begins at a place, and the place after it.
     func elements(at array: Int) -> (elements: [Range<Int>], end: Int)? {
         var elements: [Range<Int>] = []
         var place = array + 1
@@ -57,7 +57,7 @@ struct CompactText {
         return (elements, place + 1)
     }
 
-    /// The place behind a value.
+    /// Returns the place after a value.
     func end(of start: Int) -> Int? {
         switch byte(at: start) {
         case UInt8(ascii: "\""): return endOfString(start)
@@ -69,7 +69,7 @@ struct CompactText {
         }
     }
 
-    /// Returns true if an object that the value consists of, or that lies in it not below an array, has a member that is `null`.
+    /// Returns true if the value, or a nested object that is not inside an array, has a member that is `null`.
     func hasNullMember(_ value: Range<Int>) -> Bool {
         var arrays = 0
         var place = value.lowerBound
@@ -97,7 +97,7 @@ struct CompactText {
             let byte = text[place]
             place += 1
             if byte == UInt8(ascii: "\"") {
-                // The text of a string, where most bytes are.
+                // Most bytes are in the text of strings.
                 while place < text.count, text[place] != UInt8(ascii: "\"") {
                     place += text[place] == UInt8(ascii: "\\") ? 2 : 1
                 }

@@ -1,6 +1,6 @@
-/// A patch that cannot be applied, or a text that is none.
+/// The error of a patch that cannot be applied, or of an invalid text.
 package struct DeltaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The error as a sentence without its full stop.
+    /// A description without a full stop.
     package let description: String
 
     package init(_ description: String) { self.description = description }

@@ -1,31 +1,30 @@
 import WireJSON
 
 extension JSONPatch {
-    /// The patch that makes one document of another, by `add`, `remove` and `replace` alone.
+    /// Returns the patch between two documents. It uses only `add`, `remove` and `replace`.
     ///
-    /// May be called from any thread. Takes about the time of looking at both texts a few times.
+    /// Can be called from any thread. Takes about the time of reading both texts a few times.
     ///
     /// - Parameters:
-    ///   - old: a JSON text without blanks, as ``WireJSON`` writes it.
+    ///   - old: a JSON text without whitespace, as ``WireJSON`` writes it.
     ///   - new: likewise.
-    ///   - limit: a patch must be shorter, in bytes.
-    /// - Returns: UTF-8 of the patch; nil if there is none that is short enough, or a text is not as it should be.
+    ///   - limit: the exclusive maximum size of the patch in bytes.
+    /// - Returns: UTF-8 of the patch; nil if no patch is short enough, or a text is malformed.
     package static func diff(from old: [UInt8], to new: [UInt8], below limit: Int = .max) -> [UInt8]? {
         var writer = PatchWriter(TextPair(old, new), limit: limit)
         return writer.diff()
     }
 }
 
-/// Goes through both texts at once, and writes the operations in the order in which they are done. Recurses as deep as
-/// both documents are nested.
+/// Reads both texts in parallel and writes the operations in order. Recurses to the depth of both documents.
 private struct PatchWriter {
     private let texts: TextPair
     private let limit: Int
     private var output = [UInt8(ascii: "[")]
-    /// The JSON Pointer of the value at hand, escaped for a JSON string.
+    /// The JSON Pointer of the present value, escaped for a JSON string.
     private var path: [UInt8] = []
 
-    /// The places behind two values.
+    /// The places after two values.
     private typealias Ends = (old: Int, new: Int)
 
     init(_ texts: TextPair, limit: Int) {
@@ -40,8 +39,7 @@ private struct PatchWriter {
         return output
     }
 
-    /// Writes the operations that turn the value at one place into that at another; nil if the patch would be too
-    /// long or a text is malformed.
+    /// Writes the operations between two values; nil if the patch would be too long or a text is malformed.
     private mutating func write(_ old: Int, _ new: Int) -> Ends? {
         let start = output.count
         let ends: Ends?
@@ -54,7 +52,7 @@ private struct PatchWriter {
             ends = (oldEnd, newEnd)
         }
         guard let ends, output.count > start else { return ends }
-        // As a whole it may be shorter than in parts.
+        // Replacing the whole value may be shorter.
         if output.count - start > path.count + ends.new - new + 40 {
             output.removeSubrange(start...)
             write("replace", new..<ends.new)
@@ -64,7 +62,7 @@ private struct PatchWriter {
 
     private mutating func writeObject(_ old: Int, _ new: Int) -> Ends? {
         var (one, two) = (old + 1, new + 1)
-        // Mostly both have the same members in the same order.
+        // Usually both have the same members in the same order.
         while let before = texts.old.member(at: one), let after = texts.new.member(at: two),
             texts.areEqual(before.name, after.name)
         {
@@ -81,7 +79,7 @@ private struct PatchWriter {
         return (before.end, after.end)
     }
 
-    /// Members that are not the same or not in the same order. False if the patch would be too long.
+    /// Writes members that differ or have another order. Returns false if the patch would be too long.
     private mutating func writeMembers(
         _ before: [(CompactText.Member, end: Int)], _ after: [(CompactText.Member, end: Int)]
     ) -> Bool {
@@ -114,7 +112,7 @@ private struct PatchWriter {
         return (list.oldEnd, list.newEnd)
     }
 
-    /// Two runs of elements of which none is in both: one becomes the other, the rest goes or comes.
+    /// Writes two runs of elements without common ones: elements are replaced in pairs, the rest is removed or added.
     private mutating func writeRun(
         _ before: ArraySlice<Range<Int>>, _ after: ArraySlice<Range<Int>>, _ place: inout Int
     ) -> Bool {
@@ -134,7 +132,7 @@ private struct PatchWriter {
         return true
     }
 
-    /// Does something with the path leading to a member.
+    /// Runs a body with the path of a member.
     private mutating func inside<Result>(
         _ name: ArraySlice<UInt8>, _ body: (inout PatchWriter) -> Result
     ) -> Result {
@@ -152,7 +150,7 @@ private struct PatchWriter {
         return body(&self)
     }
 
-    /// Does something with the path leading to an element.
+    /// Runs a body with the path of an element.
     private mutating func inside<Result>(index: Int, _ body: (inout PatchWriter) -> Result) -> Result {
         let length = path.count
         path.append(UInt8(ascii: "/"))

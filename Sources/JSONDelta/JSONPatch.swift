@@ -1,19 +1,18 @@
-/// JSON Patch (RFC 6902): a list of operations that make one document of another.
+/// JSON Patch (RFC 6902): a list of operations that change a document.
 package enum JSONPatch {
-    /// The media type's subtype without its suffix, as the query of a stream names it.
+    /// The subtype of the media type without its suffix, as in the query of a stream.
     package static let name = "json-patch"
 
-    /// A document that a patch makes of another: all six operations, in their order. Either all of them are done or
-    /// none.
+    /// Returns the document after a patch. All six operations are supported. Either all operations are applied or none.
     ///
-    /// May be called from any thread. Time and memory are bounded by a small multiple of the two texts, except that
+    /// Can be called from any thread. Time and memory are limited to a small multiple of the two texts, except that
     /// `copy` may add up to ``copyLimit`` values.
     ///
     /// - Parameters:
     ///   - patch: UTF-8 of the patch, an array of objects.
     ///   - document: UTF-8 of a JSON text.
-    /// - Returns: the new document without blanks.
-    /// - Throws: ``DeltaError`` if one of the texts is no JSON, the patch is none, or does not fit the document.
+    /// - Returns: the new document without whitespace.
+    /// - Throws: ``DeltaError`` if a text is not JSON, or if the patch is invalid or cannot be applied.
     package static func apply(_ patch: [UInt8], to document: [UInt8]) throws(DeltaError) -> [UInt8] {
         guard case .array(let operations) = try JSONValue(patch).content else {
             throw DeltaError("a JSON Patch is an array")
@@ -23,15 +22,15 @@ package enum JSONPatch {
         return target.root.bytes
     }
 
-    /// The number of values that all `copy` operations of a patch may add. Without a bound a short patch could double
-    /// a document repeatedly.
+    /// The maximum number of values that the `copy` operations of a patch may add. Without a limit, a short patch could
+    /// double a document repeatedly.
     package static let copyLimit = 1_000_000
 
-    /// The maximum nesting of a patched document.
+    /// The maximum depth of a patched document.
     static let depthLimit = 512
 }
 
-/// A document while a JSON Patch is applied to it.
+/// A document to which a JSON Patch is applied.
 struct PatchTarget {
     private(set) var root: JSONValue
     private var copied = 0
@@ -40,7 +39,7 @@ struct PatchTarget {
 
     mutating func apply(_ operation: JSONValue) throws(DeltaError) {
         guard case .string(let name)? = operation.member("op")?.content else {
-            throw DeltaError("an operation has no \"op\" that is a string")
+            throw DeltaError("the \"op\" of an operation is not a string")
         }
         let path = try pointer("path", of: operation)
         switch String(decoding: name, as: UTF8.self) {
@@ -64,15 +63,15 @@ struct PatchTarget {
             try add(source.copy(), at: path)
         case "test":
             guard try root.value(at: path.tokens[...]).isEqual(to: value(of: operation)) else {
-                throw DeltaError("a test failed: another value is there")
+                throw DeltaError("a test failed: the value is different")
             }
-        case let other: throw DeltaError("there is no operation '\(other)'")
+        case let other: throw DeltaError("unknown operation '\(other)'")
         }
     }
 
     private func pointer(_ name: String, of operation: JSONValue) throws(DeltaError) -> JSONPointer {
         guard case .string(let text)? = operation.member(name)?.content else {
-            throw DeltaError("an operation has no \"\(name)\" that is a string")
+            throw DeltaError("the \"\(name)\" of an operation is not a string")
         }
         return try JSONPointer(text)
     }
@@ -82,7 +81,7 @@ struct PatchTarget {
         return value
     }
 
-    /// RFC 6902 section 4.1.
+    /// Applies `add` (RFC 6902 section 4.1).
     private mutating func add(_ value: JSONValue, at path: JSONPointer) throws(DeltaError) {
         guard path.tokens.count + value.depth <= JSONPatch.depthLimit else {
             throw DeltaError("the document would be nested deeper than \(JSONPatch.depthLimit) levels")
@@ -105,7 +104,7 @@ struct PatchTarget {
             let place =
                 last == [UInt8(ascii: "-")]
                 ? elements.count : try JSONValue.index(last, below: elements.count + 1)
-            // Taken out, so that the array is not copied.
+            // Emptied first, so that the array is not copied.
             parent.content = .array([])
             elements.insert(value, at: place)
             parent.content = .array(elements)
@@ -113,7 +112,7 @@ struct PatchTarget {
         }
     }
 
-    /// RFC 6902 section 4.2.
+    /// Applies `remove` (RFC 6902 section 4.2).
     private mutating func remove(_ path: JSONPointer) throws(DeltaError) -> JSONValue {
         guard let last = path.tokens.last else { throw DeltaError("the whole document cannot be removed") }
         let parent = try root.value(at: path.tokens.dropLast())
@@ -134,13 +133,13 @@ struct PatchTarget {
         }
     }
 
-    /// RFC 6902 section 4.3; a member stays where it was among the others.
+    /// Applies `replace` (RFC 6902 section 4.3). A member keeps its position.
     private mutating func replace(_ path: JSONPointer, _ value: JSONValue) throws(DeltaError) {
         let old = try root.value(at: path.tokens[...])
         guard path.tokens.count + value.depth <= JSONPatch.depthLimit else {
             throw DeltaError("the document would be nested deeper than \(JSONPatch.depthLimit) levels")
         }
-        // The value of an operation stands at one place only, so that its content can be taken over.
+        // The value of an operation is used only once, so its content can be moved.
         old.content = value.content
     }
 }

@@ -1,4 +1,4 @@
-/// The way to a value inside a document (RFC 6901).
+/// A path to a value inside a document (RFC 6901).
 struct JSONPointer {
     /// Names and array indexes as UTF-8, outermost first.
     let tokens: [[UInt8]]
@@ -17,7 +17,7 @@ struct JSONPointer {
         self.tokens = tokens
     }
 
-    /// RFC 6901 section 3: `~1` is `/`, `~0` is `~`.
+    /// Resolves escapes (RFC 6901 section 3): `~1` is `/`, `~0` is `~`.
     private static func unescape(_ token: ArraySlice<UInt8>) throws(DeltaError) -> [UInt8] {
         var text: [UInt8] = []
         var index = token.startIndex
@@ -38,7 +38,7 @@ struct JSONPointer {
         return text
     }
 
-    /// Returns true if the other one leads to something inside of what this one leads to.
+    /// Returns true if the other pointer refers to a value inside this one's value.
     func isAbove(_ other: JSONPointer) -> Bool {
         tokens.count < other.tokens.count && other.tokens.starts(with: tokens)
     }
@@ -57,7 +57,7 @@ struct JSONPointer {
 }
 
 extension JSONValue {
-    /// The value that the tokens lead to.
+    /// Returns the value at the tokens.
     func value(at tokens: ArraySlice<[UInt8]>) throws(DeltaError) -> JSONValue {
         var value = self
         for token in tokens {
@@ -72,16 +72,16 @@ extension JSONValue {
         return value
     }
 
-    /// An array index: digits without a leading zero (RFC 6901 section 4).
+    /// Returns an array index: digits without a leading zero (RFC 6901 section 4).
     static func index(_ token: [UInt8], below count: Int) throws(DeltaError) -> Int {
         let isNumber = token.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
         guard isNumber, token.count == 1 || token.first != UInt8(ascii: "0"),
             let index = Int(String(decoding: token, as: UTF8.self)), index < count
-        else { throw DeltaError("an array has no place '\(String(decoding: token, as: UTF8.self))'") }
+        else { throw DeltaError("an array has no index '\(String(decoding: token, as: UTF8.self))'") }
         return index
     }
 
     static func nothing(_ token: [UInt8]) -> DeltaError {
-        DeltaError("there is nothing at '\(String(decoding: token, as: UTF8.self))'")
+        DeltaError("there is no value at '\(String(decoding: token, as: UTF8.self))'")
     }
 }

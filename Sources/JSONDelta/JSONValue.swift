@@ -1,9 +1,9 @@
 import WireJSON
 
-/// A JSON value as a tree to change. One object for each value, so that a change deep inside copies nothing; used by one
-/// thread at a time.
+/// A JSON value as a mutable tree. Each value is an object, so that a nested change copies nothing. Used by one thread
+/// at a time.
 ///
-/// Numbers keep their text: nothing is lost of one that no type of ours holds.
+/// Numbers keep their text, so that numbers outside of Swift's types lose nothing.
 final class JSONValue {
     enum Content {
         /// The text of a number, or of `null`, `true` or `false`.
@@ -23,16 +23,16 @@ final class JSONValue {
 
     init(_ content: Content) { self.content = content }
 
-    /// - Throws: ``DeltaError`` for what is no JSON text.
+    /// - Throws: ``DeltaError`` if the bytes are not JSON.
     convenience init(_ bytes: [UInt8]) throws(DeltaError) {
         do throws(WireDecodingError) {
             self.init(try JSONDocument(bytes, limits: WireLimits(maximumDepth: JSONPatch.depthLimit)), at: 0)
         } catch {
-            throw DeltaError("it is no JSON text that can be read: \(error)")
+            throw DeltaError("the text is not valid JSON: \(error)")
         }
     }
 
-    /// Recurses as deep as the document is nested, which its limits have bounded.
+    /// Recurses to the depth of the document, which its limits restrict.
     private init(_ document: JSONDocument, at place: Int) {
         content =
             switch document.kind(place) {
@@ -47,7 +47,7 @@ final class JSONValue {
             }
     }
 
-    /// The value of an object's member; nil for any other value.
+    /// Returns the value of an object's member; nil for other values.
     func member(_ name: String) -> JSONValue? {
         guard case .object(let members) = content else { return nil }
         return members.first { $0.name.elementsEqual(name.utf8) }?.value
@@ -57,7 +57,7 @@ final class JSONValue {
         if case .plain(let text) = content { text.first == UInt8(ascii: "n") } else { false }
     }
 
-    /// The number of nested arrays and objects; 0 for other values.
+    /// The number of nested levels of arrays and objects; 0 for other values.
     var depth: Int {
         switch content {
         case .plain, .string: 0
@@ -84,7 +84,7 @@ final class JSONValue {
         }
     }
 
-    /// Appends it as text without blanks.
+    /// Appends the value as text without whitespace.
     func write(to output: inout [UInt8]) {
         switch content {
         case .plain(let text): output += text
@@ -116,8 +116,8 @@ final class JSONValue {
 }
 
 extension JSONValue {
-    /// Returns true if two values are the same (RFC 6902 section 4.6): the order of members does not matter, numbers go by their
-    /// value.
+    /// Returns true if two values are equal (RFC 6902 section 4.6). The order of members is ignored, and numbers are
+    /// compared by value.
     func isEqual(to other: JSONValue) -> Bool {
         switch (content, other.content) {
         case (.plain(let one), .plain(let two)): one == two || Self.isSameNumber(one, two)
@@ -135,7 +135,7 @@ extension JSONValue {
         return one.allSatisfy { member in values[member.name].map { member.value.isEqual(to: $0) } ?? false }
     }
 
-    /// As numbers of 64 bits; integers beyond those only if they are written alike.
+    /// Compares numbers as 64-bit values; larger integers are equal only if their texts are.
     private static func isSameNumber(_ one: [UInt8], _ two: [UInt8]) -> Bool {
         let (one, two) = (String(decoding: one, as: UTF8.self), String(decoding: two, as: UTF8.self))
         guard let first = Double(one), let second = Double(two) else { return false }

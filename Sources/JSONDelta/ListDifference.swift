@@ -2,31 +2,31 @@
 struct ListDifference {
     let old: [Range<Int>]
     private(set) var new: [Range<Int>] = []
-    /// The places behind the arrays.
+    /// The places after the arrays.
     let oldEnd: Int
     private(set) var newEnd = 0
-    /// For each element of `new` the one of `old` with the same text, where that was seen on the way.
+    /// For each element of `new`, the element of `old` with the same text, if it was found so far.
     private var seen: [Int] = []
 
-    /// Bytes that may still be compared of runs that are not the same: eight times both texts. Elements that are long and
-    /// alike would else be compared as often as there are steps.
+    /// The number of bytes of differing runs that may still be compared: initially eight times both texts. Long and
+    /// similar elements would otherwise be compared in each step.
     private(set) var bytesLeft: Int
 
-    /// Steps of comparing runs that are not the same; the rest is compared in pairs.
+    /// The maximum number of steps for differing runs; the rest is compared in pairs.
     private static let stepLimit = 1 << 20
-    /// The maximum number of added and removed elements that are searched for.
+    /// The maximum number of added and removed elements that is searched for.
     private static let changeLimit = 512
 
-    /// Nil if a text is not as it should be.
+    /// Nil if a text is malformed.
     init?(_ texts: TextPair, _ oldArray: Int, _ newArray: Int) {
         guard let (old, oldEnd) = texts.old.elements(at: oldArray) else { return nil }
         (self.old, self.oldEnd) = (old, oldEnd)
         bytesLeft = 8 * (texts.old.bytes.count + texts.new.bytes.count)
         var place = newArray + 1
-        // The old element that is expected next, and how many new ones came since that are others.
+        // The next expected old element, and the number of different new ones since then.
         var (expected, others) = (0, 0)
         while texts.new.byte(at: place) != UInt8(ascii: "]") {
-            // It comes now, or one or two are gone, or as many changed in their places.
+            // The element may follow now, after one or two removed ones, or after the same number of changed ones.
             let candidates = [expected, expected + 1, expected + 2, expected + others]
             let match = candidates.first { $0 < old.count && texts.has(old[$0], at: place) }
             guard let end = match.map({ place + old[$0].count }) ?? texts.new.end(of: place),
@@ -44,7 +44,7 @@ struct ListDifference {
         seen[two] == one || texts.areEqual(old[one], new[two])
     }
 
-    /// The same, of bytes that are left to compare.
+    /// Compares two elements within the limit of bytes.
     private mutating func isSameWithinLimit(_ texts: TextPair, _ one: Int, _ two: Int) -> Bool {
         if seen[two] == one { return true }
         let (before, after) = (old[one], new[two])
@@ -54,7 +54,7 @@ struct ListDifference {
         return same == before.count
     }
 
-    /// The pairs of places of elements that stay, in order.
+    /// Returns the pairs of places of elements that stay, in order.
     mutating func kept(_ texts: TextPair) -> [(Int, Int)] {
         var start = 0
         let shorter = min(old.count, new.count)
@@ -67,16 +67,16 @@ struct ListDifference {
         return pairs
     }
 
-    /// E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section 4, up to a number of changes
-    /// and of bytes.
+    /// E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section 4, up to a number of changes and of
+    /// bytes.
     private mutating func middle(_ texts: TextPair, _ one: Range<Int>, _ two: Range<Int>) -> [(Int, Int)] {
         let (rows, columns) = (one.count, two.count)
         guard rows > 0, columns > 0 else { return [] }
         let limit = min(rows + columns, Self.changeLimit, Self.stepLimit / (rows + columns))
         guard abs(rows - columns) <= limit else { return [] }
-        // furthest[k + limit + 1]: how far in `one` the diagonal k was followed, k being the lead over `two`.
+        // furthest[k + limit + 1]: the furthest place in `one` on the diagonal k, the lead over `two`.
         var furthest = [Int](repeating: 0, count: 2 * limit + 3)
-        // For each number of changes what `furthest` was before, from k = -changes - 1 on.
+        // For each number of changes, the previous `furthest` from k = -changes - 1 on.
         var trace: [[Int]] = []
         for changes in 0...limit {
             trace.append(Array(furthest[limit - changes...limit + changes + 2]))
@@ -96,12 +96,12 @@ struct ListDifference {
         return []
     }
 
-    /// Returns true if the last change on the way to a diagonal is an element that came, or one that went.
+    /// Returns true if the last change on the way to a diagonal is an added element, false for a removed one.
     private static func isAddition(_ diagonal: Int, _ changes: Int, _ lower: Int, _ upper: Int) -> Bool {
         diagonal == -changes || (diagonal != changes && lower < upper)
     }
 
-    /// Follows the way back from the end.
+    /// Follows the path back from the end.
     private static func pairs(_ trace: [[Int]], _ rows: Int, _ columns: Int) -> [(Int, Int)] {
         var pairs: [(Int, Int)] = []
         var (row, column) = (rows, columns)

@@ -1,27 +1,27 @@
 extension MergePatch {
-    /// The patch that makes one document of another.
+    /// Returns the patch between two documents.
     ///
-    /// May be called from any thread. Takes about the time of looking at both texts a few times.
+    /// Can be called from any thread. Takes about the time of reading both texts a few times.
     ///
     /// - Parameters:
-    ///   - old: a JSON text without blanks, as ``WireJSON`` writes it.
+    ///   - old: a JSON text without whitespace, as ``WireJSON`` writes it.
     ///   - new: likewise.
-    ///   - limit: a patch must be shorter, in bytes.
-    /// - Returns: UTF-8 of the patch; nil if there is none that is short enough, if the new document has a member that is
-    ///   `null` where a patch would have to set it, which it cannot, or if a text is not as it should be.
+    ///   - limit: the exclusive maximum size of the patch in bytes.
+    /// - Returns: UTF-8 of the patch; nil if no patch is short enough, if the patch would have to set a member to
+    ///   `null`, which is impossible, or if a text is malformed.
     package static func diff(from old: [UInt8], to new: [UInt8], below limit: Int = .max) -> [UInt8]? {
         var writer = MergeWriter(texts: TextPair(old, new), limit: limit)
         return writer.diff()
     }
 }
 
-/// Goes through both texts at once. Recurses as deep as both documents are nested.
+/// Reads both texts in parallel. Recurses to the depth of both documents.
 private struct MergeWriter {
     let texts: TextPair
     let limit: Int
     private var output: [UInt8] = []
 
-    /// The places behind two values, and whether the values differ.
+    /// The places after two values, and true if the values differ.
     private typealias Result = (old: Int, new: Int, differs: Bool)
 
     init(texts: TextPair, limit: Int) {
@@ -33,12 +33,12 @@ private struct MergeWriter {
             output.count < limit
         else { return nil }
         if result.differs { return output }
-        // Of no object can be said that it is as it was.
+        // An empty patch changes nothing only if the document is an object.
         return texts.new.byte(at: 0) == UInt8(ascii: "{") ? Array("{}".utf8) : texts.new.bytes
     }
 
-    /// Appends what makes the value at one place of that at another, if they differ; nil if it would be too long, there is
-    /// no such patch, or a text is malformed.
+    /// Appends the patch between two values if they differ; nil if it would be too long or is impossible, or a text is
+    /// malformed.
     private mutating func write(_ old: Int, _ new: Int) -> Result? {
         if texts.old.byte(at: old) == UInt8(ascii: "{"), texts.new.byte(at: new) == UInt8(ascii: "{") {
             return writeObject(old, new)
@@ -54,7 +54,7 @@ private struct MergeWriter {
         let start = output.count
         output.append(UInt8(ascii: "{"))
         var (one, two) = (old + 1, new + 1)
-        // Mostly both have the same members in the same order.
+        // Usually both have the same members in the same order.
         while let before = texts.old.member(at: one), let after = texts.new.member(at: two),
             texts.areEqual(before.name, after.name)
         {
@@ -83,7 +83,7 @@ private struct MergeWriter {
         return result
     }
 
-    /// Members that are not the same or not in the same order.
+    /// Writes members that differ or have another order.
     private mutating func writeMembers(
         _ before: [(CompactText.Member, end: Int)], _ after: [(CompactText.Member, end: Int)], in start: Int
     ) -> Bool {
@@ -111,7 +111,7 @@ private struct MergeWriter {
         output += [UInt8(ascii: "\""), UInt8(ascii: ":")]
     }
 
-    /// A value that stands in the patch as it is.
+    /// Writes a whole value into the patch.
     private mutating func set(_ value: Range<Int>) -> Bool {
         guard !texts.new.hasNullMember(value) else { return false }
         output += texts.new.bytes[value]

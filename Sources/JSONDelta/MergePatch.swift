@@ -1,22 +1,22 @@
-/// JSON Merge Patch (RFC 7396): an object with the members that are new or other, and `null` for those that are gone.
+/// JSON Merge Patch (RFC 7396): an object with the members that are new or changed, and `null` for removed ones.
 package enum MergePatch {
-    /// The media type's subtype without its suffix, as the query of a stream names it.
+    /// The subtype of the media type without its suffix, as in the query of a stream.
     package static let name = "merge-patch"
 
-    /// A document that a patch makes of another (RFC 7396 section 2). Any JSON text is a merge patch.
+    /// Returns the document after a patch (RFC 7396 section 2). Each JSON text is a valid merge patch.
     ///
-    /// May be called from any thread.
+    /// Can be called from any thread.
     ///
     /// - Parameters:
     ///   - patch: UTF-8 of a JSON text.
     ///   - document: UTF-8 of a JSON text.
-    /// - Returns: the new document without blanks.
-    /// - Throws: ``DeltaError`` if one of the texts is no JSON.
+    /// - Returns: the new document without whitespace.
+    /// - Throws: ``DeltaError`` if one of the texts is not JSON.
     package static func apply(_ patch: [UInt8], to document: [UInt8]) throws(DeltaError) -> [UInt8] {
         merge(try JSONValue(patch), into: try JSONValue(document)).bytes
     }
 
-    /// Recurses as deep as the patch is nested, which the scanner has bounded.
+    /// Recurses to the depth of the patch, which the scanner has limited.
     private static func merge(_ patch: JSONValue, into target: JSONValue?) -> JSONValue {
         guard case .object(let changes) = patch.content else { return patch }
         var members: [JSONValue.Member] = []

@@ -13,7 +13,7 @@ struct TextPair {
         one.count == two.count && areEqual(one.lowerBound, two.lowerBound, count: one.count)
     }
 
-    /// Returns true if the newer text has that piece of the older one at a place, as a whole value.
+    /// Returns true if the newer text has the given piece of the older one at a place, as a whole value.
     func has(_ piece: Range<Int>, at place: Int) -> Bool {
         guard place + piece.count < new.bytes.count else { return false }
         let next = new.bytes[place + piece.count]
@@ -26,11 +26,11 @@ struct TextPair {
         return sameBytes(one, two, count: count) == count
     }
 
-    /// Returns the length of the common prefix of two pieces, or up to seven bytes less.
+    /// Returns the number of bytes that two pieces have in common at their beginning, or up to seven less.
     func sameBytes(_ one: Int, _ two: Int, count: Int) -> Int {
         let (first, second) = (old.bytes.span.bytes, new.bytes.span.bytes)
         var offset = 0
-        // Eight bytes at a time.
+        // Compares eight bytes at a time.
         while offset + 8 <= count {
             guard
                 first.unsafeLoadUnaligned(fromByteOffset: one + offset, as: UInt64.self)
@@ -45,13 +45,13 @@ struct TextPair {
         return count
     }
 
-    /// For each member of the newer object the place of the older one's with that name, if it has one.
+    /// Returns, for each member of the newer object, the place of the older one's member with that name, if any.
     func matches(_ one: [(CompactText.Member, end: Int)], _ two: [(CompactText.Member, end: Int)]) -> [Int?] {
         let places = Dictionary(one.indices.map { (characters(old.bytes[one[$0].0.name]), $0) }) { first, _ in first }
         return two.map { places[characters(new.bytes[$0.0.name])] }
     }
 
-    /// A name however it is escaped.
+    /// Returns the characters of a name without escapes.
     private func characters(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         name.contains(UInt8(ascii: "\\")) ? WireJSON.unescaped(name)[...] : name
     }

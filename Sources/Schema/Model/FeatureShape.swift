@@ -1,10 +1,10 @@
-/// The wire types of a feature's intents, view states and labels.
+/// The JSON form of a feature's intents, view states and labels.
 package struct FeatureShape: Sendable {
-    /// The feature's name on the wire.
+    /// The feature's name in the API.
     package let name: String
-    /// True if an instance is named by a key.
+    /// True if an instance has a key.
     package let isKeyed: Bool
-    /// One sentence about the feature; may be empty.
+    /// A sentence about the feature; may be empty.
     package let summary: String
     /// The view state.
     package let state: WireType
@@ -12,14 +12,14 @@ package struct FeatureShape: Sendable {
     package let intent: WireType
     /// The labels; `never` if the feature has none.
     package let label: WireType
-    /// The types with names, in the order in which they were found. `State`, `Intent` and `Label` are the names of the
-    /// three above, where they are such types.
+    /// The named types, in the order in which they were found. If the three types above are named types, they are
+    /// called `State`, `Intent` and `Label`.
     package let definitions: [TypeDefinition]
 
     /// Reads the types.
     ///
-    /// Calls the types' `init(from:)` with made-up values; one that throws is taken to refuse them, and what it had asked
-    /// for till then is known.
+    /// Calls the types' `init(from:)` with sample values. A type that throws rejects the values; the requests that it
+    /// made before are known.
     package init(
         name: String, isKeyed: Bool, summary: String, state: any Decodable.Type, intent: any Decodable.Type,
         label: any Decodable.Type
@@ -38,10 +38,10 @@ package struct FeatureShape: Sendable {
         definitions = found.definitions
     }
 
-    /// The three types by their names, in the order in which they are written.
+    /// The three types by their names, in the order of the output.
     package var roots: [(name: String, type: WireType)] { [("State", state), ("Intent", intent), ("Label", label)] }
 
-    /// The definitions that a type leads to, over any number of others.
+    /// Returns the definitions that a type refers to, directly or indirectly.
     package func reachable(from type: WireType) -> Set<Int> {
         var reached: Set<Int> = []
         var open = type.references
@@ -54,7 +54,7 @@ package struct FeatureShape: Sendable {
 }
 
 extension WireType {
-    /// The definitions that it names.
+    /// The definitions that the type names.
     var references: [Int] {
         switch self {
         case .any, .never, .boolean, .integer, .number, .string: []
@@ -63,7 +63,7 @@ extension WireType {
         }
     }
 
-    /// The type with its definitions' numbers changed.
+    /// Returns the type with the numbers of its definitions changed.
     func mapped(_ change: (Int) -> WireType) -> WireType {
         switch self {
         case .any, .never, .boolean, .integer, .number, .string: self
@@ -76,7 +76,7 @@ extension WireType {
 }
 
 extension TypeDefinition {
-    /// The definitions that it names.
+    /// The definitions that the definition names.
     var references: [Int] {
         switch kind {
         case .cases(let cases): cases.flatMap { $0.members.flatMap(\.type.references) }
@@ -86,7 +86,7 @@ extension TypeDefinition {
         }
     }
 
-    /// The definition with the types in it changed.
+    /// Returns the definition with its types changed.
     func mapped(_ change: (WireType) -> WireType) -> TypeDefinition {
         func changed(_ members: [Member]) -> [Member] {
             members.map { member in

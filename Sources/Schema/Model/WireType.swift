@@ -1,36 +1,36 @@
-/// The wire type of a Swift type.
+/// The JSON form of a Swift type's values.
 package indirect enum WireType: Equatable, Sendable {
-    /// Any JSON value: the type does not say more.
+    /// Any JSON value, if the form is unknown.
     case any
-    /// No value at all.
+    /// No value.
     case never
     case boolean
-    /// Of so many bits.
+    /// An integer with a number of bits.
     case integer(bits: Int, isSigned: Bool)
-    /// Of 32 or 64 bits.
+    /// A number with 32 or 64 bits.
     case number(bits: Int)
-    /// With one of JSON Schema's formats if only such texts are taken, such as `date-time`.
+    /// A string, with a format of JSON Schema if only such strings are accepted, such as `date-time`.
     case string(format: String?)
     case array(WireType)
-    /// An object with any names.
+    /// An object with any member names.
     case dictionary(WireType)
     /// The value or `null`.
     case nullable(WireType)
-    /// The definition of that number in the ``FeatureShape``.
+    /// A reference to a definition of the ``FeatureShape`` by its number.
     case named(Int)
 }
 
-/// A type with a name of its own: a struct, an enum, or whatever is coded like one.
+/// A type with its own name: a struct, an enum, or a type that is encoded like one.
 package struct TypeDefinition: Equatable, Sendable {
-    /// The kind of its JSON.
+    /// The JSON form of the type.
     package indirect enum Kind: Equatable, Sendable {
-        /// One object for each case, told by the member `type`.
+        /// One object for each case, distinguished by the member `type`.
         case cases([Case])
         /// An object.
         case object([Member])
-        /// One of a list of texts or integers.
+        /// One of a list of strings or integers.
         case values([Value])
-        /// The same as another type.
+        /// The same form as another type.
         case alias(WireType)
     }
 
@@ -38,22 +38,22 @@ package struct TypeDefinition: Equatable, Sendable {
     package struct Member: Equatable, Sendable {
         package var name: String
         package var type: WireType
-        /// True if it may be absent.
+        /// True if the member may be absent.
         package var isOptional: Bool
-        /// True if it is a case's value without a label, called `value` on the wire.
+        /// True for an unlabeled value of a case, called `value` in JSON.
         package var isUnlabelled = false
     }
 
     /// A case of an enum with its associated values.
     package struct Case: Equatable, Sendable {
-        /// The member `type`.
+        /// The value of the member `type`.
         package var name: String
         package var members: [Member]
         /// True if all of its members are known.
         package var isComplete = true
     }
 
-    /// A raw value, and the name of its case in Swift.
+    /// A raw value and the name of its Swift case.
     package struct Value: Equatable, Sendable {
         package enum Literal: Equatable, Sendable {
             case text(String)
@@ -67,6 +67,6 @@ package struct TypeDefinition: Equatable, Sendable {
     /// An identifier, unique in its feature.
     package var name: String
     package var kind: Kind
-    /// True if all of it could be read from the type.
+    /// True if the whole type could be read.
     package var isComplete = true
 }

@@ -1,8 +1,8 @@
 import WireJSON
 
-/// Identifiers of what has other names on the wire.
+/// Identifiers in code for names in the API.
 enum CodeNames {
-    /// `order-detail` → `OrderDetail`, each feature another one.
+    /// `order-detail` → `OrderDetail`, unique for each feature.
     static func namespaces(_ shapes: [FeatureShape]) -> [String] { unique(shapes.map { upperCamel($0.name) }) }
 
     /// `order-detail` → `OrderDetail`, `add` → `Add`.
@@ -27,7 +27,7 @@ enum CodeNames {
         return result.first?.isNumber == true ? "_" + result : result
     }
 
-    /// Each name once: what comes again gets a number.
+    /// Returns unique names by adding numbers to repeated ones.
     static func unique(_ names: [String]) -> [String] {
         var used: Set<String> = []
         return names.map { name in
@@ -40,14 +40,14 @@ enum CodeNames {
         }
     }
 
-    /// A string literal; JSON's are those of TypeScript and, but for `$`, Kotlin.
+    /// Returns a string literal. JSON's are valid in TypeScript and, except for `$`, in Kotlin.
     static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []
         WireJSON.appendString(text, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Names that mean something in one of the languages, so no definition has them.
+    /// Names with a meaning in one of the languages, which definitions must not have.
     static let taken: Set<String> = [
         "Any", "Array", "Boolean", "Bool", "Byte", "Character", "CaseIterable", "Codable", "CodingKey", "CodingKeys",
         "Decodable", "Decoder", "Double", "Dictionary", "Encodable", "Encoder", "Equatable", "Float", "Hashable", "Int",
@@ -59,7 +59,7 @@ enum CodeNames {
     ]
 }
 
-/// Lines of code with their indentation.
+/// Indented lines of code.
 struct CodeLines {
     private(set) var lines: [String] = []
     private let unit: String
@@ -67,14 +67,14 @@ struct CodeLines {
 
     init(unit: String) { self.unit = unit }
 
-    /// The code, with a line's end at its own.
+    /// The code with a final newline.
     var text: String { lines.joined(separator: "\n") + "\n" }
 
     mutating func add(_ line: String = "") {
         lines.append(line.isEmpty ? "" : String(repeating: unit, count: depth) + line)
     }
 
-    /// Lines between an opening and a closing one.
+    /// Adds lines between an opening and a closing one.
     mutating func block(_ open: String, _ close: String = "}", _ body: (inout CodeLines) -> Void) {
         add(open)
         depth += 1
@@ -85,7 +85,7 @@ struct CodeLines {
 }
 
 extension FeatureShape {
-    /// The definitions as they are written: the feature's three types, then the others by name.
+    /// The definitions in the order of the output: the feature's three types, then the others by name.
     var ordered: [TypeDefinition] {
         var named = Dictionary(uniqueKeysWithValues: definitions.map { ($0.name, $0) })
         let first = roots.map {

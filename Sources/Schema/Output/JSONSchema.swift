@@ -2,17 +2,17 @@
 package struct JSONSchema {
     private let shape: FeatureShape
     private let prefix: String
-    /// The definitions that a client sends: there `null` is taken for an absent member.
+    /// The definitions that a client sends, in which `null` counts as an absent member.
     private let sent: Set<Int>
 
-    /// - Parameter prefix: what a definition's name comes behind in a reference.
+    /// - Parameter prefix: the text before a definition's name in references.
     package init(_ shape: FeatureShape, prefix: String = "#/$defs/") {
         (self.shape, self.prefix) = (shape, prefix)
         sent = shape.reachable(from: shape.intent)
     }
 
-    /// A document about the feature: an object with `state`, `intent` and `label` fits it, and each of them on its own fits
-    /// the definition `State`, `Intent` or `Label`.
+    /// Returns a document about the feature. Objects with `state`, `intent` and `label` conform to it, and each of them
+    /// alone to the definition `State`, `Intent` or `Label`.
     ///
     /// - Parameter maker: the program and its version.
     package func document(maker: String) -> SchemaTree {
@@ -29,7 +29,7 @@ package struct JSONSchema {
         return .object(members)
     }
 
-    /// All definitions by name: the feature's three types, then the others by their names.
+    /// Returns all definitions by name: the feature's three types, then the others by their names.
     package func definitions() -> [(name: String, schema: SchemaTree)] {
         var named = Dictionary(uniqueKeysWithValues: shape.definitions.enumerated().map { ($1.name, schema(of: $0)) })
         var result: [(name: String, schema: SchemaTree)] = []
@@ -110,7 +110,7 @@ package struct JSONSchema {
         return .object([("type", .array([members[0].1, .text("null")]))] + members.dropFirst())
     }
 
-    /// Up to 32 bits with their bounds; more are beyond what every reader of JSON holds exactly.
+    /// Returns the bounds of integers of up to 32 bits. Not all JSON readers represent larger ones exactly.
     private static func integer(_ bits: Int, _ isSigned: Bool) -> [(String, SchemaTree)] {
         var members: [(String, SchemaTree)] = [("type", .text("integer"))]
         if bits == 64 { members.append(("format", .text(isSigned ? "int64" : "uint64"))) }

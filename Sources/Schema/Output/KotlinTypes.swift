@@ -1,10 +1,10 @@
-/// The features' types in Kotlin 1.9 or newer with kotlinx.serialization: an object for each feature, in it a class for each
-/// type and a sealed interface for each enum with cases.
+/// The features' types in Kotlin 1.9 or newer with kotlinx.serialization: an object for each feature, with a class for
+/// each type and a sealed interface for each enum with cases.
 package struct KotlinTypes {
     private let shape: FeatureShape
     private let namespace: String
 
-    /// The source.
+    /// Returns the source.
     ///
     /// - Parameter maker: the program and its version.
     package static func source(_ shapes: [FeatureShape], maker: String) -> String {
@@ -86,7 +86,7 @@ package struct KotlinTypes {
 
     private func add(_ name: String, _ values: [TypeDefinition.Value], to code: inout CodeLines) {
         let names = CodeNames.unique(values.map { Self.entryName($0.name) })
-        // An enum's entries are texts to kotlinx.serialization.
+        // In kotlinx.serialization, enum entries are strings.
         guard case .text? = values.first?.literal else {
             return code.block("@Serializable @JvmInline value class \(name)(val value: Long) {") { code in
                 code.block("companion object {") { code in
@@ -127,13 +127,13 @@ package struct KotlinTypes {
         }
     }
 
-    /// A case's class, by another name than what its members' types are called.
+    /// Returns the name of a case's class, distinct from the names of its members' types.
     private static func className(_ name: String) -> String {
         let name = CodeNames.upperCamel(name)
         return CodeNames.taken.contains(name) ? name + "Case" : name
     }
 
-    /// An entry by another name than what every enum has.
+    /// Returns the name of an entry, distinct from the members of all enums.
     private static func entryName(_ name: String) -> String {
         let name = CodeNames.identifier(name)
         return ["name", "ordinal", "entries", "values", "valueOf", "value"].contains(name) ? name + "_" : name
@@ -143,7 +143,7 @@ package struct KotlinTypes {
 
     private static func quoted(_ text: String) -> String { CodeNames.quoted(text).replacing("$", with: "\\$") }
 
-    /// Those that are never names (https://kotlinlang.org/docs/keyword-reference.html#hard-keywords).
+    /// Keywords that are never names (https://kotlinlang.org/docs/keyword-reference.html#hard-keywords).
     private static let keywords: Set<String> = [
         "as", "break", "class", "continue", "do", "else", "false", "for", "fun", "if", "in", "interface", "is", "null",
         "object", "package", "return", "super", "this", "throw", "true", "try", "typealias", "typeof", "val", "var",

@@ -8,19 +8,19 @@ package indirect enum SchemaTree: Equatable, Sendable {
     case text(String)
     case array([SchemaTree])
     case object([(String, SchemaTree)])
-    /// JSON that was written elsewhere.
+    /// JSON from another writer.
     case json([UInt8])
 
     package static func == (left: SchemaTree, right: SchemaTree) -> Bool { left.bytes() == right.bytes() }
 
-    /// Without blanks.
+    /// Returns the JSON without whitespace.
     package func bytes() -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output, indent: nil)
         return output
     }
 
-    /// For people: a line for each member, two spaces deeper for each level, and a line's end at its own.
+    /// Returns the JSON for people: one line per member, two more spaces per level, and a final newline.
     package func lines() -> String {
         var output: [UInt8] = []
         write(to: &output, indent: 0)

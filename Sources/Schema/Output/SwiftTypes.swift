@@ -1,10 +1,10 @@
-/// The features' types in Swift 6, for clients that share no code with the server: an enum for each feature, in it a type for
-/// each type. Enums with cases are coded as the compiler does it, which WireJSON reads and writes as the wire has them.
+/// The features' types in Swift 6, for clients that share no code with the server: an enum for each feature, which
+/// contains its types. Enums with cases have synthesized conformances, which WireJSON encodes as the API's JSON.
 package struct SwiftTypes {
     private let shape: FeatureShape
     private let namespace: String
 
-    /// The source.
+    /// Returns the source.
     ///
     /// - Parameter maker: the program and its version.
     package static func source(_ shapes: [FeatureShape], maker: String) -> String {
@@ -85,7 +85,7 @@ package struct SwiftTypes {
         for (name, pairs) in keys { addKeys(name, pairs, to: &code) }
     }
 
-    /// Coding keys where names in Swift and on the wire differ.
+    /// Adds coding keys if names in Swift and in JSON differ.
     private func addKeys(_ name: String, _ pairs: some Sequence<(String, String)>, to code: inout CodeLines) {
         guard pairs.contains(where: { $0.0 != $0.1 }) else { return }
         code.add()
@@ -132,7 +132,7 @@ package struct SwiftTypes {
 
     private static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
-    /// As JSON, but for the escapes that Swift writes in another way.
+    /// Returns a JSON string with Swift's different escapes.
     private static func quoted(_ text: String) -> String {
         CodeNames.quoted(text).replacing(#/\\u([0-9a-fA-F]{4})/#) { "\\u{\($0.output.1)}" }
             .replacing("\\b", with: "\\u{8}").replacing("\\f", with: "\\u{c}").replacing("\\/", with: "/")
@@ -189,7 +189,7 @@ package struct SwiftTypes {
 }
 
 extension FeatureShape {
-    /// The definitions that a definition leads to.
+    /// Returns the definitions that a definition refers to, directly or indirectly.
     fileprivate func reachable(from definition: TypeDefinition) -> Set<Int> {
         definition.references.reduce(into: []) { $0.formUnion(reachable(from: .named($1))) }
     }

@@ -3,7 +3,7 @@ package struct TypeScriptTypes {
     private let shapes: [FeatureShape]
     private let namespaces: [String]
 
-    /// The source.
+    /// Returns the source.
     ///
     /// - Parameter maker: the program and its version.
     package static func source(_ shapes: [FeatureShape], maker: String) -> String {

@@ -1,10 +1,10 @@
 import WireJSON
 
-/// The values of an enum that is written as its raw value.
+/// The values of an enum that is encoded as its raw value.
 enum EnumValues {
-    /// All of them with what they are on the wire; nil for any other type.
+    /// Returns all values with their JSON; nil for other types.
     ///
-    /// `CaseIterable` says which they are; without it the layout of an enum without associated values does.
+    /// The values come from `CaseIterable`, or else from the layout of an enum without associated values.
     static func all<T: Decodable>(of type: T.Type) -> (first: T, values: [TypeDefinition.Value])? {
         guard EnumShape.isEnum(type), let raw = type as? any (RawRepresentable & Decodable).Type else { return nil }
         guard let list = list(raw), let first = list.first as? T else { return nil }
@@ -27,7 +27,7 @@ enum EnumValues {
 
     private static func allCases<C: CaseIterable>(_ type: C.Type) -> Any { Array(type.allCases) }
 
-    /// Returns the value's JSON; nil unless it reads back.
+    /// Returns the JSON of a value; nil if it cannot be decoded again.
     private static func literal<R: RawRepresentable & Decodable>(_ value: R) -> TypeDefinition.Value.Literal? {
         guard let value = value as? any (Encodable & RawRepresentable), let bytes = try? WireJSON.encode(value) else {
             return nil

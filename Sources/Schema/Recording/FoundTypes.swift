@@ -1,15 +1,15 @@
-/// The types that a recorder found, on the way to a feature's definitions: those that are another type under another
-/// name are replaced by it, and each that is left gets a name.
+/// Converts the types that a recorder found to a feature's definitions. Aliases are replaced by their types, and the
+/// others get names.
 struct FoundTypes {
     private(set) var definitions: [TypeDefinition] = []
-    /// The indexes of found types in the definitions.
+    /// The indices of found types in the definitions.
     private var places: [Int: Int] = [:]
     /// The replacements of found types.
     private var aliases: [Int: WireType] = [:]
 
     /// - Parameters:
-    ///   - roots: the feature's three types with the names that they have if they are in the list.
-    ///   - taken: names that no type may have.
+    ///   - roots: the feature's three types, with the names that they get if they are in the list.
+    ///   - taken: names that types must not have.
     init(_ found: [TypeRecorder.Found], roots: [(name: String, type: WireType)], taken: Set<String>) {
         for (index, type) in found.enumerated() {
             if case .alias(let alias) = type.kind, !Self.leadsToItself(index, found) { aliases[index] = alias }
@@ -27,7 +27,7 @@ struct FoundTypes {
         }
     }
 
-    /// A type with found types in it, as the definitions name them.
+    /// Returns a type with its found types replaced by definitions.
     func resolved(_ type: WireType) -> WireType {
         type.mapped { index in
             if let place = places[index] { return .named(place) }
@@ -35,7 +35,7 @@ struct FoundTypes {
         }
     }
 
-    /// Returns true if the aliases of a type go round in a circle.
+    /// Returns true if the aliases of a type form a cycle.
     private static func leadsToItself(_ start: Int, _ found: [TypeRecorder.Found]) -> Bool {
         var seen: Set<Int> = []
         var open = [start]

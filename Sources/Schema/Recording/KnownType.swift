@@ -1,7 +1,7 @@
-/// A type of the standard library whose JSON need not be found out.
+/// A type of the standard library whose JSON form is known.
 protocol KnownType {
     static func wireType(_ recorder: TypeRecorder) -> WireType
-    /// A value, for what reads on.
+    /// A sample value, for a type that continues to read.
     static var sample: Any { get }
 }
 
@@ -47,7 +47,7 @@ extension UInt128: KnownType {}
 
 extension Never: KnownType {
     static func wireType(_ recorder: TypeRecorder) -> WireType { .never }
-    /// None.
+    /// An empty value.
     static var sample: Any { () }
 }
 
@@ -71,8 +71,8 @@ extension Set: KnownType where Element: Decodable {
 }
 
 extension Dictionary: KnownType where Key: Decodable, Value: Decodable {
-    /// As the standard library codes it: an object if the keys are texts or integers, or say how to be such; else an array in
-    /// which keys and values take turns.
+    /// The standard library's form: an object if the keys are strings or integers, or can be converted; otherwise an
+    /// array of alternating keys and values.
     static func wireType(_ recorder: TypeRecorder) -> WireType {
         let value = recorder.describe(Value.self)
         if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type {

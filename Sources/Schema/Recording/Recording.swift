@@ -1,12 +1,12 @@
-/// The requests of a type while it decoded one value.
+/// The requests of a type while it read one value.
 final class Recording {
     let recorder: TypeRecorder
     let sample: SampleScalar
-    /// The type that is read; `Void` for what has none of its own, such as a nested container.
+    /// The type that is read; `Void` for values without a type, such as nested containers.
     let owner: any Any.Type
-    /// The case that an enum is told it has.
+    /// The case that an enum receives.
     var caseName: String?
-    /// True if each single value is of the wrong type.
+    /// True if each single value has the wrong type.
     var refusesSingleValues = false
     /// The number of requested single values.
     private(set) var singleRequests = 0
@@ -23,10 +23,10 @@ final class Recording {
     /// The number of requests.
     var size: Int { (keyed?.members.count ?? 0) + (single == nil ? 0 : 1) + (elements?.count ?? 0) }
 
-    /// True if it is one value, not an object or an array.
+    /// True for a single value, false for an object or an array.
     var isScalar: Bool { single != nil && keyed == nil && elements == nil }
 
-    /// True if all was found that its container has.
+    /// True if the whole contents of its container are known.
     var isComplete: Bool { keyed?.isComplete ?? (elements?.isEmpty != true) }
 
     var kind: TypeDefinition.Kind {
@@ -58,17 +58,17 @@ final class Recording {
         if refusesSingleValues { throw TypeRecorder.NoValue() }
     }
 
-    /// A type for a container in a container.
+    /// Returns a type for a nested container.
     func nested(named name: any Any.Type) -> (recording: Recording, type: WireType) {
         let nested = Recording(recorder, sample, owner: Void.self)
         return (nested, recorder.add(nested, named: name))
     }
 }
 
-/// The names of a type's coding keys, where the type takes no others.
+/// The names of a type's coding keys, if the type accepts no others.
 struct ClosedKeys {
     let names: [String]
-    /// True if they are the cases of an enum.
+    /// True for the cases of an enum.
     let areCases: Bool
 }
 
@@ -77,15 +77,15 @@ final class KeyedRecording {
     private unowned let recording: Recording
     private let keys: ClosedKeys?
     private(set) var members: [TypeDefinition.Member] = []
-    /// The cases, if it is an enum that the compiler codes.
+    /// The cases, for an enum with a synthesized conformance.
     private(set) var caseNames: [String]?
     private var payloadKeys: [String] = []
-    /// True if its names are not fixed.
+    /// True if the member names are not fixed.
     private var isOpen = false
     private var testedNames: Set<String> = []
     private var isPatched = false
 
-    /// The placeholder of a member in an object with arbitrary names.
+    /// The member name of a sample object with any names.
     static let openName = "key"
 
     init(_ recording: Recording, _ keys: ClosedKeys?) { (self.recording, self.keys) = (recording, keys) }
@@ -98,7 +98,7 @@ final class KeyedRecording {
         return .alias(.dictionary(members.first?.type ?? .any))
     }
 
-    /// The names that the object is shown as having, asked for with all its keys.
+    /// Returns the names of the sample object, when all of its keys are requested.
     func allNames() -> [String] {
         guard let keys else {
             isOpen = true
@@ -115,7 +115,7 @@ final class KeyedRecording {
         payloadKeys = names
     }
 
-    /// Returns true if the member was asked about: it may be absent.
+    /// Notes a test for the member, which may thus be absent.
     func test(_ name: String) { testedNames.insert(name) }
 
     func note(_ name: String, _ type: WireType, isOptional: Bool, isUnlabelled: Bool = false) {
@@ -127,13 +127,13 @@ final class KeyedRecording {
             TypeDefinition.Member(name: name, type: type, isOptional: isOptional, isUnlabelled: isUnlabelled))
     }
 
-    /// Members that a type did not come to, for want of a value of one before.
+    /// Adds members that a type did not reach, since a value before had no sample.
     func addMissingKeys() {
         guard let keys, !keys.areCases else { return isPatched = true }
         add(keys.names)
     }
 
-    /// The same for a case.
+    /// Adds such members of a case.
     func addMissingPayloadKeys(unless isRead: Bool) {
         if !isRead { add(payloadKeys) }
     }

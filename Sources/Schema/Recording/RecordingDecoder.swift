@@ -1,6 +1,6 @@
 import WireJSON
 
-/// The `Decoder` of a value that is made up.
+/// The `Decoder` of a sample value.
 struct RecordingDecoder: Decoder {
     let recording: Recording
 
@@ -20,7 +20,7 @@ struct RecordingDecoder: Decoder {
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer { RecordingValue(recording: recording) }
 
-    /// The keys, if their type takes no others.
+    /// Returns the keys if their type accepts no others.
     static func closedKeys<Key: CodingKey>(_ type: Key.Type, _ owner: any Any.Type) -> ClosedKeys? {
         guard EnumShape.isClosed(type) else { return nil }
         let names = (EnumShape.values(of: type) ?? []).map(\.stringValue).filter { Key(stringValue: $0) != nil }
@@ -28,7 +28,7 @@ struct RecordingDecoder: Decoder {
     }
 }
 
-/// A single value that is made up.
+/// A single sample value.
 struct RecordingValue: SingleValueDecodingContainer {
     let recording: Recording
 

@@ -1,5 +1,5 @@
-/// An array that is made up: an `init(from:)` that asks for its end finds one element, or none if the sample's number is 0;
-/// one that does not ask gets as many as it reads.
+/// A sample array. An `init(from:)` that tests for its end finds one element, or none if the sample's number is 0;
+/// others get as many as they read.
 struct RecordingElements: UnkeyedDecodingContainer {
     let recording: Recording
     private(set) var currentIndex = 0

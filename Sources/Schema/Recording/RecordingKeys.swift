@@ -1,6 +1,6 @@
 import WireJSON
 
-/// An object that is made up, or the associated values of a case in it.
+/// A sample object, or the associated values of a case in it.
 struct RecordingKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let recording: Recording
     let keyed: KeyedRecording
@@ -45,8 +45,8 @@ struct RecordingKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try recording.recorder.value(of: type)
     }
 
-    /// Nil, whatever the type, so that a type that holds itself ends. The standard library's way to the other
-    /// `decodeIfPresent` is by `contains` and `decodeNil`, which tell as well that the member may be absent.
+    /// Returns nil for each type, so that recursive types terminate. The standard library's other `decodeIfPresent`
+    /// calls `contains` and `decodeNil`, which also record that the member may be absent.
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         keyed.test(name(key))
         note(key, recording.recorder.describe(type))

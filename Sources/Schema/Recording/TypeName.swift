@@ -1,4 +1,4 @@
-/// The name of a Swift type, taken apart: `App.Section<App.Fee.Content>` is `Section` of (`Fee`, `Content`).
+/// The components of a Swift type's name: `App.Section<App.Fee.Content>` is `Section` of (`Fee`, `Content`).
 struct TypeName {
     private struct Component {
         var name: String
@@ -7,7 +7,7 @@ struct TypeName {
 
     private var components: [Component] = []
 
-    /// - Parameter type: a type whose name ends up in schemas and in code.
+    /// - Parameter type: a type whose name is used in schemas and code.
     init(_ type: any Any.Type) {
         var text = Substring(_typeName(type, qualified: true))
         self.init(parsing: &text)
@@ -16,7 +16,7 @@ struct TypeName {
     private init(parsing text: inout Substring) {
         while let first = text.first {
             if first == "(" {
-                // `(unknown context at $7f01)`, of private and local types.
+                // `(unknown context at $7f01)`, in names of private and local types.
                 text = text.drop { $0 != ")" }.dropFirst()
             } else {
                 let name = text.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
@@ -29,7 +29,7 @@ struct TypeName {
             guard text.first == "." else { break }
             text = text.dropFirst()
         }
-        // The module's name says nothing.
+        // The module's name is dropped.
         if components.count > 1 { components.removeFirst() }
     }
 
@@ -40,7 +40,7 @@ struct TypeName {
             while text.first == " " { text = text.dropFirst() }
             let length = text.count
             arguments.append(TypeName(parsing: &text))
-            // A function's or a tuple's type has other signs: what follows is passed over.
+            // Functions and tuples have other characters, which are skipped.
             if text.count == length || (text.first != "," && text.first != ">") {
                 text = text.drop { $0 != ">" }
             }
@@ -49,7 +49,7 @@ struct TypeName {
         return arguments
     }
 
-    /// An identifier of its last components, so many at most, and so many of its arguments'.
+    /// Returns an identifier from at most `depth` last components, and at most `argumentDepth` of its arguments.
     func identifier(depth: Int, ofArguments argumentDepth: Int) -> String {
         let text = components.suffix(depth).map { component in
             let arguments = component.arguments.map { $0.identifier(depth: argumentDepth, ofArguments: argumentDepth) }
@@ -58,11 +58,11 @@ struct TypeName {
         return text.isEmpty ? "Unnamed" : text
     }
 
-    /// As few components of each as tell them apart.
+    /// Returns the shortest identifiers that are distinct.
     ///
     /// - Parameters:
-    ///   - given: names by place that are not to be found.
-    ///   - taken: names that only those may have.
+    ///   - given: fixed names by index.
+    ///   - taken: names reserved for the fixed ones.
     static func distinct(_ names: [TypeName], given: [Int: String], taken: Set<String>) -> [String] {
         var result = names.indices.map { given[$0] ?? "" }
         var open = names.indices.filter { given[$0] == nil }
@@ -76,7 +76,7 @@ struct TypeName {
             }
             open.removeAll { !result[$0].isEmpty }
         }
-        // Types of different modules, and those inside of functions.
+        // Types of different modules or inside functions.
         for place in open {
             let name = names[place].identifier(depth: 4, ofArguments: 4)
             var number = 2

@@ -1,29 +1,29 @@
 import WireJSON
 
-/// Finds out what JSON a type reads, by having its `init(from:)` read made-up values and noting what it asks for.
+/// Determines the JSON form of a type: its `init(from:)` reads sample values, and the requests are recorded.
 ///
-/// Each type is read once, so types that hold themselves come to an end. Used by one thread.
+/// Each type is read once, so recursive types terminate. Used by one thread.
 final class TypeRecorder {
     /// A type that was read.
     struct Found {
         let typeName: TypeName
         fileprivate var known = TypeDefinition.Kind.alias(.any)
         fileprivate var isKnown = true
-        /// The recording of a container without a type that may still be read.
+        /// The recording of a value without a type that may still be read.
         fileprivate var recording: Recording?
 
         var kind: TypeDefinition.Kind { recording?.kind ?? known }
         var isComplete: Bool { recording?.isComplete ?? isKnown }
     }
 
-    /// Thrown where a value is needed of a type that none is known of.
+    /// The error for a type without a known value.
     struct NoValue: Error {}
 
     private(set) var found: [Found] = []
     private var places: [ObjectIdentifier: Int] = [:]
     private var values: [ObjectIdentifier: Any] = [:]
 
-    /// The type's JSON.
+    /// Returns the type's JSON form.
     func describe<T: Decodable>(_ type: T.Type) -> WireType {
         if let known = (type as? any KnownType.Type)?.wireType(self) { return known }
         let id = ObjectIdentifier(type)
@@ -37,13 +37,13 @@ final class TypeRecorder {
         return .named(place)
     }
 
-    /// A container in a container, as a type with a name after another one.
+    /// Adds a nested container as a type named after another one.
     func add(_ recording: Recording, named name: any Any.Type) -> WireType {
         found.append(Found(typeName: TypeName(name), recording: recording))
         return .named(found.count - 1)
     }
 
-    /// A value of a type that was described.
+    /// Returns a sample value of a described type.
     func value<T: Decodable>(of type: T.Type) throws -> T {
         if let value = (type as? any KnownType.Type)?.sample as? T { return value }
         guard let value = values[ObjectIdentifier(type)] as? T else { throw NoValue() }
@@ -65,17 +65,17 @@ final class TypeRecorder {
                 continue
             }
             if recording.isScalar, triesOtherTypes(type) { return (.alias(.any), true) }
-            // An array whose element no value is known of is read without one.
+            // An array whose element has no known value is read without elements.
             let fullest = best.map { $0.size > recording.size ? $0 : recording } ?? recording
             return (fullest.kind, fullest.isComplete)
         }
-        // Every made-up value was refused: what it asks for first is known.
+        // All samples were rejected. Only the first requests are known.
         guard let best else { return (.alias(.any), false) }
         best.keyed?.addMissingKeys()
         return (best.kind, best.isScalar && best.isComplete)
     }
 
-    /// Returns true if a type that reads a single value asks for another one where that is of the wrong type.
+    /// Returns true if a type that reads a single value requests another type after a mismatch.
     private func triesOtherTypes<T: Decodable>(_ type: T.Type) -> Bool {
         let recording = Recording(self, SampleScalar.all[0], owner: type)
         recording.refusesSingleValues = true
@@ -83,7 +83,7 @@ final class TypeRecorder {
         return recording.singleRequests > 1
     }
 
-    /// Returns true if the type takes the sample; then its value is known.
+    /// Returns true if the type accepts the sample, whose value is then known.
     private func attempt<T: Decodable>(_ type: T.Type, _ recording: Recording) -> Bool {
         guard let value = try? T(from: RecordingDecoder(recording: recording)) else { return false }
         let id = ObjectIdentifier(type)
@@ -91,7 +91,7 @@ final class TypeRecorder {
         return true
     }
 
-    /// Reads each case on its own, again after others where one holds the enum itself.
+    /// Reads each case separately, and again if its value contains the enum itself.
     private func readCases<T: Decodable>(
         _ type: T.Type, _ names: [String], _ sample: SampleScalar
     ) -> (kind: TypeDefinition.Kind, isComplete: Bool) {
@@ -116,14 +116,14 @@ final class TypeRecorder {
     }
 }
 
-/// A made-up text and number that a type may take.
+/// A sample string and number that a type may accept.
 struct SampleScalar {
     let text: String
     let number: Int
-    /// JSON Schema's format of a text that is taken where the ones before are not.
+    /// The JSON Schema format of a string that is accepted after the previous ones were rejected.
     let format: String?
 
-    /// In the order in which they are tried; 1 first, since there is hardly any arithmetic that it traps in.
+    /// In the order of the attempts. The first is 1, which few computations trap on.
     static let all = [
         SampleScalar(text: "a", number: 1, format: nil),
         SampleScalar(text: "", number: 0, format: nil),

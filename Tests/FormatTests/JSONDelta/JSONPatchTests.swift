@@ -49,7 +49,7 @@ import Testing
         let document = #"{"n":123456789012345678901234567890,"m":0.10}"#
         #expect(try apply("[]", to: document) == document)
         let patch = #"[{"op":"test","path":"/m","value":1e-1},{"op":"test","path":"/n","value":0}]"#
-        #expect(throws: DeltaError("a test failed: another value is there")) { try apply(patch, to: document) }
+        #expect(throws: DeltaError("a test failed: the value is different")) { try apply(patch, to: document) }
     }
 
     @Test("The whole document can be replaced")
