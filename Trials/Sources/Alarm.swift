@@ -1,12 +1,12 @@
 import MVI
 import Synchronization
 
-/// The number of reminders that have fired and are committed.
+/// The number of fired and committed reminders; the trial reads it.
 final class Fired: Sendable {
     let count = Atomic<Int>(0)
 }
 
-/// Rings at a time that a client names.
+/// Rings at a time that a client sets.
 struct Alarm: Feature {
     struct State: Codable, Equatable, Sendable { var rings = 0 }
     enum Intent: Codable, Sendable {
@@ -17,7 +17,7 @@ struct Alarm: Feature {
     enum Action: Codable, Sendable { case ring }
     enum Message: Equatable, Sendable { case rang, tapped }
 
-    static let summary = "Rings once at a time, to try what many reminders cost."
+    static let summary = "Rings at a set time, to measure the cost of many reminders."
     static let examples: [Intent] = [.set(at: 0), .tap]
     let initialState = State()
     let fired: Fired

@@ -8,7 +8,7 @@ import MVI
     import Darwin
 #endif
 
-/// A counter that can be made to keep its thread for a minute, as a handler does that waits for a system call.
+/// A counter that can block its thread for a minute, like a handler that waits for a system call.
 struct Blocking: Feature {
     struct State: Codable, Equatable, Sendable {
         var count = 0
@@ -27,7 +27,7 @@ struct Blocking: Feature {
         case unblocked
     }
 
-    static let summary = "A counter whose handler can be made to block, to try how the server stops then."
+    static let summary = "A counter whose handler can block, to test how the server stops then."
     static let examples: [Intent] = [.add(amount: 1), .block]
     static let labelExamples: [Label] = [.unblocked]
 

@@ -1,6 +1,6 @@
 import MVI
 
-/// A list as large as its key says, `rows:65536`: what a screen with many rows shows.
+/// A list of the size that its key gives, as `rows:65536`: a screen with many rows.
 struct Rows: Feature {
     struct Row: Codable, Equatable, Sendable {
         var id: Int
@@ -16,21 +16,21 @@ struct Rows: Feature {
     }
 
     enum Intent: Codable, Equatable, Sendable {
-        /// Checks or unchecks one.
+        /// Checks or unchecks one row.
         case toggle(id: Int)
-        /// The first goes, and comes back as the last.
+        /// Moves the first row to the end.
         case rotate
     }
 
-    static let summary = "A list of rows, to measure what patches save."
+    static let summary = "A list of rows, to measure the savings of patches."
     static let examples: [Intent] = [.toggle(id: 1), .rotate]
 
     let initialState: State
 
-    /// Nil where the key names no size from 1,000 bytes to 1 MiB.
+    /// Nil unless the key is a size from 1,000 bytes to 1 MiB.
     init?(key: String) {
         guard let bytes = Int(key), (1_000...1 << 20).contains(bytes) else { return nil }
-        // What one row takes as JSON, with its comma.
+        // The bytes of one row as JSON, with its comma.
         let size = 82
         initialState = State(
             rows: (1...max(1, bytes / size)).map { Row(id: $0, title: "The title of row \($0)", amount: $0 * 37) })

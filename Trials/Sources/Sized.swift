@@ -1,6 +1,6 @@
 import MVI
 
-/// A counter whose state is as large as its key says: `sized:4096`, or `sized:200-3` for one of several.
+/// A counter whose state has the size in its key: `sized:4096`, or `sized:200-3` for one of several.
 struct Sized: Feature {
     struct State: Codable, Equatable, Sendable {
         var count = 0
@@ -20,16 +20,16 @@ struct Sized: Feature {
         case milestone(count: Int)
     }
 
-    static let summary = "A counter with ballast, to measure what a state's size costs."
+    static let summary = "A counter with ballast, to measure the cost of a state's size."
     static let examples: [Intent] = [.add(amount: 1)]
     static let labelExamples: [Label] = [.milestone(count: 10)]
 
     let initialState: State
 
-    /// Nil where the key names no size from 64 bytes to 1 MiB.
+    /// Nil unless the key is a size from 64 bytes to 1 MiB.
     init?(key: String) {
         guard let bytes = Int(key.prefix { $0 != "-" }), (64...1 << 20).contains(bytes) else { return nil }
-        // The state's other bytes, as long as the count has one digit.
+        // The other bytes of the state while the count has one digit.
         initialState = State(text: String(repeating: "x", count: bytes - 45))
     }
 

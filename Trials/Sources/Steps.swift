@@ -1,8 +1,8 @@
 import MVI
 
-/// Takes a step each 100 ms until it has taken as many as an intent says, and keeps which process took which.
+/// Takes a step each 100 ms up to the requested number, and records the process of each step.
 struct Steps: Feature {
-    /// Steps in a row that one process took.
+    /// Consecutive steps of one process.
     struct Run: Codable, Equatable, Sendable {
         var process: String
         var first: Int
@@ -16,7 +16,7 @@ struct Steps: Feature {
     }
 
     enum Intent: Codable, Equatable, Sendable {
-        /// So many more.
+        /// Requests so many more steps.
         case take(steps: Int)
     }
 
@@ -29,7 +29,7 @@ struct Steps: Feature {
         case took(step: Int, process: String)
     }
 
-    static let summary = "Long work in steps, to try which process does it."
+    static let summary = "Long work in steps, to test which process does it."
     static let examples: [Intent] = [.take(steps: 10)]
     static let labelExamples: [Label] = [.took(step: 1, process: "a.1")]
 
@@ -38,7 +38,7 @@ struct Steps: Feature {
     let process: String
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        // The work of an earlier life is gone; its state says how far it came.
+        // The work from before the restart is gone; the state has its progress.
         if turn.state.taken < turn.state.wanted { work(&turn) }
     }
 

@@ -1,6 +1,6 @@
 import MVI
 
-/// A sum as the first version of a server keeps it.
+/// A sum in the state of the server's first version.
 struct Tally: Feature {
     struct State: Codable, Equatable, Sendable {
         var count = 0
@@ -24,7 +24,7 @@ struct Tally: Feature {
     }
 }
 
-/// The same feature in the next version of the server, which also counts the intents.
+/// The same feature in the server's next version, which also counts the intents.
 struct NextTally: Feature {
     struct State: Codable, Equatable, Sendable {
         var total = 0

@@ -1,9 +1,9 @@
-// Servers for trials and benchmarks; their settings are the environment's (MVI_PORT, …).
+// Servers for trials and benchmarks, with the settings of the environment (MVI_PORT, …).
 //
 //   trial-server blocking                    a feature whose handler does not return
-//   trial-server reminding                   one that rings at a time
-//   trial-server sized                       those whose states have any size
-//   trial-server nodes PROCESS VERSION       a node of several: the name that this process writes down, and the version of Tally
+//   trial-server reminding                   a feature that rings at a set time
+//   trial-server sized                       features whose states have any size
+//   trial-server nodes PROCESS VERSION       one of several nodes: the recorded name of this process, and Tally's version
 import Logging
 import MVIServer
 import PostgresJournal
@@ -17,7 +17,7 @@ case ("reminding", 1):
     let fired = Fired()
     try await FeatureServer {
         Alarm(fired: fired)
-        Endpoint(.get, "/fired", summary: "How many reminders have fired.") { _, _ in
+        Endpoint(.get, "/fired", summary: "The number of fired reminders.") { _, _ in
             .text("\(fired.count.load(ordering: .relaxed))\n")
         }
     }.run()

@@ -6,10 +6,10 @@ import PostgresJournal
 import SQLiteJournal
 import SessionJournal
 
-/// `journals FOLDER DATABASE [TASKS] [SECONDS] [CONNECTIONS]`: how many appends a second the engines acknowledge, one after the other in one
-/// run: SQLite in a folder, which must not be there yet, and PostgreSQL in a database, a URL.
+/// `journals FOLDER DATABASE [TASKS] [SECONDS] [CONNECTIONS]` measures the committed appends per second of SQLite and
+/// PostgreSQL, one after the other. FOLDER must not exist yet; DATABASE is a URL.
 ///
-/// Each task has a session of its own and appends a state of 300 bytes after the answer to the one before, as sessions do.
+/// Each task has a session of its own and appends a state of 300 bytes after its last append was committed.
 @main
 struct JournalRates {
     static func main() async throws {

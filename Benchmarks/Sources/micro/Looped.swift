@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 import Sessions
 
-/// Sessions with a stream each, and no HTTP around them: an intent from its body to the stream's bytes.
+/// Sessions with one stream each, without HTTP: from an intent's body to the stream's bytes.
 final class Looped: Sendable {
     private let sessions: [(session: Session, stream: SessionStream)]
     private let tally: FeatureID
@@ -38,7 +38,7 @@ final class Looped: Sendable {
         }
     }
 
-    /// Takes what there is whenever it is told to, as a socket with room does.
+    /// Reads all available data on each wake, as a writable socket does.
     private final class Reader: StreamWaker {
         private let stream: SessionStream
 
@@ -57,7 +57,7 @@ final class Looped: Sendable {
 }
 
 extension SessionTable {
-    /// Hands over a new session.
+    /// Calls `completion` with a new session.
     fileprivate func make(_ completion: @escaping @Sendable (Session) -> Void) {
         create(.bearer) { [self] created in
             guard case .success(let new) = created else { fatalError("no token was made") }

@@ -1,18 +1,18 @@
 import Glibc
 import MVIServer
 
-/// The server as it is, in this process, and one client that posts an intent, reads its answer and the event that it
-/// led to on a stream, and only then posts the next.
+/// The real server in this process, and one client. The client posts an intent, reads the answer and the event on a
+/// stream, and then posts the next.
 ///
-/// What is counted is everything between the system calls: libmicrohttpd, the layers above it and the client, whose
-/// share is a few hundred instructions.
+/// The count covers all user-space code: libmicrohttpd, the layers above it and the client, which costs a few hundred
+/// instructions.
 struct Served {
     private let poster: Int32
     private let stream: Int32
     private let request: [UInt8]
     private var room = [UInt8](repeating: 0, count: 16 << 10)
 
-    /// Starts the server; its settings are the environment's (`MVI_PORT` must be set).
+    /// Starts the server with the settings of the environment (`MVI_PORT` must be set).
     init() throws {
         Task.detached {
             do {
@@ -43,7 +43,7 @@ struct Served {
         read(stream, until: UInt8(ascii: "\n"))
     }
 
-    /// Reads what is there and more until it ends with `last`, perhaps before a chunk's end.
+    /// Reads until the data ends with `last`, possibly in the middle of a chunk.
     private mutating func read(_ socket: Int32, until last: UInt8) {
         while true {
             let count = recv(socket, &room, room.count, 0)

@@ -1,6 +1,6 @@
 import MVI
 
-/// The feature of the store turn: the demo's counter without its loading.
+/// The feature of the store turns: the demo's counter without loading.
 struct Tally: Feature {
     struct State: Codable, Equatable, Sendable {
         var count = 0

@@ -1,16 +1,16 @@
-// One piece of the hot path, over and over, for valgrind to count its instructions; `request` is all of it:
+// Repeats one piece of the hot path, so that valgrind counts its instructions; `request` is the whole path:
 //
 //   micro PIECE TIMES
 //
-// Two runs with different TIMES and the difference between them give the cost of one, without that of the start
-// (script/lib/bench/micro does so). Without arguments it names the pieces.
+// The difference between two runs with different TIMES is the cost without the start (script/lib/bench/micro computes
+// it). Without arguments it lists the pieces.
 import EventStream
 import Glibc
 import MVI
 import Sessions
 import WireJSON
 
-/// As large as a small screen's state.
+/// A value of the size of a small screen's state.
 struct Card: Codable, Equatable, Sendable {
     struct Row: Codable, Equatable, Sendable {
         var id: Int
@@ -26,7 +26,7 @@ struct Card: Codable, Equatable, Sendable {
     var rows = (1...3).map { Row(id: $0, title: "Court \($0)", price: $0 == 2 ? nil : 12, isSelected: $0 == 1) }
 }
 
-/// The host of a turn's store without a session.
+/// The host of a turn's store, without a session.
 final class Alone: TurnHost {
     func check(_ effects: [Effect], after earlier: [Effect]) throws {}
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool { false }
@@ -40,7 +40,7 @@ final class Alone: TurnHost {
     }
 }
 
-/// Keeps the optimiser from leaving out what has no effect.
+/// Prevents the optimizer from removing code without effects.
 @inline(never)
 func use<T>(_ value: T) {}
 

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A package of its own: nobody who builds the server or the load generator fetches Hummingbird. Its folder is not called
-/// `hummingbird`, since a folder names its package and there is one of that name already.
+/// A separate package, so that builds of the server and the load generator do not fetch Hummingbird. Its folder cannot
+/// be called `hummingbird`: folders name packages, and one has that name already.
 let package = Package(
     name: "hummingbird-peer",
     platforms: [.macOS(.v15)],

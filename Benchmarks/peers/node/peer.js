@@ -1,8 +1,8 @@
-// The benchmark's work on Node's http: sessions, a counter, answers and event streams, all in memory.
+// The benchmark's workload on Node's http: sessions, a counter, answers and event streams, all in memory.
 //
 //   node peer.js PORT
 //
-// One process, as Node is: `cluster` would give each worker sessions of its own, and a session's posts and streams come
+// One process: workers of `cluster` would have separate sessions, but a session's posts and streams arrive
 // over several connections.
 'use strict';
 const http = require('node:http');
@@ -38,7 +38,7 @@ class Store {
         this.rest = rest;
     }
 
-    // Undefined where no feature has that id.
+    // Undefined if no feature has that id.
     static make(feature) {
         if (feature === 'counter') return new Store(feature, ',"isLoading":false}');
         const sized = /^sized:([0-9]{2,7})(-|$)/.exec(feature);
@@ -138,7 +138,7 @@ function refuse(response, status, title) {
     answer(response, status, `{"type":"about:blank","title":"${title}","status":${status}}`);
 }
 
-// The session of the request's token, or undefined, and then it is answered.
+// The session of the request's token; if there is none, answers the request and returns undefined.
 function sessionOf(request, response) {
     const field = request.headers.authorization;
     if (!field || !field.startsWith('Bearer ')) return void refuse(response, 401, 'no credential');

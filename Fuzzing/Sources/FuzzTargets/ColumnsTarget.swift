@@ -3,7 +3,7 @@ import SQLiteJournal
 import SessionJournal
 
 extension FuzzTarget {
-    /// Columns of the journal that hold several values: what is read from one is written to it again.
+    /// Columns of the journal with several values: values that were read are written and read again.
     static let columns = FuzzTarget(name: "columns") { input throws(BrokenProperty) in
         try lostLabels(String(decoding: input, as: UTF8.self))
         try earlierHeads(input)
@@ -12,7 +12,7 @@ extension FuzzTarget {
     private static func lostLabels(_ text: String) throws(BrokenProperty) {
         guard case .success(let lost) = attempt({ () throws(StoreError) in try LostLabels(text: text) }) else { return }
         let again = try succeed("lost labels cannot be read again") { try LostLabels(text: lost.text) }
-        try hold(again == lost, "lost labels are others when they are read again: \(lost.text)")
+        try hold(again == lost, "lost labels change when they are read again: \(lost.text)")
     }
 
     private static func earlierHeads(_ bytes: [UInt8]) throws(BrokenProperty) {
@@ -24,14 +24,14 @@ extension FuzzTarget {
         let next = SessionHead(number: newest.number + 300, nonce: 8)
         column.append(newest, before: next)
         let more = column.heads(before: next)
-        try hold(more.suffix(2) == [newest, next], "an appended head is not there")
+        try hold(more.suffix(2) == [newest, next], "an appended head is missing")
         let kept = heads.suffix(more.count - 1)
         try hold(Array(more.dropLast()) == Array(kept), "an appended head changes earlier ones")
-        // One that holds no more than a journal writes holds no more afterwards.
+        // A column that is within a journal's limit stays within it.
         if heads.count <= SessionHead.remembered {
             try hold(more.count <= SessionHead.remembered, "a column holds \(more.count) heads")
         }
         let again = try succeed("a list of heads cannot be read again") { try EarlierHeads(column.bytes) }
-        try hold(again.heads(before: next) == more, "heads are others when they are read again")
+        try hold(again.heads(before: next) == more, "heads change when they are read again")
     }
 }

@@ -2,14 +2,14 @@ import JSONDelta
 import WireJSON
 
 extension FuzzTarget {
-    /// Two texts with a line feed between them: as two view states, and as a document and a patch.
+    /// Two texts with a line feed between them, used as two view states, and as a document and a patch.
     static let delta = FuzzTarget(name: "delta") { input throws(BrokenProperty) in
         let end = input.firstIndex(of: UInt8(ascii: "\n")) ?? input.endIndex
         let (one, two) = (Array(input[..<end]), Array(input[end...].dropFirst()))
         try isJSON(attempt { () throws(DeltaError) in try JSONPatch.apply(two, to: one) })
         try isJSON(attempt { () throws(DeltaError) in try MergePatch.apply(two, to: one) })
         let (patch, merge) = (JSONPatch.diff(from: one, to: two), MergePatch.diff(from: one, to: two))
-        // Differences are of view states, which are JSON without blanks.
+        // Only view states are compared, which are JSON without blanks.
         guard isCompact(one), isCompact(two) else { return }
         try hold(patch != nil, "there is no JSON Patch between two JSON texts")
         if let patch {
@@ -30,10 +30,10 @@ extension FuzzTarget {
         (try? WireJSON.decode(JSONText.self, from: text))?.bytes == text
     }
 
-    /// Fails if a result that was not refused is not JSON.
+    /// Checks that an accepted result is JSON.
     private static func isJSON(_ result: Result<[UInt8], DeltaError>) throws(BrokenProperty) {
         guard let text = try? result.get() else { return }
-        _ = try succeed("a patched document is no JSON") {
+        _ = try succeed("a patched document is not JSON") {
             try JSONDocument(text, limits: WireLimits(maximumDepth: 512))
         }
     }

@@ -1,8 +1,8 @@
 import EventStream
 
 extension FuzzTarget {
-    /// A stream of server-sent events gives the same events however it is cut, and what the parser reads the encoder
-    /// writes again. The first byte says how it is cut and how narrow the parser's bounds are.
+    /// A stream of server-sent events gives the same events with any chunks, and the encoder reproduces parsed events.
+    /// The first byte selects the chunks and the parser's limits.
     static let events = FuzzTarget(name: "events") { input throws(BrokenProperty) in
         guard let first = input.first else { return }
         let stream = input.dropFirst()
@@ -13,13 +13,13 @@ extension FuzzTarget {
             count = (count * 5 + 3) % 11
             return count
         }
-        try hold(whole == cut, "a stream that is cut gives other events: \(whole), \(cut)")
+        try hold(whole == cut, "a stream in other chunks gives other events: \(whole), \(cut)")
         try hold(whole == Reading(stream, isNarrow: isNarrow) { 1 }, "a stream in single bytes gives other events")
         for event in whole.events { try writeAgain(event) }
         try write(stream)
     }
 
-    /// The result of parsing a stream.
+    /// The events and the failure from parsing a stream.
     private struct Reading: Equatable {
         var events: [ParsedEvent] = []
         var failure: EventParsingError?
@@ -36,7 +36,7 @@ extension FuzzTarget {
                     events += try parser.feed(piece)
                     rest = rest.dropFirst(piece.count)
                 } while !rest.isEmpty
-                // A failure behind events is thrown by the next call.
+                // The next call throws a failure that follows events.
                 events += try parser.feed([])
             } catch {
                 failure = error
@@ -45,14 +45,14 @@ extension FuzzTarget {
         }
     }
 
-    /// An event that was read is written and read again, unless it has several data lines.
+    /// Encodes a parsed event and parses it again, unless it has several data lines.
     private static func writeAgain(_ event: ParsedEvent) throws(BrokenProperty) {
         let sent = ServerSentEvent(name: event.name, id: event.id, data: event.data)
         let isForbidden = hasForbidden(event.data) || hasForbidden(event.name.utf8)
         try write(sent, isRefused: isForbidden || event.id?.isEmpty == true)
     }
 
-    /// Parts that a feature's author might give: name, id, data and a comment, which 0xFF separates.
+    /// Encodes parts that a feature's author may give: name, id, data and a comment, separated by 0xFF.
     private static func write(_ input: ArraySlice<UInt8>) throws(BrokenProperty) {
         let parts = input.split(separator: 0xFF, maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count > 2 else { return }
@@ -82,31 +82,31 @@ extension FuzzTarget {
             try hold(isRefused, "an event of one line each is refused: \(event)")
             return try hold(output == before, "a refused event is in the output")
         }
-        try hold(!isRefused, "an event is written that forges a line: \(event)")
+        try hold(!isRefused, "an event with a forged line is written: \(event)")
         let lines = output.dropFirst(before.count).split(separator: 0x0A, omittingEmptySubsequences: false)
         // Each line's end, the blank line's, and nothing behind it.
         try hold(lines.count == (event.id == nil ? 4 : 5), "an event has \(lines.count) lines: \(event)")
         try hold(!output.contains { $0 == 0x0D || $0 == 0 }, "an event has a CR or NUL")
         var parser = EventParser()
-        let events = try succeed("an event of ours cannot be read") { try parser.feed(output) }
+        let events = try succeed("an encoded event cannot be read") { try parser.feed(output) }
         try hold(events.count == 2, "an event is read as \(events.count - 1)")
         let read = events[1]
         try hold(
             read.data == event.data && read.name.utf8.elementsEqual(event.name.utf8)
                 && (read.id ?? "").utf8.elementsEqual((event.id ?? "").utf8),
-            "an event is another one when it is read: \(event), \(read)")
+            "an event changes when it is read: \(event), \(read)")
     }
 
     private static func hasForbidden(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.contains { $0 == 0x0A || $0 == 0x0D || $0 == 0 }
     }
 
-    /// A text is a cursor exactly if it is written as one, and is then written the same again.
+    /// A text is a cursor exactly if it has a cursor's form, and writing that cursor gives the same text.
     static let cursor = FuzzTarget(name: "cursor") { input throws(BrokenProperty) in
         let text = String(decoding: input, as: UTF8.self)
         let cursor = Cursor(text)
-        try hold((cursor != nil) == isCursor(Array(text.utf8)), "'\(text)' is taken for \(cursor as Any)")
-        // By bytes: a combining character and what stands before it are one Character.
+        try hold((cursor != nil) == isCursor(Array(text.utf8)), "'\(text)' is read as \(cursor as Any)")
+        // By bytes: a combining character joins the character before it.
         let part = Substring("<\(text)>".utf8.dropFirst().dropLast())
         try hold(Cursor(part) == cursor, "a part of a text is another cursor")
         guard let cursor else { return }
@@ -116,7 +116,7 @@ extension FuzzTarget {
         try hold(Cursor(next.description) == next && next != cursor, "the cursor after '\(cursor)' is none")
     }
 
-    /// The grammar of a cursor, written down a second time.
+    /// An independent check of a cursor's grammar.
     private static func isCursor(_ bytes: [UInt8]) -> Bool {
         guard bytes.count <= 128, let dot = bytes.lastIndex(of: 0x2E) else { return false }
         let (epoch, digits) = (bytes[..<dot], bytes[(dot + 1)...])

@@ -3,7 +3,7 @@ import MicroHTTP
 import Sessions
 
 extension FuzzTarget {
-    /// A head's fields, one a line as `Name: value`: each is read in one way only, which a second reader by bytes shares.
+    /// A head's fields, one per line as `Name: value`: a second reader, which works on bytes, gives the same results.
     static let fields = FuzzTarget(name: "fields") { input throws(BrokenProperty) in
         let fields = HeaderFields(lines: input[...])
         guard HeadCheck.fields(fields) == nil else { return }
@@ -19,17 +19,17 @@ extension FuzzTarget {
 
     private static func host(_ fields: HeaderFields) throws(BrokenProperty) {
         guard let target = Array("http://example.com:80/".utf8).withUnsafeBufferPointer({ RequestTarget($0) }) else {
-            throw BrokenProperty("an absolute target is none")
+            throw BrokenProperty("an absolute target is not recognized")
         }
         let (count, host) = fields.occurrences(of: "host")
         if HeadCheck.host(fields, target: target, isHTTP10: false) == nil {
-            try hold(count == 1 && host?.caseless == "example.com:80", "another host is taken for the target's")
+            try hold(count == 1 && host?.caseless == "example.com:80", "another host is used for the target's")
         }
         var path = target
         path.authority = nil
         if HeadCheck.host(fields, target: path, isHTTP10: false) == nil {
             let isNone = host?.contains { $0 <= 0x20 || "/?#@\"\\".utf8.contains($0) } ?? true
-            try hold(count == 1 && !isNone, "what is no host is taken for one")
+            try hold(count == 1 && !isNone, "an invalid host is accepted")
         }
     }
 
@@ -42,10 +42,10 @@ extension FuzzTarget {
         case .length(let count):
             try hold(lengths == 1 && codings == 0, "a length is ambiguous")
             let digits = (length ?? []).drop { $0 == 0x30 }
-            try hold(count == 0 ? digits.isEmpty : digits.elementsEqual("\(count)".utf8), "a length is another")
+            try hold(count == 0 ? digits.isEmpty : digits.elementsEqual("\(count)".utf8), "a length changes")
         case .chunked:
             try hold(codings == 1 && lengths == 0 && !isHTTP10, "a coding is ambiguous")
-            try hold(coding?.caseless == "chunked", "another coding is taken for chunked")
+            try hold(coding?.caseless == "chunked", "another coding is read as chunked")
         }
     }
 
@@ -56,7 +56,7 @@ extension FuzzTarget {
         try hold(!tags.isEmpty, "a list of entity tags is empty")
         let written = tags.map { "\($0.isWeak ? "W/" : "")\"\(String(decoding: $0.opaque, as: UTF8.self))\"" }
             .joined(separator: ", ")
-        try hold(EntityTags(written) == result, "entity tags are others when they are written: \(written)")
+        try hold(EntityTags(written) == result, "entity tags change when they are written: \(written)")
     }
 
     private static func preferences(_ fields: HeaderFields) throws(BrokenProperty) {
@@ -67,7 +67,7 @@ extension FuzzTarget {
         if let wait = found.wait { written.append("wait=\"\(wait)\"") }
         if found.problem { written.append("problem") }
         let again = Preferences(HeaderFields([("Prefer", written.joined(separator: ", "))]))
-        try hold(again == found, "preferences are others when they are written: \(written)")
+        try hold(again == found, "preferences change when they are written: \(written)")
         try hold((found.wait ?? 0) >= 0, "a wait is below zero")
     }
 
@@ -86,10 +86,10 @@ extension FuzzTarget {
             written = [("Intent-Seq", "\(number)"), ("Intent-Epoch", epoch)]
         }
         let again = attempt { () throws(Problem) in try IntentName.read(HeaderFields(written)) }
-        guard case .success(name) = again else { throw BrokenProperty("an intent's name is another: \(written)") }
+        guard case .success(name) = again else { throw BrokenProperty("an intent's name changes: \(written)") }
     }
 
-    /// The first pair of that name, found by bytes.
+    /// Finds the first pair of that name on bytes and compares it.
     private static func cookie(_ fields: HeaderFields) throws(BrokenProperty) {
         for isSecure in [false, true] {
             let policy = CookiePolicy(isSecure: isSecure, sessionLife: .seconds(60))
@@ -106,18 +106,18 @@ extension FuzzTarget {
         if case .success = attempt({ () throws(Problem) in try MediaTypes.checkJSON(fields) }) {
             let (count, type) = fields.occurrences(of: "content-type")
             let essence = (type ?? []).prefix { $0 != UInt8(ascii: ";") }.caseless
-            try hold(count == 1 && essence == "application/json", "\(essence) is taken for JSON")
+            try hold(count == 1 && essence == "application/json", "\(essence) is accepted as JSON")
         }
         let accepts = MediaTypes.accepts(type: "text", subtype: "event-stream", fields)
         let values = fields.values(of: "accept").map { $0.lowercased() }
         let names = ["text/event-stream", "text/*", "*/*"].filter { name in values.contains { $0.contains(name) } }
         let isEmpty = values.allSatisfy { $0.allSatisfy { $0 == "," } }
-        try hold(!accepts || isEmpty || !names.isEmpty, "what \(values) names is no event stream")
+        try hold(!accepts || isEmpty || !names.isEmpty, "\(values) does not name an event stream")
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// As text without blanks at its ends, ASCII letters in lower case and all other bytes as they are.
+    /// The text without blanks at its ends and with ASCII letters in lower case.
     fileprivate var caseless: String {
         func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         let trimmed = drop(while: isBlank).reversed().drop(while: isBlank).reversed()
@@ -126,8 +126,8 @@ extension ArraySlice<UInt8> {
 }
 
 extension HeaderFields {
-    /// The fields of lines such as `Name: value`, as the head's reader hands them over: without blanks round the value,
-    /// whatever else is in them. A line without a colon is none.
+    /// Creates the fields of lines such as `Name: value` as the head's reader does: without blanks around the value.
+    /// Lines without a colon are ignored.
     init(lines: ArraySlice<UInt8>) {
         var (bytes, entries): ([UInt8], [Entry]) = ([], [])
         for line in lines.split(separator: 0x0A) {

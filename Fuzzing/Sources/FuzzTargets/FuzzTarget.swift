@@ -1,15 +1,15 @@
-/// A function that takes any bytes, and the properties that must hold whatever they are.
+/// A function on any bytes that checks properties which must hold for all of them.
 package struct FuzzTarget: Sendable {
-    /// As `script/fuzz` and the corpus's folders name it.
+    /// The name in `script/fuzz` and of the corpus's folder.
     package let name: String
-    /// Runs the code under test on an input; throws `BrokenProperty` when something is not as it must be.
+    /// Runs the tested code on an input; throws `BrokenProperty` if a property does not hold.
     package let run: @Sendable (_ input: [UInt8]) throws(BrokenProperty) -> Void
 
     /// Every target, in the order in which `script/fuzz` runs them.
     package static let all = [json, delta, events, cursor, paths, fields, requests, rows, columns]
 
-    /// Returns true if an input begins with `TRAP`. It is nested, so that each right byte reaches a new branch: a
-    /// fuzzer guided by coverage finds it within seconds, an unguided one never does.
+    /// Returns true if an input begins with `TRAP`. Nested, so that each right byte reaches a new branch: a
+    /// coverage-guided fuzzer finds it within seconds, another one never does.
     @inline(never)
     package static func isTrap(_ input: [UInt8]) -> Bool {
         if input.count >= 4, input[0] == UInt8(ascii: "T") {
@@ -23,7 +23,7 @@ package struct FuzzTarget: Sendable {
     }
 }
 
-/// A violated property.
+/// A property that does not hold.
 package struct BrokenProperty: Error, CustomStringConvertible {
     package let description: String
 
@@ -35,7 +35,7 @@ func hold(_ condition: Bool, _ description: @autoclosure () -> String) throws(Br
     if !condition { throw BrokenProperty(description()) }
 }
 
-/// Runs what must not throw.
+/// Runs code that must not throw.
 func succeed<Value>(_ description: String, _ body: () throws -> Value) throws(BrokenProperty) -> Value {
     do {
         return try body()
@@ -44,7 +44,7 @@ func succeed<Value>(_ description: String, _ body: () throws -> Value) throws(Br
     }
 }
 
-/// Runs what refuses with an error of one type.
+/// Runs code that throws errors of one type.
 func attempt<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Result<Value, Failure> {
     do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
 }

@@ -1,7 +1,7 @@
 import WireJSON
 
 extension FuzzTarget {
-    /// JSON as intents, as stored states and as any value. What is read, written and read again must be the same.
+    /// JSON as intents, as stored states and as any value: each survives a round trip.
     static let json = FuzzTarget(name: "json") { input throws(BrokenProperty) in
         let text = attempt { () throws(WireDecodingError) in try WireJSON.decode(JSONText.self, from: input) }
         switch text {
@@ -32,13 +32,13 @@ extension FuzzTarget {
             value = try WireJSON.decode(type, from: input)
         } catch {
             if case .malformed = error { try hold(!isJSON, "a JSON text is malformed as \(type): \(error)") }
-            // A client reads it.
+            // Clients read this error.
             for name in ["Swift.", "SampleIntent", "SampleState", "AnyJSON", "CodingKey"] {
                 try hold(!"\(error)".contains(name), "an error names a Swift type: \(error)")
             }
             return
         }
-        try hold(isJSON, "\(type) was read from what is no JSON")
+        try hold(isJSON, "\(type) was read from a text that is not JSON")
         let written = try succeed("\(type) cannot be written") { try WireJSON.encode(value) }
         let read = try succeed("\(type) cannot be read again") { try WireJSON.decode(type, from: written) }
         try hold(read == value, "\(type) is another value when it is read again")
@@ -46,7 +46,7 @@ extension FuzzTarget {
         try hold(again == written, "\(type) is written in two ways")
     }
 
-    /// A stored state in which members may be missing.
+    /// Reads a stored state in which members may be missing.
     private static func fill(_ input: [UInt8]) throws(BrokenProperty) {
         let initial = try succeed("a state cannot be stored") { try WireJSON.encodeStored(SampleState()).bytes }
         guard let state = try? WireJSON.decode(SampleState.self, from: input, filling: initial) else { return }
@@ -58,7 +58,7 @@ extension FuzzTarget {
     }
 }
 
-/// Every shape that an intent may have.
+/// An intent with every possible shape.
 enum SampleIntent: Codable, Equatable, Sendable {
     case increment
     case add(amount: Int)
@@ -100,13 +100,13 @@ struct SampleState: Codable, Equatable, Sendable {
 indirect enum AnyJSON: Codable, Equatable {
     case null
     case bool(Bool)
-    /// As an integer it would be another value where a real number is so large that it is whole.
+    /// A large real number may be whole, and would be another value as an integer.
     case number(Double)
     case string(String)
     case array([AnyJSON])
     case object([Member])
 
-    /// Compared by its bytes: Swift takes two normalisations of a text for one.
+    /// Compared by bytes: Swift treats two normalizations of a text as equal.
     struct Member: Equatable {
         let name: String
         let value: AnyJSON

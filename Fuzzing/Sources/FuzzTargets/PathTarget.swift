@@ -3,7 +3,7 @@ import MicroHTTP
 import SessionJournal
 
 extension FuzzTarget {
-    /// A request's target: what its parts are, which route its path has, and what is encoded in it.
+    /// A request's target: its parts, its route and its percent-encoding.
     static let paths = FuzzTarget(name: "paths") { input throws(BrokenProperty) in
         try id(input[...])
         guard let target = input.withUnsafeBufferPointer({ RequestTarget($0) }) else { return }
@@ -49,7 +49,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A feature id is its name and its key, and can stand in a path, in JSON and in a line as it is.
+    /// Checks that a feature id is its name and its key, and needs no escapes in a path, in JSON and in a line.
     private static func id(_ bytes: ArraySlice<UInt8>) throws(BrokenProperty) {
         guard let id = FeatureID(bytes) else { return }
         try hold(id.text.utf8.elementsEqual(bytes), "a feature id is another text")
@@ -70,7 +70,7 @@ extension FuzzTarget {
         }
         guard let text = PercentEncoding.decode(path) else { return }
         try hold(text.utf8.count <= path.count, "a text is longer than its encoding")
-        try hold(PercentEncoding.decode(encode(text)) == text, "a text that is encoded again is another")
+        try hold(PercentEncoding.decode(encode(text)) == text, "a text changes when it is encoded again")
     }
 
     private static func encode(_ text: String) -> [UInt8] {
@@ -88,7 +88,7 @@ extension FuzzTarget {
                 Array("\(name)".utf8) + (value.map { [UInt8(ascii: "=")] + encode($0) } ?? [])
             }
             let written = Array(again.joined(separator: [UInt8(ascii: "&")]))
-            try hold(QueryItems(written).values(name) == values, "a query's values are others when they are written")
+            try hold(QueryItems(written).values(name) == values, "a query's values change when they are written")
         }
     }
 }

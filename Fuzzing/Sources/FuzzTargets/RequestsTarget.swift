@@ -6,8 +6,8 @@ import Sessions
 import WireJSON
 
 extension FuzzTarget {
-    /// Requests of one client, as the HTTP layer hands them to the application: every one is answered, none with a fault of
-    /// the server's, and nothing in an answer is forged. A line `%%` separates requests; `{token}` stands for the token.
+    /// Requests of one client in the form of the HTTP layer: each gets an answer, without a server error or forged
+    /// content. A line `%%` separates requests; `{token}` is replaced by the token.
     static let requests = FuzzTarget(name: "requests") { input throws(BrokenProperty) in
         var server: Server
         if let unused = servers.withLock({ $0.popLast() }) { server = unused } else { server = try Server() }
@@ -27,8 +27,8 @@ extension FuzzTarget {
         servers.withLock { [server] in if !isOld { $0.append(server) } }
     }
 
-    /// A server in memory. Making one takes most of an input's time, so several inputs use it, one after the other, each
-    /// with a session of its own.
+    /// A server in memory. Creating one takes most of an input's time, so several inputs share it, each with a session
+    /// of its own.
     private struct Server {
         let world: World
         let application: Application
@@ -41,7 +41,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Those that no input uses now.
+    /// The servers that no input uses now.
     private static let servers = Lock<[Server]>([])
 
     private static func exchange(
@@ -61,7 +61,7 @@ extension FuzzTarget {
         try check(response, isHead: head.method == "HEAD")
     }
 
-    /// A request as the HTTP layer lets it pass: method and target, fields, an empty line, the body.
+    /// Parses a request that the HTTP layer accepts: method and target, fields, an empty line, the body.
     private static func read(_ request: ArraySlice<UInt8>) -> (RequestHead, [UInt8])? {
         let end = request.firstRange(of: [0x0A, 0x0A]) ?? request.endIndex..<request.endIndex
         let lines = request[..<end.lowerBound].split(separator: 0x0A, maxSplits: 1)
@@ -96,7 +96,7 @@ extension FuzzTarget {
             let type = fields["content-type"] ?? ""
             if response.status >= 400 { try hold(type == "application/problem+json", "a refusal is \(type)") }
             guard type.contains("json") else { return }
-            _ = try succeed("an answer is no JSON") { try WireJSON.decode(JSONText.self, from: body) }
+            _ = try succeed("an answer is not JSON") { try WireJSON.decode(JSONText.self, from: body) }
         case .stream(let source):
             var reading = StreamReading()
             let goesOn = try reading.read { source.nextStep() }

@@ -2,7 +2,7 @@ import MVI
 import SQLiteJournal
 import SessionJournal
 
-/// A session's rows as an input has them, one a line, its columns separated by `|`:
+/// A session's rows in an input, one per line, with columns separated by `|`:
 ///
 ///     epoch|a5                                     number and nonce of the head, and of earlier ones:
 ///     head|5|77                                    earlier|4|76
@@ -12,10 +12,10 @@ import SessionJournal
 ///     seq|7|e|5|0|422|{}                           one that was refused: number, time, status, body
 ///     lost|1 desk=3!
 ///     subject|issuer|id
-///     credential|1|bearer|3|0||{"subject":"id"}    number, kind, the token's first byte, time, end if it is revoked, principal
+///     credential|1|bearer|3|0||{"subject":"id"}    number, kind, the token's first byte, time, end if revoked, principal
 ///     reminder|desk|late|5|4|{"type":"said"}       feature, id, time, number, action
 ///
-/// A line that is none of these is passed over. What the tables' keys keep apart is apart here too.
+/// Other lines are ignored. Rows are unique by the same keys as in the tables.
 struct Rows {
     var record = SessionRecord(
         id: "id", tokenHash: TokenHash([UInt8](repeating: 0, count: 32)), epoch: "a5", credential: .bearer,
@@ -67,12 +67,12 @@ struct Rows {
         }
     }
 
-    /// As the database orders numbers: signed.
+    /// Compares signed numbers, as the database does.
     private static func isOrdered(_ left: LabelID, _ right: LabelID) -> Bool {
         (Int64(bitPattern: left.number), left.index) < (Int64(bitPattern: right.number), right.index)
     }
 
-    /// Returns the session as a journal does; `since` leaves out older rows.
+    /// Returns the session as a journal does; `since` omits older rows.
     func session(_ token: TokenHash, since head: SessionHead? = nil) -> StoredSession {
         var record = record
         record.tokenHash = token
@@ -89,7 +89,7 @@ struct Rows {
     }
 }
 
-/// The columns of a line, taken one after the other; a number that is none is 0.
+/// The columns of a line, read one after the other; an invalid number is 0.
 private struct Columns {
     private var left: Substring?
 

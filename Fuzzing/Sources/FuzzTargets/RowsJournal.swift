@@ -2,7 +2,7 @@ import Locking
 import MVI
 import SessionJournal
 
-/// A journal of one session, which gives the rows of an input and holds every append against what a journal may be asked.
+/// A journal of one session. It returns an input's rows and checks every append.
 final class RowsJournal: Journal {
     /// The result of the first append.
     enum Trouble: Sendable { case none, conflict, unknown, failure }
@@ -51,7 +51,7 @@ final class RowsJournal: Journal {
         state.withLock { state in
             guard !state.isRemoved else { return .failed(.sessionGone) }
             defer { state.trouble = .none }
-            let failure = StoreError(.unavailable, "The input wants it.")
+            let failure = StoreError(.unavailable, "The input asks for it.")
             switch state.trouble {
             case .none: break
             case .conflict: return .conflict
@@ -137,6 +137,6 @@ final class RowsJournal: Journal {
 }
 
 extension ReminderChange {
-    /// The number of the turn that sets a reminder; nil for one that is forgotten.
+    /// The number of the turn that sets a reminder; nil for a deleted one.
     fileprivate var number: UInt64? { if case .set(let reminder) = self { reminder.number } else { nil } }
 }

@@ -3,9 +3,9 @@ import SessionJournal
 import Sessions
 
 extension FuzzTarget {
-    /// The rows of a journal, possibly damaged (`Rows` has the lines), and the requests of a client: `open|CURSOR`
-    /// and `send|FEATURE|KEY|BODY`. Lines after `later` are read after the first append, which `conflict`, `unknown`
-    /// or `failure` makes fail.
+    /// A journal's rows, possibly changed by a disk or a person (`Rows` has the format), and a client's calls:
+    /// `open|CURSOR` and `send|FEATURE|KEY|BODY`. The rows after a line `later` are read after the first append, which
+    /// `conflict`, `unknown` or `failure` cause to fail.
     static let rows = FuzzTarget(name: "rows") { input throws(BrokenProperty) in
         var (rows, later) = (Rows(), Rows?.none)
         var trouble = RowsJournal.Trouble.none
@@ -43,9 +43,9 @@ extension FuzzTarget {
         case .damaged(let session, let error):
             try hold(error.code == .unavailable, "a damaged session is \(error)")
             try world.end(session)
-            guard case .ended? = world.table.lookup(token) else { throw BrokenProperty("an ended session is there") }
+            guard case .ended? = world.table.lookup(token) else { throw BrokenProperty("an ended session exists") }
         case .ended: break
-        case .unknown, .failed: throw BrokenProperty("a session that is there is not found")
+        case .unknown, .failed: throw BrokenProperty("an existing session is not found")
         }
     }
 
@@ -57,7 +57,7 @@ extension FuzzTarget {
             .map { String(Substring($0)) }
         if parts[0] == "open" {
             let start = StreamStart(lastEventID: parts[1])
-            // While the rows that it has to catch up with are damaged, a session waits for sound ones.
+            // A session that must catch up with damaged rows waits for valid ones.
             let opened = world.call("opening a stream") { session.openStream(.all, from: start, completion: $0) }
             if case .success(let stream)? = opened { streams.append((stream, StreamReading())) }
             return

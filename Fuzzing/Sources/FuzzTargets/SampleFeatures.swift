@@ -1,6 +1,6 @@
 import MVI
 
-/// A feature for targets that run a server: it takes every intent and fails at none.
+/// A feature for targets that run a server: it accepts every intent and never fails.
 struct Desk: Feature {
     struct State: Codable, Equatable, Sendable {
         var count = 0
@@ -45,7 +45,7 @@ struct Desk: Feature {
     }
 }
 
-/// A feature with a key, which is a number.
+/// A feature with a numeric key.
 struct Shelf: Feature {
     struct State: Codable, Equatable, Sendable { var number: Int }
     enum Intent: Codable, Sendable { case renumber(number: Int) }

@@ -3,12 +3,12 @@ import Locking
 import Sessions
 import WireJSON
 
-/// Reads a session's stream as a client does, and holds it against what every stream promises.
+/// Reads a session's stream as a client does, and checks the guarantees of every stream.
 struct StreamReading {
     private var parser = EventParser()
     private var last: Cursor?
 
-    /// All that a stream has to say now; false if it said that it ends.
+    /// Reads all available events; returns false at the end of the stream.
     mutating func read(_ nextStep: () -> StreamStep) throws(BrokenProperty) -> Bool {
         for _ in 0..<1_000 {
             switch nextStep() {
@@ -39,7 +39,7 @@ struct StreamReading {
         }
     }
 
-    /// The ids of one log never go back.
+    /// Checks that the ids of one log never go back.
     private mutating func note(_ id: String) throws(BrokenProperty) {
         guard let cursor = Cursor(id) else { throw BrokenProperty("a stream has the id '\(id)'") }
         if let last, last.epoch == cursor.epoch {

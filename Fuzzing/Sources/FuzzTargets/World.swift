@@ -4,13 +4,13 @@ import MVITesting
 import SessionJournal
 import Sessions
 
-/// A table of sessions in which nothing happens by itself: time stands still and tasks run on the fuzzer's thread, so that
-/// one input always runs the same.
+/// A table of sessions without concurrency: time stands still and tasks run on the fuzzer's thread, so each run of one
+/// input is the same.
 final class World {
     let table: SessionTable
     private let executor = InlineExecutor()
     private let clock = ManualClock()
-    /// Of each call that was made: what it was, and how many results it has.
+    /// The description and the number of results of each call.
     private var calls: [(description: String, count: () -> Int)] = []
 
     /// Time since 1970.
@@ -33,7 +33,7 @@ final class World {
                 executor: executor))
     }
 
-    /// Runs tasks until none is ready, and lets a minute pass for those that sleep.
+    /// Runs tasks until none is ready, then advances the clock by a minute for sleeping ones.
     func settle() {
         executor.run()
         for _ in 0..<60 where clock.sleeperCount > 0 {
@@ -42,19 +42,19 @@ final class World {
         }
     }
 
-    /// Ends a session. Then nothing of it may be left to run, and every call has its one result.
+    /// Ends a session. No task of it may remain, and every call must have its one result.
     func end(_ session: Session) throws(BrokenProperty) {
         let ended = call("ending a session") { table.end(session, completion: $0) }
         guard case .success? = ended else { throw BrokenProperty("a session cannot be ended") }
         settle()
-        try hold(clock.sleeperCount == 0, "something of an ended session sleeps")
+        try hold(clock.sleeperCount == 0, "a task of an ended session sleeps")
         for call in calls where call.count() != 1 {
             throw BrokenProperty("\(call.description) has \(call.count()) results")
         }
         calls = []
     }
 
-    /// The result of a call; nil if it is still to come after a minute.
+    /// Returns the result of a call; nil if it has none after a minute.
     func call<Value: Sendable>(
         _ description: String, _ body: (@escaping @Sendable (Value) -> Void) -> Void
     ) -> Value? {
@@ -65,7 +65,7 @@ final class World {
         return results.withLock { $0.first }
     }
 
-    /// The result of a call that has one within a minute.
+    /// Returns the result of a call, which must have one within a minute.
     func result<Value: Sendable>(
         _ description: String, _ body: (@escaping @Sendable (Value) -> Void) -> Void
     ) throws(BrokenProperty) -> Value {
@@ -74,7 +74,7 @@ final class World {
     }
 }
 
-/// Keeps tasks until they are run, on the thread that runs them.
+/// Keeps tasks until a thread runs them.
 private final class InlineExecutor: TaskExecutor {
     private let jobs = Lock<[UnownedJob]>([])
 

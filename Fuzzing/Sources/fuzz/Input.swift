@@ -6,9 +6,9 @@ import FuzzTargets
     import Darwin
 #endif
 
-/// Runs one target on one input, and ends the process when a property is broken.
+/// Runs one target on one input, and ends the process if a property does not hold.
 enum Input {
-    /// The target that the first argument names; nil if it names none.
+    /// The target that the first argument names; nil if there is none.
     static let target = CommandLine.arguments.dropFirst().first.flatMap { name in
         FuzzTarget.all.first { $0.name == name }
     }
@@ -18,7 +18,7 @@ enum Input {
     static func run(_ input: [UInt8]) {
         if hasTrap {
             if FuzzTarget.isTrap(input) { fatalError("The planted trap was found.") }
-            // Some targets are slow, and the trap is at the end of a long search: the target runs on one of 64 inputs.
+            // Some targets are slow and the trap needs a long search, so the target runs on one of 64 inputs.
             guard input.reduce(0, &+) & 63 == 0 else { return }
         }
         do throws(BrokenProperty) {
@@ -28,7 +28,7 @@ enum Input {
         }
     }
 
-    /// The bytes of a file; nil if it cannot be read.
+    /// Returns the bytes of a file; nil if it cannot be read.
     static func read(_ path: String) -> [UInt8]? {
         guard let file = fopen(path, "rb") else { return nil }
         defer { fclose(file) }

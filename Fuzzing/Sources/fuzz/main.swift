@@ -1,11 +1,11 @@
-// Runs one target: under libFuzzer if it is built with -D FUZZING and -sanitize=fuzzer, as script/fuzz does, else once on
-// each file that it is given.
+// Runs one target: under libFuzzer if it is built with -D FUZZING and -sanitize=fuzzer, as script/fuzz does, otherwise
+// once on each given file.
 //
 //   fuzz TARGET [OPTION OF LIBFUZZER...] [CORPUS...]
 //   fuzz TARGET FILE...
 //
-// With FUZZ_TRAP in the environment an input that begins with TRAP is taken for a fault: a fuzzer that is guided by
-// coverage finds it.
+// With FUZZ_TRAP in the environment an input that begins with TRAP counts as a fault: a coverage-guided fuzzer finds
+// it.
 import FuzzTargets
 
 #if canImport(Glibc)
@@ -20,8 +20,8 @@ guard Input.target != nil else {
 }
 
 #if FUZZING
-    // Declared here because the toolchain has no header of it. It calls `run` until it is told to stop; without the call an
-    // executable on Linux would link, run its own main and never fuzz.
+    // Declared here because the toolchain has no header for it. It calls `run` until the fuzzing ends; without this
+    // call, an executable on Linux links, runs its own main and never fuzzes.
     // https://llvm.org/docs/LibFuzzer.html#using-libfuzzer-as-a-library
     @_silgen_name("LLVMFuzzerRunDriver")
     func runDriver(
@@ -30,7 +30,7 @@ guard Input.target != nil else {
         _ run: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
     ) -> CInt
 
-    // The target's name is no option of libFuzzer's: the program's name takes its place.
+    // The target's name is not an option of libFuzzer: the program's name replaces it.
     var count = CommandLine.argc - 1
     var arguments = CommandLine.unsafeArgv + 1
     arguments[0] = CommandLine.unsafeArgv[0]

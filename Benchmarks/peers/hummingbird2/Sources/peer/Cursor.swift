@@ -8,7 +8,7 @@ struct Cursor: CustomStringConvertible {
         self.sequence = sequence
     }
 
-    /// Nil where the text is no cursor of this epoch.
+    /// Nil if the text is not a cursor of this epoch.
     init?(_ text: some StringProtocol, epoch: String) {
         guard text.hasPrefix(epoch), let sequence = Int(text.dropFirst(epoch.utf8.count + 1)) else { return nil }
         self.init(epoch: epoch, sequence: sequence)

@@ -1,4 +1,4 @@
-/// A milestone, kept for streams that come back.
+/// A milestone, kept for streams that reconnect.
 struct Label {
     let feature: String
     let version: Int
@@ -6,7 +6,7 @@ struct Label {
     let sequence: Int
     let count: Int
 
-    /// `cursor`: that of its turn, or the head's where it is the last event of its batch.
+    /// `cursor`: the cursor of its turn, or the head's if it is the last event of its batch.
     func append(to events: inout String, cursor: Cursor, replayed: Bool) {
         events += "id: \(cursor)\nevent: label\ndata: {\"feature\":\"\(feature)\",\"version\":\(version)"
         events += ",\"intent\":\"\(intent)\",\"id\":\"\(cursor.epoch).\(sequence).0\",\"replay\":\(replayed)"

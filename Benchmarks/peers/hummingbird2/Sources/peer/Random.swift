@@ -1,7 +1,7 @@
 enum Random {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Hexadecimal digits of so many random bytes; a multiple of 8.
+    /// Hexadecimal digits of random bytes; `bytes` is a multiple of 8.
     static func text(bytes: Int) -> String {
         String(unsafeUninitializedCapacity: bytes * 2) { buffer in
             var generator = SystemRandomNumberGenerator()

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// One client's stores, streams and labels, behind one lock: a turn is a few hundred nanoseconds under it.
+/// One client's stores, streams and labels behind one lock: a turn holds it for a few hundred nanoseconds.
 final class Session: Sendable {
     struct Stream {
         let features: [String]
@@ -22,7 +22,7 @@ final class Session: Sendable {
         let version: Int
     }
 
-    /// Labels kept for streams that are away.
+    /// The number of labels that are kept for disconnected streams.
     static let keptLabels = 64
 
     let id = Random.text(bytes: 8)
@@ -30,7 +30,7 @@ final class Session: Sendable {
     let epoch = Random.text(bytes: 8)
     private let content = Mutex(Content())
 
-    /// Adds to a feature's count and shows it to the streams; nil where there is no such feature.
+    /// Adds to a feature's count and sends it to the streams; nil if there is no such feature.
     func add(_ amount: Int, to feature: String) -> Accepted? {
         let intent = Random.text(bytes: 8)
         return content.withLock { content in
@@ -62,7 +62,7 @@ final class Session: Sendable {
         }
     }
 
-    /// A stream of these features from `lastEventID` on; nil where one of them does not exist.
+    /// Opens a stream of these features from `lastEventID` on; nil if one of them does not exist.
     func open(_ features: [String], lastEventID: String?) -> AsyncStream<ByteBuffer>? {
         content.withLock { content in
             for feature in features where content.stores[feature] == nil {
@@ -99,7 +99,7 @@ final class Session: Sendable {
         }
     }
 
-    /// To every stream to which nothing was written since the last call.
+    /// Sends a ping to every stream that was idle since the last call.
     func ping(_ event: ByteBuffer) {
         content.withLock { content in
             for (key, stream) in content.streams {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Sessions by their token, in shards so that threads seldom meet.
+/// Sessions by their token, in shards to reduce contention.
 final class SessionTable: Sendable {
     private final class Shard: Sendable {
         let sessions = Mutex<[String: Session]>([:])

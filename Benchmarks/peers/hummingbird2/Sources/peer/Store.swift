@@ -1,15 +1,15 @@
-/// The state of a feature instance. `counter` counts; `sized:<bytes>-<name>` counts, too, and has text of about that
-/// size.
+/// The state of a feature instance. `counter` counts; `sized:<bytes>-<name>` does too, with a text that gives the state
+/// about that size.
 struct Store {
     let feature: String
     var count = 0
     var version = 1
-    /// The intent that led to the newest state.
+    /// The intent of the newest state.
     var intent: String?
     /// The state's JSON after the count.
     private let rest: String
 
-    /// Nil where no feature has that id.
+    /// Nil if no feature has that id.
     init?(feature: String) {
         self.feature = feature
         if feature == "counter" {
@@ -23,7 +23,7 @@ struct Store {
         }
     }
 
-    /// Appends the event that shows the state. `cursor`: set where it is the last event of its batch.
+    /// Appends the event with the state. `cursor`: set if it is the last event of its batch.
     func appendState(to events: inout String, cursor: Cursor?) {
         if let cursor { events += "id: \(cursor)\n" }
         events += "event: state\ndata: {\"feature\":\"\(feature)\",\"version\":\(version)"

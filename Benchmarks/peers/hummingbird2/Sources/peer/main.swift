@@ -1,4 +1,4 @@
-// The benchmark's work on Hummingbird 2: sessions, a counter, answers and event streams, all in memory.
+// The benchmark's workload on Hummingbird 2: sessions, a counter, answers and event streams, all in memory.
 //
 //   hummingbird-peer PORT
 import FoundationEssentials
