@@ -91,7 +91,7 @@ struct FixedNumbers: NumberRepository {
 }
 
 @Suite struct CounterTests {
-    @Test("loading shows that it loads, then the number")
+    @Test("the view shows the loading, then the number")
     func load() async {
         let store = TestStore(Counter(numbers: FixedNumbers(number: 42)))
         await store.send(.load) { $0.isLoading = true }
@@ -99,7 +99,7 @@ struct FixedNumbers: NumberRepository {
         await store.finish()
     }
 
-    @Test("a load that fails says so in a toast")
+    @Test("a load that fails shows a toast")
     func failure() async {
         let store = TestStore(Counter(numbers: FixedNumbers()))
         await store.send(.load)
@@ -123,7 +123,7 @@ struct HeldNumbers: NumberRepository {
     }
 }
 
-@Test("it shows that it loads for as long as the service takes")
+@Test("the view shows the loading until the service answers")
 func slowly() async {
     let gate = Gate()
     let store = TestStore(Counter(numbers: HeldNumbers(gate: gate)))

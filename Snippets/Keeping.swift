@@ -66,7 +66,7 @@ public struct Inbox: Feature {
 
     // snippet.bootstrap
     public func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        // New, or it left memory, or the server ended, before the loading was done.
+        // The store is new, or was evicted or restarted before the mails were loaded.
         if turn.state.mails == nil || turn.state.isLoading { load(&turn) }
         turn.observe(id: "arrivals") { [arrivals] in
             arrivals()

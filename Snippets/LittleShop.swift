@@ -18,7 +18,7 @@ struct LittleShop: FeatureServerCommand {
 }
 // snippet.end
 
-/// As SwiftPM makes it of a target with `resources: [.embedInCode("Page")]`.
+/// Corresponds to SwiftPM's code for `resources: [.embedInCode("Page")]`.
 struct PackageResources {
     static let index_html: [UInt8] = []
     static let page_js: [UInt8] = []

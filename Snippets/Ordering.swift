@@ -38,7 +38,7 @@ struct Cart: Feature {
         switch intent {
         case .add(let item): turn.dispatch(.added(item))
         case .applyCoupon:
-            throw Refusal(.invalid, code: "coupon-unchecked", "A coupon is checked first.")
+            throw Refusal(.invalid, code: "coupon-unchecked", "The coupon was not checked.")
         case .empty: turn.dispatch(.emptied)
         }
     }
@@ -121,7 +121,7 @@ struct Subscription: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         guard let user = turn.principal else {
-            throw Refusal(.forbidden, code: "sign-in", "Somebody has to sign in.")
+            throw Refusal(.forbidden, code: "sign-in", "Sign in first.")
         }
         // Or: user.claim("tier") == "premium"
         let isPremium = try user.claims(as: Claims.self).tier == "premium"
@@ -142,7 +142,7 @@ func redeem(_ isExpired: Bool) throws {
     if isExpired {
         // snippet.refusal
         throw Refusal(
-            .invalid, code: "coupon-expired", "The coupon was good until Friday.", pointer: "/code")
+            .invalid, code: "coupon-expired", "The coupon expired on Friday.", pointer: "/code")
         // snippet.end
     }
 }

@@ -8,7 +8,7 @@ import MVIServer
 @main
 struct OrderingServer: FeatureServerCommand {
     var jwt = JWTSettings()
-    @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
+    @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "The time to pay an order.")
     var reservation: Duration = .seconds(600)
 
     func server(_ start: ServerStart) async throws -> FeatureServer {

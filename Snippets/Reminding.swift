@@ -6,7 +6,7 @@ import MVIServer
 struct Reminding: FeatureServerCommand {
     @Setting(
         "reminder-delay", .time(.seconds(1) ... .seconds(30 * 86_400)),
-        "After how long the list reminds.")
+        "The time until the list reminds.")
     var delay: Duration = .seconds(86_400)
 
     var content: ServerContent { Books(delay: delay) }

@@ -1,4 +1,4 @@
-// The code of docs/identity.md and docs/observation.md, but for that of a whole program.
+// The code of docs/identity.md and docs/observation.md, except whole programs.
 // snippet.hide
 import CoreMetrics
 import Foundation

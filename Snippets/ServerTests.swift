@@ -5,7 +5,7 @@ import Testing
 // snippet.reservation
 import MVIServerTesting
 
-@Test("a reservation ends after ten minutes, also where the server was started again")
+@Test("a reservation ends after ten minutes, even if the server was restarted")
 func reservation() async throws {
     try await TestServer.run { _ in
         FeatureServer { Seat() }
@@ -31,7 +31,7 @@ struct Seat: Feature {
     let initialState = State()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
-        if turn.state.isReserved { throw Refusal(.conflict, code: "taken", "Somebody has the seat.") }
+        if turn.state.isReserved { throw Refusal(.conflict, code: "taken", "The seat is taken.") }
         turn.dispatch(.reserved)
         turn.remind(id: "reservation", after: .seconds(600), .reservationEnded)
     }

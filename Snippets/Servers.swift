@@ -16,7 +16,7 @@ struct Tally: Feature {
     func reduce(_ state: inout State, _ intent: Intent) { state.count &+= 1 }
 }
 
-/// As SwiftPM makes it of a target with `resources: [.embedInCode("Page")]`.
+/// Corresponds to SwiftPM's code for `resources: [.embedInCode("Page")]`.
 struct PackageResources {
     static let index_html: [UInt8] = []
     static let page_js: [UInt8] = []
@@ -66,7 +66,7 @@ func sqlite(_ logger: Logger) async throws {
 }
 
 // snippet.service
-/// The newest prices, as another program sends them while the server runs.
+/// The newest prices, which another program sends while the server runs.
 actor PriceFeed: Service {
     private(set) var newest: [String: Int] = [:]
     private let updates: AsyncStream<[String: Int]>
@@ -112,13 +112,13 @@ func services(_ updates: AsyncStream<[String: Int]>) async throws {
 }
 
 // snippet.authenticator
-/// Knows clients by keys that were handed to them.
+/// Identifies clients by their keys.
 struct KeyAuthenticator: Authenticator {
     let users: [String: String]
 
     func authenticate(_ proof: IdentityProof) async throws -> Principal {
         guard let key = proof.identity, let user = users[key] else {
-            throw AuthenticationError(.rejected, "The key is not known.")
+            throw AuthenticationError(.rejected, "The key is unknown.")
         }
         return Principal(issuer: "keys", subject: user)
     }
@@ -173,7 +173,7 @@ func owned(_ orders: [String: String]) -> FeatureServer {
         Keyed<OrderDetail> { id, context in
             guard let owner = orders[id] else { return nil }
             guard context.session.subject?.id == owner else {
-                throw Refusal(.forbidden, code: "other-owner", "The order is somebody else's.")
+                throw Refusal(.forbidden, code: "other-owner", "The order belongs to another customer.")
             }
             return OrderDetail(id: id)
         }

@@ -1,4 +1,4 @@
-// The code of docs/swift-client.md, but for that of SwiftUI.
+// The code of docs/swift-client.md, except SwiftUI's.
 // snippet.hide
 import Foundation
 // snippet.show

@@ -188,7 +188,7 @@ private struct Seat: Feature {
         switch intent {
         case .reserve:
             guard turn.state.holder == nil else {
-                throw Refusal(.conflict, code: "taken", "Somebody has the seat.")
+                throw Refusal(.conflict, code: "taken", "The seat is taken.")
             }
             turn.dispatch(.reserved(by: turn.principal?.subject ?? "nobody"))
             turn.remind(id: "reservation", after: .seconds(600), .expire)

@@ -3,7 +3,7 @@
 //   trial-server blocking                    a feature whose handler does not return
 //   trial-server reminding                   a feature that rings at a set time
 //   trial-server sized                       features whose states have any size
-//   trial-server nodes PROCESS VERSION       one of several nodes: the recorded name of this process, and Tally's version
+//   trial-server nodes PROCESS VERSION       one of several nodes: this process's recorded name, Tally's version
 import Logging
 import MVIServer
 import PostgresJournal

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The wallet's migration")
 struct MigrationTests {
-    /// The export of a session with one wallet.
+    /// Returns an export of `mvi-server export` for a session with one wallet.
     private func export(version: Int, _ state: String) throws -> Fixture {
         try Fixture(
             Array(
@@ -18,14 +18,14 @@ struct MigrationTests {
     }
 
     @Test(arguments: [(#"{"euros":12.5}"#, 1_250), (#"{"euros":0.29}"#, 29), (#"{"euros":0}"#, 0)])
-    func `a state of version 1 is one of version 2 in cents`(state: String, cents: Int) throws {
+    func `a state of version 1 is migrated to cents`(state: String, cents: Int) throws {
         let kept = try export(version: 1, state)
         let euros = try kept.state(of: wallet_1.Wallet()).euros
-        #expect(Int((euros * 100).rounded()) == cents, "it is no state of version 1")
+        #expect(Int((euros * 100).rounded()) == cents, "it is not a state of version 1")
         #expect(try kept.state(of: wallet_2.Wallet()) == wallet_2.Wallet.State(cents: cents, payments: 0))
     }
 
-    @Test func `a state of version 2 from before there were payments needs no migration`() throws {
+    @Test func `a state of version 2 without payments needs no migration`() throws {
         let kept = try export(version: 2, #"{"cents":1250}"#)
         #expect(try kept.state(of: wallet_2.Wallet()) == wallet_2.Wallet.State(cents: 1_250, payments: 0))
     }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The commands of the example's README give what it shows, but for ids, times and numbers left to chance.
+/// Runs the commands of the example's README and compares their output, except ids, times and random numbers.
 @Suite("The curl session of the migration's README", .timeLimit(.minutes(10)))
 struct ReadmeTests {
     @Test func `each command prints the shown output`() async throws {

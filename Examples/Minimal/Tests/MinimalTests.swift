@@ -16,7 +16,7 @@ struct MinimalTests {
     @Test func `every intent has an example`() { checkExamples(of: Tally.self) }
 
     @Test(.timeLimit(.minutes(5)))
-    func `each command of its README gives what is shown`() async throws {
+    func `each command of its README prints the shown output`() async throws {
         try await expectPage("\(#filePath)".replacing(#/Tests/[A-Za-z]*.swift$/#, with: "README.md"), commands: 3)
     }
 }

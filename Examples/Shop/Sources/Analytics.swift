@@ -1,9 +1,9 @@
 import MVI
 
-/// Says who did what in which feature: every intent and action, after it was kept.
+/// Records the customer and the feature of every committed intent and action.
 struct Analytics: CommonMiddleware {
     struct Entry: Equatable, Sendable {
-        /// The customer's id; nil for somebody who is not signed in.
+        /// The customer's id; nil if the client is not signed in.
         let who: String?
         let feature: String
         let what: String

@@ -1,6 +1,6 @@
 import MVI
 
-/// The cart of one shop, signed in or not. The devices of a shared session have one cart.
+/// A customer's cart in one shop, signed in or not. The devices of a shared session have one cart.
 struct Cart: Feature {
     struct State: Codable, Equatable, Sendable {
         var lines = Line.List()
@@ -26,7 +26,7 @@ struct Cart: Feature {
         case emptied
     }
 
-    static let summary = "What somebody wants to buy in one shop."
+    static let summary = "A customer's cart in one shop."
     static let examples: [Intent] = [
         .add(product: "assam", count: 1), .set(product: "assam", count: 3), .coupon(code: "TEA10"), .empty,
     ]
@@ -48,7 +48,7 @@ struct Cart: Feature {
         for id in turn.state.lines.ids { save(id, &turn) }
     }
 
-    /// Nothing else waits while a coupon is looked up.
+    /// The session does not wait while a coupon is looked up.
     func check(_ intent: Intent) -> Check? {
         guard case .coupon(let code) = intent else { return nil }
         return { [services] context in
@@ -66,7 +66,7 @@ struct Cart: Feature {
         switch intent {
         case .add(let id, let count): try change(id, to: (turn.state.lines[id: id]?.count ?? 0) + clamped(count), &turn)
         case .set(let id, let count): try change(id, to: count, &turn)
-        case .coupon: throw Refusal(.invalid, code: "coupon-unchecked", "A coupon comes from a client only.")
+        case .coupon: throw Refusal(.invalid, code: "coupon-unchecked", "Only clients may send a coupon.")
         case .empty: turn.dispatch(.emptied)
         }
     }

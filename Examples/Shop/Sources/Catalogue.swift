@@ -1,6 +1,6 @@
 import MVI
 
-/// The products of all shops, searched while somebody types.
+/// The products of all shops, with a search while the customer types.
 struct Catalogue: Feature {
     struct State: Codable, Equatable, Sendable {
         var text = ""
@@ -24,7 +24,7 @@ struct Catalogue: Feature {
         switch intent {
         case .search(let text):
             guard text.count <= 100 else {
-                throw Refusal(.invalid, code: "text-too-long", "Search for 100 characters at most.", pointer: "/text")
+                throw Refusal(.invalid, code: "text-too-long", "Use at most 100 characters.", pointer: "/text")
             }
             find(text, after: .milliseconds(300), &turn)
         case .retry:

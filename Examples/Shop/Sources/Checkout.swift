@@ -1,13 +1,13 @@
 import MVI
 
-/// Orders of one shop. The turn that places an order empties the cart; its goods are reserved until it is paid, and go back
-/// into the cart if it is not paid in time.
+/// Orders of one shop. The turn that places an order empties the cart and reserves the goods; if the order is not paid
+/// in time, they return to the cart.
 struct Checkout: Feature {
     struct Order: Codable, Equatable, Sendable, Identifiable {
         enum Status: String, Codable, Sendable { case reserved, paid, expired, cancelled }
 
         let id: String
-        /// The number of each product.
+        /// The count of each product.
         let goods: [String: Int]
         /// In cents.
         let total: Int
@@ -15,7 +15,7 @@ struct Checkout: Feature {
         var status = Status.reserved
     }
     struct State: Codable, Equatable, Sendable {
-        /// The newest first, ten at most.
+        /// The newest first, at most ten.
         var orders: [Order] = []
         var open: Order? { orders.first { $0.status == .reserved } }
     }
@@ -41,7 +41,7 @@ struct Checkout: Feature {
         case .place: try place(&turn)
         case .cancel:
             guard let order = turn.state.open else {
-                throw Refusal(.conflict, code: "no-open-order", "No order waits for its payment.")
+                throw Refusal(.conflict, code: "no-open-order", "No order is waiting for payment.")
             }
             turn.cancelReminder("reservation")
             end(order, .cancelled, &turn)
@@ -50,10 +50,10 @@ struct Checkout: Feature {
 
     private func place(_ turn: inout Turn<Self>) throws {
         guard turn.principal != nil else {
-            throw Refusal(.forbidden, code: "sign-in-first", "Only somebody who is signed in can order.")
+            throw Refusal(.forbidden, code: "sign-in-first", "Sign in to order.")
         }
         guard turn.state.open == nil else {
-            throw Refusal(.conflict, code: "order-is-open", "Pay or cancel the order before.")
+            throw Refusal(.conflict, code: "order-is-open", "Pay or cancel the open order first.")
         }
         let cart = try turn.view(of: Cart.self, key: shop)
         let goods = cart.lines.filter { $0.count > 0 }.map { ($0.id, $0.count) }
@@ -73,7 +73,7 @@ struct Checkout: Feature {
         switch action {
         case .paid(let id):
             guard let order = turn.state.open, order.id == id else {
-                throw Refusal(.conflict, code: "order-is-over", "The order does not wait for a payment: give it back.")
+                throw Refusal(.conflict, code: "order-is-over", "The order is not waiting for payment: refund it.")
             }
             turn.cancelReminder("reservation")
             turn.dispatch(.ended(order: id, .paid))
@@ -85,7 +85,7 @@ struct Checkout: Feature {
         }
     }
 
-    /// The goods go back.
+    /// Returns the goods to the cart.
     private func end(_ order: Order, _ status: Order.Status, _ turn: inout Turn<Self>) {
         turn.dispatch(.ended(order: order.id, status))
         for (id, count) in order.goods { turn.send(.add(product: id, count: count), to: Cart.self, key: shop) }

@@ -2,11 +2,11 @@ import FoundationEssentials
 import MVI
 import MVIServer
 
-/// NOT FOR PRODUCTION: lets anybody sign in as anybody, and pay without money. Off unless `--development` is given.
+/// NOT FOR PRODUCTION: anybody can sign in as anybody, and pay without money. Enabled by `--development` only.
 struct Development: Sendable {
     private struct Claims: Encodable {
         let iss, aud, sub: String
-        /// Seconds since 1970, also parts of one (RFC 7519 section 2).
+        /// Seconds since 1970, possibly with a fraction (RFC 7519 section 2).
         let exp: Double
         let tier, role: String?
     }
@@ -37,7 +37,7 @@ struct Development: Sendable {
         }
     }
 
-    /// A token with those claims, signed with HS256 (RFC 7515 section 3.1).
+    /// Returns a token with those claims, signed with HS256 (RFC 7515 section 3.1).
     private func jwt(_ claims: Data) -> String {
         let signed = "\(Self.base64URL(Data(#"{"alg":"HS256"}"#.utf8))).\(Self.base64URL(claims))"
         return "\(signed).\(Self.base64URL(Data(SigningSecret(secret).code(for: Array(signed.utf8)))))"

@@ -1,17 +1,17 @@
 import MVI
 
-/// A product in a cart. A change is shown at once, and taken back if its owner's account does not take it.
+/// A product in a cart. A change is shown at once, and reverted if the owner's account rejects it.
 struct Line: Part, Identifiable {
-    /// Keeps a line in an account.
+    /// Saves a line in an account.
     typealias Save = @Sendable (Line) async throws -> Void
     enum Message: Equatable, Sendable { case changed(count: Int), saveStarted, saved(count: Int), saveFailed }
 
     let id: String
     let name: String
-    /// Of one, in cents.
+    /// The price of one item, in cents.
     let price: Int
     var count = 0
-    /// The count that the account has.
+    /// The count in the account.
     var savedCount = 0
     var isSaving = false
     var hasFailed = false
@@ -34,7 +34,7 @@ extension PartTurn where P == Line {
         self.save(save)
     }
 
-    /// Does nothing for somebody without an account.
+    /// Does nothing without an account.
     mutating func save(_ save: Line.Save?) {
         guard let save else { return }
         dispatch(.saveStarted)

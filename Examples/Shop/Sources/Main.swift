@@ -1,17 +1,17 @@
 import JWTAuthentication
 import MVIServer
 
-/// The program: its settings are the server's, those of JWTs, and three of its own.
+/// The program with the settings of the server, those of JWTs, and three of its own.
 @main
 struct Main: FeatureServerCommand {
     static let name = "shop"
     static let summary = "Serve a shop: catalogue, carts, orders, offers."
 
     var jwt = JWTSettings()
-    @Setting("payment-secret", .secret, "What the payments' provider signs its events with.")
+    @Setting("payment-secret", .secret, "The secret that the payment provider signs its events with.")
     var paymentSecret = ""
     @Setting(
-        "reservation", .time(.seconds(1) ... .seconds(86_400)), "How long an order waits for its payment.")
+        "reservation", .time(.seconds(1) ... .seconds(86_400)), "The time to pay an order.")
     var reservation: Duration = .seconds(600)
     @Setting("development", .flag, "NOT FOR PRODUCTION: anybody can sign in as anybody, and pay without money.")
     var isForDevelopment = false
@@ -19,7 +19,7 @@ struct Main: FeatureServerCommand {
     func server(_ start: ServerStart) async throws -> FeatureServer {
         guard !paymentSecret.isEmpty || !start.isServing else {
             throw SettingError(
-                name: "payment-secret", given: "", expected: "the secret of the payments' provider",
+                name: "payment-secret", given: "", expected: "the secret of the payment provider",
                 prefix: Self.environmentPrefix)
         }
         let logger = start.logger

@@ -1,6 +1,6 @@
 import MVI
 
-/// Something for customers whose tier is premium.
+/// An offer for customers of the premium tier.
 struct Offer: Codable, Equatable, Sendable {
     let text: String
     let coupon: String
@@ -25,7 +25,7 @@ struct Offers: Feature {
         }
     }
 
-    /// Only while somebody looks.
+    /// Observes the offers while a stream shows the store.
     private func observe(_ turn: inout Turn<Self>) {
         turn.observe(id: "offers") { [today] in
             today()

@@ -1,9 +1,9 @@
 import MVI
 import MVIServer
 
-/// An event of the payment's provider: an order was paid.
+/// The event of a payment provider for a paid order.
 struct Payment: Codable, Sendable {
-    /// The provider's id for the event: it sends an event again until it gets an answer.
+    /// The provider's id of the event. The provider repeats an event until it gets an answer.
     let id: String
     let session: String
     let shop: String
@@ -13,10 +13,11 @@ struct Payment: Codable, Sendable {
         try await sessions.perform(.paid(order: order), on: Checkout.self, key: shop, session: session, once: id)
     }
 
-    /// The accepted age of a signature. Receipts live longer, so a replayed event is either too old or has no effect.
+    /// The tolerated age of a signature's time. Receipts of events are kept longer, so a replayed event is either too
+    /// old or answered from its receipt.
     private static let tolerance: Duration = .seconds(300)
 
-    /// Takes payments that the provider has signed.
+    /// Accepts payments that the provider has signed.
     static func webhook(secret: String, now: @escaping @Sendable () -> Timestamp) -> Endpoint {
         let secret = SigningSecret(secret.utf8)
         return Endpoint(.post, "/webhooks/payment", summary: "An order was paid.") { request, sessions in
@@ -34,8 +35,8 @@ struct Payment: Codable, Sendable {
     }
 }
 
-/// A provider's signature of an event: `t=<time>,v1=<code>`. The code is the HMAC of the time as it is written, a dot and the
-/// body, in hexadecimal digits. There may be more codes, of other keys: while a provider changes its secret, it sends two.
+/// A provider's signature of an event: `t=<time>,v1=<code>`. The code is the hexadecimal HMAC of the time as written, a
+/// dot and the body. While the provider changes its secret, there are two codes.
 private struct PaymentSignature {
     private let text: Substring
     /// Seconds since 1970.
@@ -45,7 +46,7 @@ private struct PaymentSignature {
     init?(_ field: String) {
         let parts = field.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
         let times = parts.filter { $0.count == 2 && $0[0] == "t" }
-        // As a provider writes it: decimal digits only, few enough for any time.
+        // In the provider's format: decimal digits only, few enough for any time.
         guard times.count == 1, (1...12).contains(times[0][1].utf8.count),
             times[0][1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let time = Int64(times[0][1])
         else { return nil }

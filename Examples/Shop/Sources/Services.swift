@@ -1,6 +1,6 @@
 import MVI
 
-/// Something that a shop sells.
+/// A product of a shop.
 struct Product: Codable, Equatable, Sendable, Identifiable {
     let id: String
     let name: String
@@ -9,24 +9,24 @@ struct Product: Codable, Equatable, Sendable, Identifiable {
     let price: Int
 }
 
-/// A part of the price that is not asked for, until a day.
+/// A discount on the price that expires.
 struct Coupon: Codable, Equatable, Sendable {
     let code: String
     let percent: Int
     let expires: Timestamp
 }
 
-/// The services of the features; tests replace them.
+/// The external services of the features; tests and other shops replace them.
 struct Services: Sendable {
-    /// The products by their ids, by shop. Known without waiting.
+    /// The products by shop and id, in memory.
     var shops: [String: [String: Product]]
-    /// The products whose name has a text in it.
+    /// Returns the products whose name contains a text.
     var search: @Sendable (_ text: String) async throws -> [Product]
-    /// Keeps a line of a cart in its owner's account.
+    /// Saves a line of a cart in its owner's account.
     var save: @Sendable (_ line: Line, _ shop: String, _ owner: Subject) async throws -> Void
-    /// A coupon by its code, good or not; nil if there is none.
+    /// Returns a coupon by its code, expired or not; nil if there is none.
     var coupon: @Sendable (_ code: String) async throws -> Coupon?
-    /// The offers of the day, again each time they change.
+    /// The offers of the day, sent again after each change.
     var offers: @Sendable () -> AsyncStream<[Offer]>
 }
 
@@ -38,7 +38,7 @@ extension Services {
         return products
     }
 
-    /// Two shops in memory; accounts that take ten of a product at most.
+    /// Two shops in memory, with accounts that accept at most ten of a product.
     static let demo: Services = {
         let products = [
             Product(id: "assam", name: "Assam", shop: "tea", price: 690),
@@ -73,5 +73,5 @@ extension Services {
     }()
 }
 
-/// There is not so much of a product.
+/// The stock of a product is too small.
 struct SoldOut: Error {}

@@ -1,7 +1,7 @@
 import MVI
 import MVIServer
 
-/// An administrator's list of a customer's sessions, which it can end.
+/// A list of a customer's sessions for administrators, who can end them.
 struct SessionList: Feature {
     struct State: Codable, Equatable, Sendable {
         var customer = ""
@@ -34,7 +34,7 @@ struct SessionList: Feature {
 
     private func load(_ customer: String, ending session: String?, _ turn: inout Turn<Self>) {
         turn.dispatch(.loadStarted(customer: customer))
-        // The issuer of administrators is that of customers.
+        // Administrators and customers have the same issuer.
         let subject = Subject(issuer: turn.principal?.issuer ?? "", id: customer)
         turn.launch(id: "load", policy: .queue) { [sessions] work in
             if let session { try await sessions.end(session: session) }

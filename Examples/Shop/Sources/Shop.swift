@@ -2,13 +2,13 @@ import FoundationEssentials
 import MVI
 import MVIServer
 
-/// The content of the shop's server.
+/// The features and endpoints of the shop.
 struct Shop: Sendable {
     var services = Services.demo
     var reservation: Duration = .seconds(600)
     /// The secret of the payment provider's signatures.
     var paymentSecret: String
-    /// The time by which signatures are too old.
+    /// The time that signatures are compared with.
     var now: @Sendable () -> Timestamp = { Timestamp(sinceEpoch: .seconds(Date().timeIntervalSince1970)) }
     var development: Development?
 
@@ -23,7 +23,7 @@ struct Shop: Sendable {
         if let development { development.content }
     }
 
-    /// Shops whose carts can be tried.
+    /// The shops of the carts in the documentation.
     private var examples: [String] { services.shops.keys.sorted() }
 
     static let page = [

@@ -36,7 +36,7 @@ struct CheckoutTests {
         }
     }
 
-    @Test func `only somebody who is signed in orders, and only what there is, one order at a time`() async throws {
+    @Test func `only signed-in customers order, one order at a time, and no empty cart`() async throws {
         try await Shop.run { server in
             try await server.client().checkout.sendRejected(.place, code: "sign-in-first")
             let ann = try await server.ann()
@@ -68,7 +68,7 @@ struct CheckoutTests {
         }
     }
 
-    @Test func `a reservation that ends while no server runs ends when one runs again`() async throws {
+    @Test func `a reservation that ends while no server runs ends after the restart`() async throws {
         try await Shop.run { server in
             let ann = try await server.ann()
             try await ann.checkout.send(.place)

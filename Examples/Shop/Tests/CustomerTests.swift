@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Customers, over HTTP", .timeLimit(.minutes(10)))
 struct CustomerTests {
-    @Test func `offers are for premium customers, as long as they are`() async throws {
+    @Test func `offers are for premium customers, while they are premium`() async throws {
         try await Shop.run { server in
             #expect(try await server.client().store(Offers.self).read().status == 403)
             #expect(try await server.client(as: .bob).store(Offers.self).read().status == 403)
@@ -19,14 +19,14 @@ struct CustomerTests {
             try await events.state(of: offers) { $0.offers.contains { $0.coupon == "TEA10" } }
             try await ann.signIn(as: .ann)
             #expect(try await events.event("denied").contains(#""feature":"offers""#))
-            // The stream goes on with the others.
+            // The stream continues with the other features.
             try await catalogue.send(.search(text: "as"))
             try await events.state(of: catalogue) { $0.text == "as" }
             try await offers.sendRejected(.refresh, status: 403)
         }
     }
 
-    @Test func `two devices of one customer see what the other does`() async throws {
+    @Test func `two devices of one customer see each other's changes`() async throws {
         try await Shop.run { server in
             let phone = try await server.client(as: .ann, isShared: true)
             let laptop = try await server.client(as: .ann, isShared: true)
@@ -39,7 +39,7 @@ struct CustomerTests {
         }
     }
 
-    @Test func `who signs in keeps the cart, which the account takes`() async throws {
+    @Test func `signing in keeps the cart and saves it in the account`() async throws {
         let saved = Collected<String>()
         let services = Services.test(save: { line, shop, owner in
             saved.append("\(owner.id) \(shop) \(line.id) \(line.count)")
@@ -70,7 +70,7 @@ struct CustomerTests {
         }
     }
 
-    @Test func `analytics say who did what`() async throws {
+    @Test func `analytics record the customer and the intent`() async throws {
         let analytics = Collected<Analytics.Entry>()
         try await Shop.run(analytics: analytics) { server in
             _ = try await server.ann()
@@ -84,14 +84,14 @@ struct CustomerTests {
         }
     }
 
-    @Test func `a shop that is not there is refused with the shop's code`() async throws {
+    @Test func `an unknown shop is refused with the application's code`() async throws {
         try await Shop.run { server in
             let answer = try await server.client().store(Cart.self, key: "cars").read()
             #expect(answer.status == 404 && answer.code == "no-such-shop")
         }
     }
 
-    @Test func `nobody signs in as anybody unless the settings say so`() async throws {
+    @Test func `development sign-ins are off by default`() async throws {
         try await Shop.run { server in
             let jwt = try await server.request("POST", "/development/jwt", body: #"{"subject":"ann"}"#)
             let payment = try await server.request("POST", "/development/payment", body: "{}")
@@ -99,7 +99,7 @@ struct CustomerTests {
         }
     }
 
-    @Test func `in development anybody signs in and pays`() async throws {
+    @Test func `with --development anybody can sign in and pay`() async throws {
         let (issuer, secret) = ("https://login.example.com/", "0123456789abcdef0123456789abcdef")
         let jwt = JWTSettings(issuer: issuer, audiences: ["shop"], secret: JWTSecret(secret))
         try await Shop.run(

@@ -7,7 +7,7 @@ import Testing
 private let ann = Subject(issuer: "test", id: "ann")
 
 extension Services {
-    /// The shops of the demo; the rest as a test wants it.
+    /// The shops of the demo, with the other services of a test.
     static func test(
         search: @escaping @Sendable (String) async throws -> [Product] = { _ in [] },
         save: @escaping @Sendable (Line, String, Subject) async throws -> Void = { _, _, _ in },
@@ -23,7 +23,7 @@ extension Services {
 struct CatalogueTests {
     private let assam = Product(id: "assam", name: "Assam", shop: "tea", price: 690)
 
-    @Test func `it searches once for what was typed quickly`() async {
+    @Test func `it searches once for quick typing`() async {
         let searches = Collected<String>()
         let store = TestStore(
             Catalogue { text in
@@ -44,7 +44,7 @@ struct CatalogueTests {
         await store.finish()
     }
 
-    @Test func `it tries three times, then says that it failed`() async {
+    @Test func `it tries three times, then reports the failure`() async {
         struct Down: Error {}
         let tries = Collected<String>()
         let store = TestStore(
@@ -83,7 +83,7 @@ struct CartTests {
         #expect(store.view.lines.map(\.isSaving) == [false] && store.view.lines.map(\.savedCount) == [2])
     }
 
-    @Test func `a change that the account does not take is taken back`() async throws {
+    @Test func `a change that the account rejects is reverted`() async throws {
         let store = TestStore(
             try Cart(shop: "tea", .test(save: { line, _, _ in if line.count > 10 { throw SoldOut() } })),
             session: annsSession, exhaustive: false)
@@ -111,7 +111,7 @@ struct CartTests {
         #expect(store.view.total == 621)
     }
 
-    @Test func `what was being saved when the server ended is saved again`() async throws {
+    @Test func `a line that was being saved when the server ended is saved again`() async throws {
         let saved = Collected<Int>()
         let cart = try Cart(shop: "tea", .test(save: { line, _, _ in saved.append(line.count) }))
         var state = Cart.State()
@@ -134,7 +134,7 @@ struct CartTests {
 struct CheckoutFeatureTests {
     private let order = "00000000-0000-4000-8000-000000000001"
 
-    /// A store with an order of two packets of tea.
+    /// Returns a store with an order of two packets of tea.
     private func ordered() async throws -> TestStore<Checkout> {
         let cart = try Cart(shop: "tea", .test())
         var line = Line(try #require(cart.products["assam"]))
@@ -155,7 +155,7 @@ struct CheckoutFeatureTests {
         return store
     }
 
-    @Test func `goods that are not paid in time go back into the cart, wherever the store is`() async throws {
+    @Test func `goods that are not paid in time go back into the cart`() async throws {
         let store = try await ordered()
         await store.passivate()
         await store.advance(by: .seconds(600))
@@ -178,7 +178,7 @@ struct CheckoutFeatureTests {
 
 @Suite("The offers")
 struct OffersTests {
-    @Test func `they are asked for while somebody looks, and again every five seconds at most`() async {
+    @Test func `they are observed while a stream is open, and retried at most every five seconds`() async {
         let asked = Collected<Void>()
         let store = TestStore(
             Offers(today: {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Payments, over HTTP", .timeLimit(.minutes(10)))
 struct PaymentTests {
-    /// A server with one order, and the event that it is paid.
+    /// A server with one order, and the event of its payment.
     private struct Order: Sendable {
         let server: TestServer
         let ann: TestClient
@@ -50,7 +50,7 @@ struct PaymentTests {
         }
     }
 
-    @Test func `a payment that comes twice is taken once, and the stream shows it`() async throws {
+    @Test func `a repeated payment counts once, and the stream shows it`() async throws {
         let analytics = Collected<Analytics.Entry>()
         try await withOrder(analytics: analytics) { order in
             let events = try await order.ann.checkout.events()
@@ -59,7 +59,7 @@ struct PaymentTests {
             try await events.state(of: order.ann.checkout) { $0.orders.map(\.status) == [.paid] }
             while try await events.label(of: order.ann.checkout) != .paid(order: order.id) {}
             #expect(try await order.pay().status == 204)
-            // Another event of the same payment is for an order that waits for none.
+            // Another event for the same order, which is not waiting for a payment any more.
             let other = try await order.pay("e-2")
             #expect(other.status == 409 && other.code == "order-is-over")
             // The reminder is gone.
@@ -70,7 +70,7 @@ struct PaymentTests {
         }
     }
 
-    @Test func `a payment that somebody else signed is refused`() async throws {
+    @Test func `a payment with a foreign signature is refused`() async throws {
         try await withOrder { order in
             let forged = try await order.pay(secret: "guessed")
             #expect(forged.status == 403 && forged.code == "bad-signature")
@@ -89,7 +89,7 @@ struct PaymentTests {
             let (now, event) = (order.time, order.event())
             let good = Self.code("\(now).\(event)")
             for signature in [
-                // Of the body alone, of another time than it says, and without one, or with two.
+                // A code of the body alone, a code of another time, no code, and two times.
                 Self.code(event), "t=\(now),v1=\(Self.code(event))", "t=\(now + 1),v1=\(good)", "v1=\(good)",
                 "t=\(now),t=\(now),v1=\(good)", "t=\(now)", "t=+\(now),v1=\(Self.code("+\(now).\(event)"))",
                 "t=,v1=\(Self.code(".\(event)"))", "t=\(now),v0=\(good)", "t=\(now),v1=\(good.dropLast())", "",
@@ -105,7 +105,7 @@ struct PaymentTests {
         }
     }
 
-    @Test func `an event that somebody recorded and sends again does nothing, also when its order could be paid again`()
+    @Test func `a replayed event does nothing, even if its order could be paid again`()
         async throws
     {
         let analytics = Collected<Analytics.Entry>()
@@ -113,19 +113,19 @@ struct PaymentTests {
             let (time, event) = (order.time, order.event())
             let signature = "t=\(time),v1=\(Self.code("\(time).\(event)"))"
             #expect(try await order.pay(event, signed: signature).status == 204)
-            // To the last second it is answered from its receipt, and after that it is refused.
+            // Until the last second it is answered from its receipt, then it is refused.
             await order.server.advance(by: .seconds(300))
             #expect(try await order.pay(event, signed: signature).status == 204)
             #expect(await analytics.count(of: "paid") == 1)
             await order.server.advance(by: .seconds(1))
             #expect(try await order.pay(event, signed: signature).code == "old-signature")
-            // The provider signs anew when it tries again.
+            // The provider signs again when it retries.
             #expect(try await order.pay().status == 204)
             #expect(await analytics.count(of: "paid") == 1)
         }
     }
 
-    @Test func `a payment that comes too late is given back`() async throws {
+    @Test func `a late payment is refused, to be refunded`() async throws {
         try await withOrder { order async throws in
             await order.server.advance(by: .seconds(600))
             #expect(try await order.pay().code == "order-is-over")

@@ -36,7 +36,7 @@ extension Shop {
 }
 
 extension TestServer {
-    /// A customer with two packets of tea in the cart.
+    /// Returns a customer with two packets of tea in the cart.
     func ann() async throws -> TestClient {
         let ann = try await client(as: .ann)
         try await ann.cart.send(.add(product: "assam", count: 2))
@@ -56,7 +56,7 @@ extension TestClient {
 }
 
 extension Collected<Analytics.Entry> {
-    /// Returns the number of actions with this prefix, after at least one has happened.
+    /// Returns the number of analytics actions with a prefix, after the first one was recorded.
     func count(of action: String) async -> Int {
         await until { $0.contains { $0.what.hasPrefix(action) } }.count { $0.what.hasPrefix(action) }
     }

@@ -12,7 +12,7 @@ import SessionJournal
 ///     seq|7|e|5|0|422|{}                           one that was refused: number, time, status, body
 ///     lost|1 desk=3!
 ///     subject|issuer|id
-///     credential|1|bearer|3|0||{"subject":"id"}    number, kind, the token's first byte, time, end if revoked, principal
+///     credential|1|bearer|3|0||{"subject":"id"}    number, kind, token's first byte, time, end if revoked, principal
 ///     reminder|desk|late|5|4|{"type":"said"}       feature, id, time, number, action
 ///
 /// Other lines are ignored. Rows are unique by the same keys as in the tables.

@@ -3,7 +3,7 @@
 ///
 /// ```swift
 /// struct Shop: FeatureServerCommand {
-///     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "Time for which an order waits.")
+///     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "The time to pay an order.")
 ///     var reservation: Duration = .seconds(600)
 /// }
 /// ```

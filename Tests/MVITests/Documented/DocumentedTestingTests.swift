@@ -41,7 +41,7 @@ private struct Seat: Feature {
     let initialState = State()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
-        if turn.state.isReserved { throw Refusal(.conflict, code: "taken", "Somebody has the seat.") }
+        if turn.state.isReserved { throw Refusal(.conflict, code: "taken", "The seat is taken.") }
         turn.dispatch(.reserved)
         turn.remind(id: "reservation", after: .seconds(600), .reservationEnded)
     }

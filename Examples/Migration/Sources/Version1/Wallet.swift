@@ -1,6 +1,6 @@
 import MVI
 
-/// Somebody's money.
+/// A user's money.
 struct Wallet: Feature {
     struct State: Codable, Equatable, Sendable {
         var euros = 0.0
@@ -17,7 +17,7 @@ struct Wallet: Feature {
         switch intent {
         case .payIn(let euros):
             guard (0.01...1_000_000).contains(euros) else {
-                throw Refusal(.invalid, "Between a cent and a million euros are taken.", pointer: "/euros")
+                throw Refusal(.invalid, "The amount must be between a cent and a million euros.", pointer: "/euros")
             }
             turn.dispatch(intent)
             turn.publish(.paidIn(euros: euros))

@@ -1,14 +1,14 @@
 import MVI
 
-/// Somebody's money.
+/// A user's money.
 struct Wallet: Feature {
     struct State: Codable, Equatable, Sendable {
         /// Was `euros`.
         var cents = 0
-        /// New: how often something was paid in.
+        /// New: the number of payments.
         var payments = 0
     }
-    /// The members of a state of version 1.
+    /// The state of version 1.
     struct StateV1: Decodable {
         var euros: Double
     }
@@ -26,7 +26,7 @@ struct Wallet: Feature {
         switch intent {
         case .payIn(let euros):
             guard (0.01...1_000_000).contains(euros) else {
-                throw Refusal(.invalid, "Between a cent and a million euros are taken.", pointer: "/euros")
+                throw Refusal(.invalid, "The amount must be between a cent and a million euros.", pointer: "/euros")
             }
             turn.dispatch(intent)
             turn.publish(.paidIn(euros: euros))

@@ -6,7 +6,7 @@ let session = null;
 let source = null;
 const seen = new Set();
 
-// --- Elements ---------------------------------------------------------------------------------------------------------
+// --- Elements --------------------------------------------------------------------------------------------------------
 
 function element(tag, text, options = {}) {
   return Object.assign(document.createElement(tag), { textContent: text, ...options });
@@ -30,7 +30,7 @@ function notify(text, isAlarm = false) {
   byID("notice").classList.toggle("alarm", isAlarm);
 }
 
-// --- Requests ---------------------------------------------------------------------------------------------------------
+// --- Requests --------------------------------------------------------------------------------------------------------
 
 async function request(method, path, body) {
   const response = await fetch(path, {
@@ -48,7 +48,7 @@ function send(feature, intent) {
   return request("POST", `/features/${feature}/intents`, intent);
 }
 
-// --- Features ---------------------------------------------------------------------------------------------------------
+// --- Features --------------------------------------------------------------------------------------------------------
 
 const views = {
   catalogue({ products, isSearching, hasFailed, text }) {
@@ -146,12 +146,12 @@ function connect() {
   };
 }
 
-// --- Who is signed in -------------------------------------------------------------------------------------------------
+// --- Sign-in ---------------------------------------------------------------------------------------------------------
 
-/** A session by cookie, the one that is there or a new one. */
+/** Returns the browser's session with a cookie; creates one if there is none. */
 async function start() {
   const current = await fetch("/sessions/current");
-  // The identity has expired: this browser's session is given up.
+  // The identity has expired: this browser's session is abandoned.
   if (current.status === 401 && (await current.json()).type.endsWith("identity-expired")) {
     await fetch("/sessions/current", { method: "DELETE" });
   }
@@ -170,9 +170,9 @@ function show(found) {
 
 async function signIn(identity) {
   const body = { credential: "cookie", identity };
-  // The old credential ends here, and its stream with it.
+  // The old credential and its stream end here.
   source?.close();
-  // A session of its own keeps its cart; a shared one has the cart of the other devices.
+  // A private session keeps its cart; a shared one has the cart of the other devices.
   const answer = byID("shared").checked
     ? await request("POST", "/sessions", { ...body, shared: true })
     : await request("PUT", "/sessions/current/identity", body);
@@ -182,7 +182,7 @@ async function signIn(identity) {
   show(answer);
 }
 
-// --- What people do ---------------------------------------------------------------------------------------------------
+// --- User actions ----------------------------------------------------------------------------------------------------
 
 const onSubmit = (id, handle) => byID(id).addEventListener("submit", (event) => {
   event.preventDefault();

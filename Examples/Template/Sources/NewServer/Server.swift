@@ -1,6 +1,6 @@
 import MVIServer
 
-/// The program: serves what stands in `content`, and has all flags and commands of a server (`--help`).
+/// The program: serves the features in `content`, with all flags and commands of a server (`--help`).
 @main
 struct Server: FeatureServerCommand {
     static let name = "new-server"

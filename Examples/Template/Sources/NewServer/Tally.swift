@@ -1,13 +1,13 @@
 import MVI
 
-/// Counts, and says when a dozen is full. Clients know it as `tally`.
+/// Counts, and publishes a label for each full dozen. Its name in the API is `tally`.
 struct Tally: Feature {
     struct State: Codable, Equatable, Sendable { var count = 0 }
     enum Intent: Codable, Sendable { case increment, add(amount: Int) }
     enum Message: Equatable, Sendable { case added(Int) }
     enum Label: Codable, Equatable, Sendable { case dozen(count: Int) }
 
-    static let summary = "Counts, and says when a dozen is full."
+    static let summary = "Counts, with a label for each full dozen."
     static let examples: [Intent] = [.increment, .add(amount: 5)]
     static let labelExamples: [Label] = [.dozen(count: 12)]
     let initialState = State()
@@ -18,7 +18,7 @@ struct Tally: Feature {
             turn.dispatch(.added(1))
         case .add(let amount):
             guard (1...100).contains(amount) else {
-                throw Refusal(.invalid, code: "amount", "Add from 1 to 100 at a time.", pointer: "/amount")
+                throw Refusal(.invalid, code: "amount", "The amount must be from 1 to 100.", pointer: "/amount")
             }
             turn.dispatch(.added(amount))
         }

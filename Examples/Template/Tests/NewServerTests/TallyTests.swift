@@ -5,7 +5,7 @@ import Testing
 @testable import NewServer
 
 @Suite struct TallyTests {
-    @Test func `a full dozen is told`() async {
+    @Test func `a full dozen publishes a label`() async {
         let store = TestStore(Tally())
         await store.send(.add(amount: 11)) { $0.count = 11 }
         await store.send(.increment) { $0.count = 12 }
@@ -13,7 +13,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `nothing and too much are refused`() async {
+    @Test func `amounts out of range are refused`() async {
         let store = TestStore(Tally())
         for amount in [0, 101] {
             await store.sendRejected(.add(amount: amount), .invalid, code: "amount", pointers: ["/amount"])

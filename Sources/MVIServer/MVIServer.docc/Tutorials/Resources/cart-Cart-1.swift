@@ -9,7 +9,7 @@ struct Cart: Feature {
     enum Intent: Codable, Equatable, Sendable { case add(product: String, count: Int), empty }
     enum Message: Equatable, Sendable { case added(String, count: Int), emptied }
 
-    static let summary = "What somebody wants to buy in one shop."
+    static let summary = "A customer's cart in one shop."
     static let examples: [Intent] = [.add(product: "assam", count: 1), .empty]
     let initialState = State()
     let products: [Product]

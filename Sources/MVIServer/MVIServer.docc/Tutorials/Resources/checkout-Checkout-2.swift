@@ -28,7 +28,7 @@ struct Checkout: Feature {
         case .place: try place(&turn)
         case .cancel:
             guard let order = turn.state.order, order.status == .reserved else {
-                throw Refusal(.conflict, code: "no-open-order", "No order waits for its payment.")
+                throw Refusal(.conflict, code: "no-open-order", "No order is waiting for payment.")
             }
             end(order, .cancelled, &turn)
         }

@@ -31,7 +31,7 @@ struct Checkout: Feature {
         case .place: try place(&turn)
         case .cancel:
             guard let order = turn.state.order, order.status == .reserved else {
-                throw Refusal(.conflict, code: "no-open-order", "No order waits for its payment.")
+                throw Refusal(.conflict, code: "no-open-order", "No order is waiting for payment.")
             }
             turn.cancelReminder("reservation")
             end(order, .cancelled, &turn)
@@ -54,7 +54,7 @@ struct Checkout: Feature {
 
     private func place(_ turn: inout Turn<Self>) throws {
         guard turn.principal != nil else {
-            throw Refusal(.forbidden, code: "sign-in-first", "Only somebody who is signed in can order.")
+            throw Refusal(.forbidden, code: "sign-in-first", "Sign in to order.")
         }
         let cart = try turn.view(of: Cart.self, key: shop)
         guard !cart.lines.isEmpty else { throw Refusal(.conflict, code: "cart-is-empty", "The cart is empty.") }

@@ -9,7 +9,7 @@ struct Server: FeatureServerCommand {
 
     var jwt = JWTSettings()
     @Setting(
-        "reservation", .time(.seconds(1) ... .seconds(86_400)), "How long an order waits for its payment.")
+        "reservation", .time(.seconds(1) ... .seconds(86_400)), "The time to pay an order.")
     var reservation: Duration = .seconds(600)
     var services: Services { .demo }
 

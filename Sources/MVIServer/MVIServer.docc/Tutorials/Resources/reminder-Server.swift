@@ -7,7 +7,7 @@ struct Server: FeatureServerCommand {
     static let version = "0.1.0"
 
     @Setting(
-        "reservation", .time(.seconds(1) ... .seconds(86_400)), "How long an order waits for its payment.")
+        "reservation", .time(.seconds(1) ... .seconds(86_400)), "The time to pay an order.")
     var reservation: Duration = .seconds(600)
     var services: Services { .demo }
 
