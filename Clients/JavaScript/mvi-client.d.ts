@@ -1,6 +1,6 @@
 // The types of mvi-client.js. Times are milliseconds.
 
-/** What a feature has: its view state, its intents and its labels. */
+/** The types of a feature: its view state, its intents and its labels. */
 export interface FeatureTypes {
   state: unknown;
   intent: unknown;
@@ -8,12 +8,12 @@ export interface FeatureTypes {
 }
 
 /**
- * The features of a server by name, such as `{ counter: { state: …; intent: …; label: … } }`. `mvi-server types
+ * The features of a server by name, such as `{ counter: { state: …; intent: …; label: … } }`, as `mvi-server types
  * --typescript` prints them.
  */
 export type Features = Record<string, FeatureTypes>;
 
-/** The types of the feature that an id such as `counter` or `order-detail:42` names. */
+/** The types of the feature with an id such as `counter` or `order-detail:42`. */
 export type FeatureOf<F, Id extends string> =
   Id extends keyof F ? Known<F[Id]>
   : Id extends `${infer Name}:${string}` ? (Name extends keyof F ? Known<F[Name]> : FeatureTypes)
@@ -21,35 +21,35 @@ export type FeatureOf<F, Id extends string> =
 
 type Known<Feature> = Feature extends FeatureTypes ? Feature : FeatureTypes;
 
-/** Ends the listening; to be called once. */
+/** Stops the listening; call it once. */
 export type End = () => void;
 
 export type Condition =
   /** Nothing is watched. */
   | "idle"
   | "connecting"
-  /** The stream is there and in health. */
+  /** The stream is open and works. */
   | "live"
-  /** The client waits for its next try, or makes it. */
+  /** The client retries, or waits for the next try. */
   | "reconnecting"
-  /** The browser says that there is no network. */
+  /** The browser reports that there is no network. */
   | "offline"
-  /** A newer stream took the place of this one, or the page is not shown; until a person looks at the page. */
+  /** A newer stream replaced this one, or the page is hidden; until the page is visible again. */
   | "paused"
-  /** The server asks who is signed in, and there is no identity that it takes. */
+  /** The server asks for an identity, and the client has none that it accepts. */
   | "signedOut"
-  /** The server refuses the stream for good: a fault of the program. */
+  /** The server refuses the stream permanently: a fault of the program. */
   | "failed"
-  /** The session was ended. The next intent, or `reconnect`, makes another one. */
+  /** The session was ended. The next intent, or `reconnect`, creates another one. */
   | "ended"
   /** The client was closed. */
   | "closed";
 
 export interface ConditionDetails {
   condition: Condition;
-  /** `reconnecting`: when the next try is, as `Date.now()` counts. */
+  /** `reconnecting`: the time of the next try, as in `Date.now()`. */
   retryAt?: number;
-  /** Why there is no stream. */
+  /** The reason why there is no stream. */
   problem?: Error;
 }
 
@@ -69,13 +69,13 @@ export class Problem extends Error {
   constructor(status: number, document?: ProblemDocument, retryAfter?: number);
   readonly status: number;
   readonly document: ProblemDocument;
-  /** Of `Retry-After`. */
+  /** The delay of `Retry-After`. */
   readonly retryAfter?: number;
-  /** Such as `/problems/session-ended`. */
+  /** A URI such as `/problems/session-ended`. */
   readonly type: string | null;
   /** The last part of the type, such as `session-ended`. */
   readonly kind: string | undefined;
-  /** The name that the feature's author gave to the refusal. */
+  /** The feature author's code for the refusal. */
   readonly code: string | null;
 }
 
@@ -83,15 +83,15 @@ export class Problem extends Error {
 export class SendError extends Error {
   constructor(reason: SendError["reason"], message: string, mayHaveRun?: boolean, cause?: unknown);
   /**
-   * Patience ran out, a thousand intents were waiting already, the client was closed, or the session that the intent was
-   * meant for is not the client's any more.
+   * The time ran out, a thousand intents were waiting already, the client was closed, or the intent's session does not
+   * belong to the client any more.
    */
   readonly reason: "no-answer" | "queue-full" | "closed" | "other-session";
-  /** The server may have run the intent all the same. */
+  /** True if the server may have run the intent. */
   readonly mayHaveRun: boolean;
 }
 
-/** What the server answered to an intent. */
+/** The server's answer to an intent. */
 export interface Sent {
   intent: string;
   session: string;
@@ -99,42 +99,43 @@ export interface Sent {
   version: number;
 }
 
-/** Of a label. */
+/** Details of a label. */
 export interface LabelInfo {
   id: string;
   version: number;
-  /** The intent that led to it, if one did. */
+  /** The intent that led to it, if there was one. */
   intent?: string;
-  /** It was published while this client had no stream. */
+  /** True if it was published while this client had no stream. */
   replay: boolean;
 }
 
 export type StoreStatus = "loading" | "ready" | "ended" | "denied" | "missing";
 
-/** One feature as the server shows it. */
+/** One feature's state and labels. */
 export interface Store<State = unknown, Intent = unknown, Label = unknown> {
   readonly id: string;
-  /** The view state, undefined before the first. The same object until it changes. */
+  /** The view state, undefined before the first one. The same object until it changes. */
   readonly state: State | undefined;
   readonly version: number | undefined;
-  /** `ended`: the store was disposed of. `denied`: the caller may not see it. `missing`: there is no such feature. */
+  /** `ended`: the store was disposed. `denied`: the caller must not see it. `missing`: there is no such feature. */
   readonly status: StoreStatus;
-  /** Something listens, so the stream shows the store. */
+  /** True if the store has listeners, so that the stream shows it. */
   readonly isWatched: boolean;
-  /** Labels from now on. */
+  /** The labels from now on. */
   readonly labels: AsyncIterable<Label>;
-  /** Watches the store: `listener` is called after each change of its state or status. Needs no `this`. */
+  /** Watches the store: calls `listener` after each change of its state or status. Needs no `this`. */
   subscribe: (listener: () => void) => End;
   /**
-   * Watches the store: `listener` gets each label once. Labels that came while only `subscribe` watched are handed
-   * over first.
+   * Watches the store: calls `listener` once for each label. Labels that arrived while only `subscribe` watched come
+   * first.
    */
   onLabel(listener: (label: Label, info: LabelInfo) => void): End;
   /**
-   * Sends an intent, or the JSON of one as text. It is sent until it is answered, in the order of the calls, and runs
-   * once, never in another user's session. Rejects with `Problem` if it is refused, with `SendError` if no answer came.
+   * Sends an intent, or the JSON of one as text. It is repeated until it is answered, in the order of the calls, and
+   * runs once, never in another user's session. Rejects with `Problem` if it is refused, with `SendError` if no answer
+   * came.
    *
-   * @param options `until: "shown"` waits until the watched store shows what the intent did.
+   * @param options `until: "shown"` waits until the watched store shows the effect of the intent.
    */
   send(intent: Intent | string, options?: { until?: "shown" }): Promise<Sent>;
   /** Resolves with true when the store shows the version or a later one, with false when it never will. */
@@ -142,29 +143,29 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
 }
 
 export interface ClientOptions {
-  /** The server, such as `https://example.com`. Default: the page's own. */
+  /** The server, such as `https://example.com`. Default: the page's origin. */
   url?: string;
   /** `cookie` (the default) for pages of the server's own origin, `bearer` for other origins and for Node.js. */
   credential?: "cookie" | "bearer";
-  /** Keeps the bearer token, such as `sessionStorage`. Without it the token is kept in memory. */
+  /** The storage of the bearer token, such as `sessionStorage`. Without it the token is kept in memory. */
   storage?: Pick<Storage, "getItem" | "setItem" | "removeItem">;
-  /** Gives a text that proves who is signed in, such as a JWT; nothing if nobody is. */
+  /** Returns the user's identity, such as a JWT; nothing if nobody is signed in. */
   identity?: () => string | null | undefined | Promise<string | null | undefined>;
   /** Joins the session that all devices of the signed-in user share. */
   shared?: boolean;
-  /** Has states come as patches where they are smaller. */
+  /** Receives states as patches if these are smaller. */
   delta?: "json-patch" | "merge-patch" | null;
-  /** How long an intent is sent again without an answer, the time offline not counted. Default: 5 minutes. */
+  /** The time for which an intent is repeated without an answer, not counting offline time. Default: 5 minutes. */
   patience?: number;
   /** False: this tab has a stream of its own. */
   share?: boolean;
-  /** `fetch`: also with a cookie the stream is read by `fetch` and not by `EventSource`. */
+  /** `fetch`: reads the stream by `fetch`, not by `EventSource`, even with a cookie. */
   transport?: "fetch";
-  /** In place of what the browser has; for tests. */
+  /** Replaces parts of the browser's functions; for tests. */
   platform?: Partial<Platform>;
 }
 
-/** What a client has of its surroundings. */
+/** The client's environment. */
 export interface Platform {
   fetch: typeof fetch;
   EventSource: typeof EventSource | undefined;
@@ -175,10 +176,10 @@ export interface Platform {
   now: () => number;
   setTimeout: (call: () => void, milliseconds: number) => unknown;
   clearTimeout: (timer: any) => void;
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   random: () => number;
   uuid: () => string;
-  /** Takes what listeners throw. */
+  /** Reports the errors of listeners. */
   report: (error: unknown) => void;
 }
 
@@ -186,41 +187,41 @@ export interface Platform {
 export interface Client<F = Features> {
   readonly condition: Condition;
   readonly conditionDetails: ConditionDetails;
-  /** The session's id, as the last stream said. */
+  /** The session's id on the last stream. */
   readonly session: string | null;
   /** The store of a feature: the same object for the same id. */
   store<Id extends string>(id: Id): Store<
     FeatureOf<F, Id>["state"], FeatureOf<F, Id>["intent"], FeatureOf<F, Id>["label"]>;
   /** Calls `listener` after each change of the condition. Needs no `this`. */
   onCondition: (listener: () => void) => End;
-  /** Calls `listener` with every event of the stream, and with `session` when there is another one; for logs. */
+  /** Calls `listener` with every event of the stream, and with `session` after a change of the session; for logs. */
   onEvent: (listener: (event: string, data: any) => void) => End;
   /** A request with the session's credential; `body` becomes JSON. Rejects with `Problem` if it is refused. */
   request<Answer = any>(
     method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Answer>;
-  /** Opens the stream now, whatever the condition; after the end of a session with a new one. */
+  /** Opens the stream now in any condition; after the end of a session with a new session. */
   reconnect(): void;
   /**
-   * Signs in, or renews who is signed in, with the given identity or the callback's.
+   * Signs in or renews with the given identity, or the callback's.
    *
-   * @param options `keep: false` has the server dispose of the anonymous session's stores, and rejects intents that wait.
+   * @param options `keep: false` makes the server dispose the anonymous session's stores, and rejects waiting intents.
    */
   signIn(identity?: string, options?: { keep?: boolean }): Promise<void>;
   /**
-   * Ends the session behind the intents sent so far. Rejects if the server could not be told; resolves if the session is
-   * not this client's any more.
+   * Ends the session after the intents sent so far. Rejects if the server could not be reached; resolves if the session
+   * does not belong to this client any more.
    */
   endSession(): Promise<void>;
-  /** Tells the client what a page tells it by itself. */
+  /** Reports what a page reports automatically. */
   notify(what: "online" | "offline" | "foreground"): void;
   /** Ends everything; waiting intents are rejected. The session stays. */
   close(): void;
 }
 
-/** Makes a client. `F` has the types of the server's features. */
+/** Creates a client. `F` has the types of the server's features. */
 export function createClient<F = Features>(options?: ClientOptions): Client<F>;
 
-/** Reads server-sent events as the WHATWG text says. */
+/** Parses server-sent events as the WHATWG standard specifies. */
 export class EventParser {
   readonly lastId: string | undefined;
   readonly retry: number | undefined;

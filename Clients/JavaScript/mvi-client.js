@@ -1,7 +1,7 @@
 // A client of mvi-server for browsers and Node.js 20: one session, one event stream for all watched stores, and one
-// queue of intents. README.md beside this file is its guide, docs/http.md the contract that it follows.
+// queue of intents. README.md beside this file is its guide, docs/http.md its contract.
 
-/** Times in milliseconds, and bounds. */
+/** Times in milliseconds, and limits. */
 const limits = {
   retry: 3_000, longestRetry: 30_000, shortestRetry: 100, longestRetryAfter: 300_000,
   heartbeat: 20_000, silentHeartbeats: 2.5,
@@ -9,7 +9,7 @@ const limits = {
   labelIds: 1_000, keptLabels: 1_000, doubts: 3, leaderAnswer: 5_000,
 };
 
-/** The stream's events that a client understands; it ignores the others. */
+/** The stream events that the client handles; it ignores the others. */
 const eventNames = ["hello", "state", "patch", "label", "ping", "reset", "end", "denied", "identity", "goaway"];
 
 // ---------------------------------------------------------------- errors
@@ -20,14 +20,14 @@ export class Problem extends Error {
     super(document.detail ?? document.title ?? `The server answered ${status}.`);
     Object.assign(this, { name: "Problem", status, document, retryAfter });
   }
-  /** Such as `/problems/session-ended`; null if the server sent no problem document. */
+  /** A URI such as `/problems/session-ended`; null if the server sent no problem document. */
   get type() { return this.document.type ?? null; }
   /** The last part of the type, such as `session-ended`. */
   get kind() { return this.type?.split("/").pop(); }
-  /** The name that the feature's author gave to the refusal. */
+  /** The feature author's code for the refusal. */
   get code() { return this.document.code ?? null; }
 
-  /** @param response an answer that is no success */
+  /** @param response an answer with an error status */
   static async from(response) {
     const isJSON = (response.headers.get("Content-Type") ?? "").includes("json");
     const document = isJSON ? await response.json().catch(() => null) : null;
@@ -35,14 +35,14 @@ export class Problem extends Error {
   }
 }
 
-/** The milliseconds of `Retry-After`, seconds or a date; undefined if there is none that can be read. */
+/** The milliseconds of `Retry-After`, in seconds or as a date; undefined if it is missing or invalid. */
 function retryAfter(response) {
   const value = response.headers.get("Retry-After")?.trim() ?? "";
   const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
 }
 
-/** An intent without an answer. `mayHaveRun`: the server may have run it all the same. */
+/** An intent without an answer. If `mayHaveRun`, the server may have run it. */
 export class SendError extends Error {
   constructor(reason, message, mayHaveRun = false, cause) {
     super(message, { cause });
@@ -50,10 +50,10 @@ export class SendError extends Error {
   }
 }
 
-/** The server wants to know who is signed in, and nothing proves it. */
+/** The server asks for an identity, and the client has none. */
 class SignedOut extends Error {}
 
-/** What to do about a refusal, of a stream or of an intent. */
+/** The client's reaction to the refusal of a stream or an intent. */
 function remedy({ status, kind }) {
   if (kind === "session-ended") return "ended";
   if (kind === "identity-expired") return "identity";
@@ -64,7 +64,7 @@ function remedy({ status, kind }) {
 
 // ---------------------------------------------------------------- server-sent events
 
-/** Reads `text/event-stream` as https://html.spec.whatwg.org/multipage/server-sent-events.html says. */
+/** Parses `text/event-stream` as in https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 export class EventParser {
   /** The id of the last event, or of the last block with only an id; undefined before the first. */
   lastId;
@@ -102,7 +102,7 @@ export class EventParser {
   }
 }
 
-/** Throws if a member that the client reads is not what the contract says. */
+/** Throws if a member that the client reads does not follow the contract. */
 function checkEvent(event, data) {
   const types = {
     hello: { session: "string", epoch: "string" }, state: { feature: "string", version: "number" },
@@ -112,13 +112,13 @@ function checkEvent(event, data) {
   const needed = { state: ["state"], patch: ["patch"], label: ["label"] }[event] ?? [];
   const isGood = isObject(data) && Object.entries(types).every(([name, type]) => typeof data[name] === type)
     && needed.every((name) => Object.hasOwn(data, name));
-  if (!isGood) throw new Error(`A member of the event "${event}" is missing, or is something else.`);
+  if (!isGood) throw new Error(`A member of the event "${event}" is missing or invalid.`);
 }
 
 // ---------------------------------------------------------------- patches
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-// An own member, also one called `__proto__`.
+// Sets an own member, even one called `__proto__`.
 const withMember = (object, key, value) => ({ ...object, [key]: value });
 
 /** Applies a JSON Merge Patch (RFC 7396). Changes neither argument. */
@@ -156,9 +156,9 @@ export function applyJSONPatch(target, operations) {
         return edited(edited(document, tokens(operation.from), "remove"), tokens(path), "add", moved);
       }
       case "test":
-        if (!isEqual(read(document, tokens(path)), value)) throw new Error(`Another value is at "${path}".`);
+        if (!isEqual(read(document, tokens(path)), value)) throw new Error(`The value at "${path}" is different.`);
         return document;
-      default: throw new Error(`"${op}" is no operation.`);
+      default: throw new Error(`"${op}" is not an operation.`);
     }
   }, target);
 }
@@ -172,18 +172,18 @@ function tokens(pointer) {
   return pointer.slice(1).split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The index or key that a pointer's part names in a value that is there; throws if there is nothing. */
+/** The index or key of a pointer's part in an existing value; throws if there is none. */
 function place(container, part) {
   const isThere = Array.isArray(container)
     ? /^(0|[1-9][0-9]*)$/.test(part) && Number(part) < container.length
     : isObject(container) && Object.hasOwn(container, part);
-  if (!isThere) throw new Error(`Nothing is at "${part}".`);
+  if (!isThere) throw new Error(`There is no value at "${part}".`);
   return part;
 }
 
 const read = (document, path) => path.reduce((value, part) => value[place(value, part)], document);
 
-/** A copy of the document with one place changed; what is not on the way there is shared. */
+/** A copy of the document with one place changed; it shares the parts off the path. */
 function edited(document, [part, ...rest], change, value) {
   if (part === undefined) return change === "remove" ? null : value;
   if (rest.length > 0) {
@@ -197,7 +197,7 @@ function edited(document, [part, ...rest], change, value) {
     copy.splice(index, change === "add" ? 0 : 1, ...(change === "remove" ? [] : [value]));
     return copy;
   }
-  if (!isObject(document)) throw new Error(`Nothing can be at "${part}".`);
+  if (!isObject(document)) throw new Error(`There can be no value at "${part}".`);
   if (change !== "add") place(document, part);
   if (change !== "remove") return withMember(document, part, value);
   const { [part]: _, ...others } = document;
@@ -214,43 +214,43 @@ function isEqual(a, b) {
 
 // ---------------------------------------------------------------- the session
 
-/** The subject of a session as one text, "" if nobody is signed in. */
+/** The subject of a session as one text, "" if it is anonymous. */
 const userOf = (identity) => identity == null ? "" : JSON.stringify([identity.issuer, identity.subject]);
 
-/** The client's session: its credential, who is signed in, and requests with it. */
+/** The client's session: its credential, its user, and requests with it. */
 class Session {
-  /** Grows with each new credential: a request that failed with an older one is made again. */
+  /** Grows with each new credential: a request that failed with an older one is repeated. */
   generation = 0;
-  /** Called when intents that were meant for a session may not run any more. */
+  /** Called when intents for a session must not run any more. */
   onReplaced = () => {};
   #options; #platform; #tell; #isReady = false; #isSignedIn = false; #token = null; #refusedToken = null;
-  /** The session: its `id`, and as `user` its subject, "" if it is anonymous; undefined while they are not known. */
+  /** The session: its `id`, and its subject as `user`, "" if it is anonymous; undefined while unknown. */
   #current = null;
-  /** The session that the server did not know any more, until another one takes its place. */
+  /** The session that the server no longer knew, until another one replaces it. */
   #lost = null;
-  /** Whether the credential may name another session than before. */
+  /** True if the credential may belong to another session than before. */
   #isDoubted = false;
-  /** Once somebody is signed in, no anonymous session takes the place of theirs. */
+  /** True after a sign-in: from then on no anonymous session replaces a lost one. */
   #needsIdentity = false;
   #making = null; #refreshing = null; #unansweredIdentity = null; #keepsStores = true; #requests = new Set();
 
-  /** @param tell called with the server's answer when the session, or its credential, is another one */
+  /** @param tell called with the server's answer when the session or its credential has changed */
   constructor(options, platform, tell) {
     this.#options = options;
     this.#platform = platform;
     this.#tell = tell;
   }
 
-  /** Null if there is no session, undefined if its id is not known. */
+  /** Null if there is no session, undefined if its id is unknown. */
   get id() { return this.#current === null ? null : this.#current.id; }
 
-  /** What tabs tell each other of the session. */
+  /** The session data that tabs exchange. */
   get description() { return { id: this.#current?.id, user: this.#current?.user }; }
 
-  /** The field by which the server refuses a request if the credential names another session now. */
+  /** The field that makes the server refuse a request if the credential belongs to another session now. */
   get field() { return this.id == null ? {} : { "MVI-Session": this.id }; }
 
-  /** What an intent that is sent now is meant for; null for the session that comes next. */
+  /** The session of an intent that is sent now; null for the next session. */
   get target() {
     if (!this.#keepsStores) return null;
     const stored = this.#stored;
@@ -258,7 +258,7 @@ class Session {
     return this.#current;
   }
 
-  /** Whether an intent may run here that was meant for a session. A lost session's may run in that which replaced it. */
+  /** True if an intent for a session may run now. A lost session's intents may run in its replacement. */
   serves(target) {
     let session = target;
     while (session?.replacement) session = session.replacement;
@@ -267,7 +267,7 @@ class Session {
 
   get #isByCookie() { return this.#options.credential === "cookie"; }
   get #key() { return `mvi-client:${this.#options.url}`; }
-  /** The token that the storage has, unless the server refused it. */
+  /** The token in the storage, unless the server refused it. */
   get #stored() {
     const stored = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key) ?? null;
     return stored === this.#refusedToken ? null : stored;
@@ -305,18 +305,18 @@ class Session {
     });
   }
 
-  /** Waits for the credential that is under way, if one is. */
+  /** Waits for the running request for a credential, if there is one. */
   async settle() {
     await Promise.allSettled([this.#refreshing, this.#making]);
   }
 
-  /** Waits until there is a session, and makes one if there is none. Returns whether it made one with an identity. */
+  /** Waits for a session, and creates one if there is none. Returns true if it was created with an identity. */
   async have() {
     await this.#refreshing?.catch(() => {});
     return !this.#isReady && await (this.#making ??= this.#make().finally(() => { this.#making = null; }));
   }
 
-  /** Forgets the session if its credential is still that of the generation: `have` makes another one. */
+  /** Forgets the session if its credential is still that of the generation: `have` then creates another one. */
   drop(generation = this.generation) {
     if (!this.#isReady || generation !== this.generation) return;
     this.#isReady = false;
@@ -326,7 +326,7 @@ class Session {
   /** The server does not know the credential. */
   #forget() {
     const { storage } = this.#options;
-    // Another tab may have put a good one there.
+    // Another tab may have stored a valid one.
     if (storage?.getItem(this.#key) === this.#token) storage?.removeItem(this.#key);
     this.#refusedToken = this.#token;
     this.#isSignedIn = this.#isDoubted = false;
@@ -339,27 +339,27 @@ class Session {
     this.#current = null;
   }
 
-  /** Forgets the session, and who was signed in: it was ended. */
+  /** Forgets the session and its user after its end. */
   end() {
     this.drop();
     this.#needsIdentity = false;
     this.#leave();
   }
 
-  /** What was meant for this session may not run in the next. */
+  /** Intents for this session must not run in the next. */
   #leave() {
     this.#current = this.#lost = null;
     this.onReplaced();
   }
 
-  /** The server says that the credential of the generation names another session: `have` asks which. */
+  /** The server says that the generation's credential belongs to another session: `have` asks for it. */
   leave(generation) {
     if (generation !== this.generation) return;
     this.#doubt();
     this.#leave();
   }
 
-  /** A stream shows this session. A cookie may be that of another one: `have` asks. */
+  /** A stream shows this session. A cookie may belong to another one: `have` asks. */
   meet(id) {
     if (this.#isByCookie && id !== this.id) this.#doubt();
     else if (this.#current !== null) this.#current.id ??= id;
@@ -370,7 +370,7 @@ class Session {
     this.#isReady = false;
   }
 
-  /** Takes over the session that another tab has. Returns whether it is another one. */
+  /** Adopts the session of another tab. Returns true if it is a different one. */
   adopt({ id, user, replaces }) {
     const token = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key);
     if (!this.#isByCookie && !token) return false;
@@ -380,7 +380,7 @@ class Session {
     return true;
   }
 
-  /** Two tabs must not make a session each. */
+  /** Two tabs must not create a session each. */
   async #make() {
     const work = async () => {
       const hasCredential = this.#isDoubted || this.#stored !== null;
@@ -399,7 +399,7 @@ class Session {
     });
   }
 
-  /** Asks which session the credential names that there is. Returns false if the server knows none. */
+  /** Asks for the session of the existing credential. Returns false if the server knows none. */
   async #look() {
     this.#token = this.#stored ?? this.#token;
     let answer = {};
@@ -408,12 +408,12 @@ class Session {
     } catch (error) {
       if (!(error instanceof Problem) || remedy(error) === "wait") throw error;
       if (remedy(error) === "session") {
-        // It was another session's, and so is the end of it.
+        // The credential belonged to another session, and so does its end.
         if (this.#isDoubted) this.#leave();
         this.#forget();
         return false;
       }
-      // What is the matter with the session, its next request is told.
+      // The next request of the session reports its state.
       this.#needsIdentity ||= error.kind === "identity-expired";
       answer.user = undefined;
     }
@@ -422,8 +422,8 @@ class Session {
   }
 
   /**
-   * An anonymous session, unless somebody was signed in before or the server has none. Returns whether it was made with
-   * an identity.
+   * Creates an anonymous session, unless somebody was signed in before or the server has none. Returns true if it was
+   * created with an identity.
    */
   async #post() {
     const { credential, shared } = this.#options;
@@ -445,7 +445,7 @@ class Session {
     }
   }
 
-  /** The identity that had no answer yet, which is given again to the same one only, else the callback's. */
+  /** The given identity, that of an unanswered sign-in, or the callback's. */
   async #identity(given) {
     this.#unansweredIdentity = given ?? this.#unansweredIdentity ?? await this.#options.identity?.();
     if (!this.#unansweredIdentity) throw new SignedOut("No identity was given.");
@@ -453,12 +453,12 @@ class Session {
   }
 
   /**
-   * Signs in: the anonymous session that there is, or by making one.
+   * Signs in to the existing anonymous session, or creates a session.
    *
-   * @param keepsStores whether the stores of the anonymous session stay, and the intents that wait
+   * @param keepsStores true if the anonymous session's stores and the waiting intents stay
    */
   async signIn(identity, keepsStores) {
-    // A renewal that is under way does not ask for that.
+    // A running renewal does not include that.
     if (!keepsStores && this.#refreshing) await this.#refreshing.catch(() => {});
     this.#needsIdentity = true;
     this.#keepsStores = keepsStores;
@@ -470,8 +470,8 @@ class Session {
   }
 
   /**
-   * Proves with the given identity, or the callback's, who is signed in. Resolves with whether the credential is a new
-   * one, for which the stream is to be opened anew.
+   * Signs in or renews with the given identity, or the callback's. Resolves with true if the credential is new, so that
+   * the stream must be reopened.
    */
   refresh(identity) {
     return this.#refreshing ??= this.#renew(identity).finally(() => { this.#refreshing = null; });
@@ -485,7 +485,7 @@ class Session {
       const body = JSON.stringify({ identity, ...(!keepsStores && { keep: false }) });
       const answer = await this.request("PUT", "/sessions/current/identity", { body, headers: this.field });
       this.#identityAnswered();
-      // With a cookie the answer does not say so, but it is so when an anonymous session is signed in.
+      // With a cookie the answer does not say so, but signing in an anonymous session has this effect.
       const isNew = answer.token !== undefined || (this.#isByCookie && !this.#isSignedIn);
       const user = answer.identity == null ? undefined : userOf(answer.identity);
       if (isNew) this.#accept({ ...answer, user }, { isFresh: !keepsStores });
@@ -524,8 +524,8 @@ class Session {
   }
 
   /**
-   * Notes which session it is. What was meant for the one before may run in it if that one was lost and had the same
-   * user; then its id is returned.
+   * Records the present session. If the previous one was lost and had the same user, its intents may run in this one,
+   * and its id is returned.
    */
   #become(id, user, { token, isFresh = false } = {}) {
     const before = this.#current;
@@ -537,14 +537,14 @@ class Session {
     const lost = before === null ? this.#lost : null;
     this.#current = { id, user };
     this.#lost = null;
-    // Of a stored token that the server does not know nobody can say whose it was.
+    // The user of a stored token that the server does not know is unknown.
     const isReplaced = lost !== null && (lost.id === undefined || (user !== undefined && lost.user === user));
     if (isReplaced) lost.replacement = this.#current;
     this.onReplaced();
     return isReplaced ? lost.id : undefined;
   }
 
-  /** Ends all requests. */
+  /** Cancels all requests. */
   close() {
     for (const controller of this.#requests) controller.abort(new SendError("closed", "The client was closed."));
   }
@@ -552,17 +552,17 @@ class Session {
 
 // ---------------------------------------------------------------- the stream
 
-/** The one event stream: opened, read, watched, and opened again. Calls `emit` with what arrives. */
+/** The event stream: opens, reads, monitors and reopens it. Calls `emit` with each event. */
 class Stream {
   condition = "idle";
-  /** Of the last `hello`. */
+  /** The data of the last `hello`. */
   hello = null;
   /** The last event id. */
   cursor = "";
   #options; #platform; #session; #emit; #features = []; #missing = new Set(); #isOffline = false;
   #connection = null; #waitsForSession = null;
   #timer; #watchdog; #lastByte = 0; #attempts = 0; #retry = limits.retry; #isRenewed = false; #isRefreshed = false;
-  /** What this connection has shown: by feature the version and the state. */
+  /** The states that this connection has shown: the version and the state by feature. */
   #shown = new Map();
   #delta; #doubts = 0;
 
@@ -574,7 +574,7 @@ class Stream {
     this.#delta = options.delta;
   }
 
-  /** The features to show. The stream is opened anew if they are others than before. */
+  /** Sets the shown features. Reopens the stream if they have changed. */
   update(features) {
     const wanted = [...new Set(features)].sort();
     if (wanted.join() === this.#features.join()) return;
@@ -584,14 +584,14 @@ class Stream {
     else if (wanted.length === 0 && ["reconnecting", "offline"].includes(this.condition)) this.open();
   }
 
-  /** Opens the stream, also after its end: the caller wants to go on. */
+  /** Opens the stream, also after its end: the caller wants to continue. */
   reconnect() {
     this.#isOffline = false;
     this.#missing.clear();
     this.open();
   }
 
-  /** Opens the stream anew, now. */
+  /** Reopens the stream now. */
   async open() {
     this.#cut();
     const features = this.#features.filter((feature) => !this.#missing.has(feature));
@@ -612,45 +612,45 @@ class Stream {
     }
   }
 
-  /** Takes over from another tab, at the place that `note` knows. */
+  /** Takes over from another tab, at the position that `note` recorded. */
   resume(features) {
     this.#features = [];
     this.condition = "idle";
     this.update(features);
   }
 
-  /** An event that another tab's stream got: this one may have to go on from there. */
+  /** Records an event of another tab's stream: this tab may have to continue from there. */
   note(event, data, cursor) {
     this.cursor = cursor;
     if (event === "hello") this.hello = data;
   }
 
-  /** The session, or its credential, is another one. */
+  /** Handles a new session or credential. */
   sessionChanged({ id, isNew }) {
-    // It shows this session already.
+    // The stream shows this session already.
     if (isNew === false && this.condition === "live" && id === this.hello?.session) return;
     this.#missing.clear();
     if (id != null && id !== this.hello?.session) this.cursor = "";
-    // A connection that waits for the session goes on with this one.
+    // A connection that waits for the session continues with this one.
     if (this.#connection !== null && this.#waitsForSession === this.#connection) return;
     if (!["closed", "idle", "failed"].includes(this.condition)) this.open();
   }
 
-  /** The session was ended: the stream stays closed until `reconnect`, or until another session is made. */
+  /** Closes the stream at the end of the session, until `reconnect` or until another session is created. */
   ended(session = this.hello?.session ?? this.#session.id) {
     this.#session.end();
     this.#stop("ended", { session });
     this.cursor = "";
   }
 
-  /** A person looks at the page. */
+  /** The page is visible again. */
   foreground() {
     const isSilent = this.#platform.now() - this.#lastByte > this.#patience;
     if (["reconnecting", "paused"].includes(this.condition)) this.open();
     else if (isSilent && ["connecting", "live"].includes(this.condition)) this.open();
   }
 
-  /** The page is not looked at and may be frozen: it holds no connection until `foreground`. */
+  /** The page is hidden and may be frozen: it has no connection until `foreground`. */
   park() {
     if (["connecting", "live", "reconnecting", "offline"].includes(this.condition)) this.#stop("paused");
   }
@@ -698,7 +698,7 @@ class Stream {
 
   get #patience() { return limits.silentHeartbeats * (this.hello?.heartbeat * 1000 || limits.heartbeat); }
 
-  /** The server gave a sign of life. */
+  /** Records a sign of life of the server. */
   #sign() {
     this.#lastByte = this.#platform.now();
     this.#platform.clearTimeout(this.#watchdog);
@@ -726,7 +726,7 @@ class Stream {
     if (!response.ok) throw await Problem.from(response);
     if (!/^text\/event-stream\b/i.test(response.headers.get("Content-Type") ?? "")) {
       connection.abort();
-      throw new Error("The answer is no event stream.");
+      throw new Error("The answer is not an event stream.");
     }
     const parser = new EventParser();
     const decoder = new TextDecoder();
@@ -745,7 +745,7 @@ class Stream {
     }
   }
 
-  /** A browser shows its streams, and nothing is to be read by hand; but it does not say why it gives up. */
+  /** A browser shows its own streams and parses them, but it does not report why one failed. */
   #readEventSource(EventSource, connection, path) {
     const cursor = this.cursor && `&last_event_id=${encodeURIComponent(this.cursor)}`;
     return new Promise((resolve, reject) => {
@@ -762,7 +762,7 @@ class Stream {
       source.onerror = () => {
         const hasGivenUp = source.readyState === 2;
         source.close();
-        // The same request by `fetch` says why, or is the stream.
+        // The same request by `fetch` gives the reason, or the stream.
         if (hasGivenUp && connection === this.#connection) this.#readFetch(connection, path).then(resolve, reject);
         else resolve();
       };
@@ -786,7 +786,7 @@ class Stream {
     const { feature } = data;
     switch (event) {
       case "hello":
-        // Nothing of another session, or of another log of this one, counts.
+        // A cursor of another session, or of another log of this one, is invalid.
         if (data.session !== this.hello?.session || data.epoch !== this.hello?.epoch) this.cursor = id ?? "";
         this.hello = data;
         this.#attempts = 0;
@@ -811,7 +811,7 @@ class Stream {
     this.#emit(event, data);
   }
 
-  /** Shows the patched state. What does not fit for certain is shown whole by another stream. */
+  /** Emits the patched state. If the patch does not fit, another stream sends the whole state. */
   #patch({ feature, from, to, intent, patch }) {
     if (!this.#delta) return undefined;
     const shown = this.#shown.get(feature);
@@ -830,7 +830,7 @@ class Stream {
     this.#handle("state", { feature, version: to, ...(intent && { intent }), state });
   }
 
-  /** The server closes the stream. */
+  /** Handles the server's `goaway`. */
   #leave({ reason, retry }) {
     switch (reason) {
       case "superseded": return this.#stop("paused");
@@ -841,7 +841,7 @@ class Stream {
     }
   }
 
-  /** The events that show a new reader where the stream is. */
+  /** The events that show the stream's position to a new reader. */
   snapshot() {
     return [
       ...(this.condition === "live" ? [["hello", this.hello]] : []),
@@ -873,7 +873,7 @@ class Stream {
   }
 
   #renewSession(error, generation) {
-    // A new session that is refused as well is a fault of the server's, or its cookie does not come back.
+    // If a new session is refused too, the server has a fault, or its cookie does not come back.
     if (this.#isRenewed) return this.#again(error);
     this.#isRenewed = true;
     this.cursor = "";
@@ -881,7 +881,7 @@ class Stream {
     this.open();
   }
 
-  /** Opens the stream without the features that are not there. If there is one, it is told which. */
+  /** Opens the stream without the features that do not exist. Asks for each of several. */
   async #leaveOut(error, features) {
     const connection = this.#begin();
     const missing = new Set(features.length === 1 ? features : []);
@@ -901,7 +901,7 @@ class Stream {
 
   /** Renews the identity, then opens the stream. */
   async #refresh(error) {
-    // A renewed identity that is refused as well is a fault of the server's, or of its clock.
+    // If a renewed identity is refused too, the server has a fault, or its clock is wrong.
     if (this.#isRefreshed) return this.#again(error);
     this.#cut();
     const connection = this.#begin();
@@ -919,12 +919,12 @@ class Stream {
     }
   }
 
-  /** Renews the identity before its end, while the stream stays. What goes wrong shows at the end. */
+  /** Renews the identity before it expires, while the stream stays. Failures show at its expiry. */
   #refreshSoon() {
     this.#session.refresh().catch(() => {});
   }
 
-  /** Tries again: later each time, and not all clients at once. */
+  /** Retries: with growing delays, and not all clients at once. */
   #again(problem, next = () => this.open()) {
     const { retryAfter } = problem ?? {};
     const base = Math.max(limits.shortestRetry, this.#retry);
@@ -933,7 +933,7 @@ class Stream {
     this.#wait(retryAfter === undefined ? pause : this.#spread(retryAfter), problem, next);
   }
 
-  /** A time that the server named, or a little more. */
+  /** The time that the server gave, or a little more. */
   #spread(milliseconds) {
     const named = Math.min(limits.longestRetryAfter, Math.max(limits.shortestRetry, milliseconds));
     return named * (1 + this.#platform.random() / 5);
@@ -949,7 +949,7 @@ class Stream {
 
 // ---------------------------------------------------------------- intents
 
-/** One queue in the order of the calls: one request at a time, made again until it is answered. */
+/** One queue in the order of the calls: one request at a time, repeated until it is answered. */
 class Intents {
   #platform; #session; #ended; #patience; #queue = []; #isRunning = false; #isClosed = false;
   #wake = (_) => {}; #offlineSince = null; #offlineTime = 0;
@@ -963,9 +963,9 @@ class Intents {
   }
 
   /**
-   * Resolves with what `request` gives in the end. `request` gets the milliseconds that it may take.
+   * Resolves with the final result of `request`, which gets the milliseconds that it may take.
    *
-   * @param isEnd whether it ends the session, so that what is added behind it is meant for the next one
+   * @param isEnd true if it ends the session, so that later intents belong to the next one
    */
   add(request, { isEnd = false } = {}) {
     if (this.#isClosed) return Promise.reject(new SendError("closed", "The client is closed."));
@@ -979,14 +979,14 @@ class Intents {
     });
   }
 
-  /** The session is another one: rejects what was meant for the one before. */
+  /** Rejects the intents of the previous session after the session has changed. */
   review() {
     const isOver = ({ target }) => !this.#session.serves(target);
     const [first, ...others] = this.#queue;
     if (first === undefined) return;
     this.#queue = [first, ...others.filter((item) => !isOver(item))];
     for (const item of others.filter(isOver)) item.reject(this.#failure(item, "other-session"));
-    // It is on its way, or waits for its next try, which it will not have.
+    // It is running, or waits for a retry that will not come.
     if (isOver(first)) this.#wake({ isForced: true });
   }
 
@@ -999,7 +999,7 @@ class Intents {
     return new SendError(reason, `${what} ${outcome}`, item.mayHaveRun ?? false, cause);
   }
 
-  /** The server answers again: the next try is now, unless the server named its time. */
+  /** The server answers again: retries now, unless the server gave a time. */
   wake() { this.#wake({ isForced: false }); }
 
   online() {
@@ -1016,7 +1016,7 @@ class Intents {
     this.#wake({ isForced: true });
   }
 
-  /** A clock that stands while the client is offline. */
+  /** A clock that stops while the client is offline. */
   #onlineTime() { return (this.#offlineSince ?? this.#platform.now()) - this.#offlineTime; }
 
   async #run() {
@@ -1049,7 +1049,7 @@ class Intents {
         return await item.request(Math.min(limits.request, left));
       } catch (error) {
         cause = error;
-        // Only 429 says that a waiting intent did not run.
+        // Only 429 means that a waiting intent did not run.
         if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) item.mayHaveRun = true;
         const pause = await this.#delay(item, error, generation, attempt);
         const longest = Math.max(0, item.end - this.#onlineTime());
@@ -1067,7 +1067,7 @@ class Intents {
     const what = remedy(error);
     if (error.kind === "other-session") {
       this.#session.leave(generation);
-      // The stream moves to the session that there is.
+      // The stream moves to the existing session.
       this.#session.have().catch(() => {});
     }
     if (what === "wait") return Math.min(limits.longestRetryAfter, error.retryAfter ?? pause);
@@ -1081,7 +1081,7 @@ class Intents {
         return pause;
       });
     }
-    // The credential may have been replaced while the request was on its way.
+    // The credential may have been replaced during the request.
     await this.#session.settle();
     const isReplaced = generation !== this.#session.generation;
     if (what === "ended" && !isReplaced) this.#ended();
@@ -1091,7 +1091,7 @@ class Intents {
     return 0;
   }
 
-  /** Ends early by `wake`, unless the server named the time. */
+  /** Ends early by `wake`, unless the server gave the time. */
   #pause(milliseconds, isNamed = false) {
     if (this.#isClosed) return undefined;
     return new Promise((resolve) => {
@@ -1107,14 +1107,14 @@ class Intents {
 
 // ---------------------------------------------------------------- stores
 
-/** One feature as the server shows it: a state, and labels. `client.store(id)` makes it. */
+/** One feature's state and labels. `client.store(id)` creates it. */
 class Store {
   id;
-  /** The view state; undefined before the first. Another object with each change. */
+  /** The view state; undefined before the first one. A new object after each change. */
   state;
   /** The state's version. */
   version;
-  /** `loading`, `ready`, `ended` (the store was disposed of), `denied` or `missing` (there is no such feature). */
+  /** `loading`, `ready`, `ended` (the store was disposed), `denied` or `missing` (there is no such feature). */
   status = "loading";
   #client; #watched; #listeners = new Set(); #labelListeners = new Set(); #unheard = []; #waits = [];
 
@@ -1124,15 +1124,15 @@ class Store {
     this.#watched = watched;
   }
 
-  /** Whether something listens to the store, so that the stream shows it. */
+  /** True if the store has listeners, so that the stream shows it. */
   get isWatched() { return this.#listeners.size + this.#labelListeners.size > 0; }
 
-  /** Watches the store: `listener` is called after each change of its state or status. Returns what ends that. */
+  /** Watches the store: calls `listener` after each change of its state or status. Returns a function that stops it. */
   subscribe = (listener) => this.#add(this.#listeners, listener);
 
   /**
-   * Watches the store: `listener` gets each label once, and `{ id, version, intent, replay }`. Labels that came while
-   * only `subscribe` watched are handed over first.
+   * Watches the store: calls `listener(label, { id, version, intent, replay })` once for each label. Labels that
+   * arrived while only `subscribe` watched come first.
    */
   onLabel(listener) {
     const end = this.#add(this.#labelListeners, listener);
@@ -1140,7 +1140,7 @@ class Store {
     return end;
   }
 
-  /** The labels from now on, for `for await`. */
+  /** Returns the labels from now on, for `for await`. */
   get labels() {
     const store = this;
     return {
@@ -1171,8 +1171,8 @@ class Store {
 
   /**
    * Sends an intent: an object, or its JSON as text. Resolves with `{ intent, session, version }` when the server has
-   * committed it; with `{ until: "shown" }` only when the watched store shows what it did. Rejects with `Problem` if it
-   * is refused, with `SendError` if no answer came.
+   * committed it, or if `until` is "shown", when the watched store shows its effect. Rejects with `Problem` if it is
+   * refused, with `SendError` if no answer came.
    */
   async send(intent, { until } = {}) {
     const answer = await this.#client.send(this.id, intent);
@@ -1187,7 +1187,7 @@ class Store {
     return new Promise((resolve) => this.#waits.push({ version, resolve }));
   }
 
-  /** For the client: an event of the stream. */
+  /** For the client: handles an event of the stream. */
   handle(event, data) {
     switch (event) {
       case "state":
@@ -1199,7 +1199,7 @@ class Store {
         if (this.#labelListeners.size > 0) for (const listener of [...this.#labelListeners]) this.#call(listener, data);
         else if (this.#unheard.push(data) > limits.keptLabels) this.#unheard.shift();
         return undefined;
-      // Versions of before cannot be told from those that come.
+      // The old versions are not comparable with the new ones.
       case "reset": return this.#settle(false);
       case "forget":
         this.version = undefined;
@@ -1224,7 +1224,7 @@ class Store {
   }
 
   #add(listeners, listener) {
-    // The same function may listen twice, and ends once each.
+    // The same function may listen twice; each registration ends once.
     const entry = (...values) => listener(...values);
     listeners.add(entry);
     this.#watched();
@@ -1245,9 +1245,9 @@ class Store {
 // ---------------------------------------------------------------- tabs
 
 /**
- * The tabs of a browser that share one stream. One of them leads: it holds a Web Lock and the stream, and passes events
- * on over a BroadcastChannel. The others tell it what they watch. When the leader closes the browser gives the lock to
- * the next tab; when it does not answer a tab takes the lock away.
+ * The tabs of a browser that share one stream. One of them leads: it holds a Web Lock and the stream, and sends events
+ * to the others over a BroadcastChannel; they send it the features that they watch. When the leader closes, the browser
+ * gives the lock to the next tab. If the leader does not answer, a tab steals the lock.
  */
 class Tabs {
   isLeader = false;
@@ -1268,11 +1268,11 @@ class Tabs {
   /** The features that the other tabs watch. */
   get features() { return [...this.#watches.values()].flat(); }
 
-  /** Follows, and stands ready to lead. */
+  /** Follows, and waits to lead. */
   join() {
     if (!this.#isParked) return;
     this.#isParked = false;
-    // Held as long as this tab lives: the leader gets it when the tab is gone.
+    // Held for the lifetime of this tab: the leader gets it when the tab is gone.
     const leaving = new Promise((resolve) => { this.#leave = resolve; });
     this.#platform.locks.request(this.#tabLock(this.#id), () => {
       this.announce();
@@ -1282,7 +1282,7 @@ class Tabs {
     this.#heard();
   }
 
-  /** Lets another tab lead, for this one is closed or frozen. */
+  /** Lets another tab lead, since this one is closed or frozen. */
   park() {
     this.#isParked = true;
     this.#platform.clearTimeout(this.#timer);
@@ -1297,20 +1297,20 @@ class Tabs {
     this.#channel.close();
   }
 
-  /** Tells the leader what this tab watches. */
+  /** Sends the leader the features that this tab watches. */
   announce() {
     if (!this.isLeader) this.#say({ type: "watch", tab: this.#id, features: this.#hooks.watched() });
   }
 
-  /** Passes an event on, if this tab leads. */
+  /** Sends an event to the other tabs if this tab leads. */
   pass(event, data, cursor) {
     if (this.isLeader) this.#say({ type: "event", event, data, cursor });
   }
 
-  /** Has the leader do something. */
+  /** Sends the leader an order. */
   order(what, value) { this.#say({ type: "order", what, value }); }
 
-  /** Asks whether the leader is there; if it does not answer in time this tab leads. */
+  /** Asks the leader for a sign of life; without an answer in time this tab leads. */
   probe() {
     if (this.isLeader || this.#isParked) return;
     this.#say({ type: "probe" });
@@ -1322,7 +1322,7 @@ class Tabs {
 
   #say(message) { this.#channel.postMessage(message); }
 
-  /** Waits for the leader's lock, or takes it. */
+  /** Waits for the leader's lock, or steals it. */
   async #stand({ steal = false } = {}) {
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
@@ -1335,10 +1335,10 @@ class Tabs {
         return resigned;
       });
     } catch (error) {
-      // A frame in a sandbox has no locks: it is alone.
+      // A sandboxed frame has no locks: it is alone.
       if (error.name !== "AbortError") return this.#lead();
     }
-    // Another tab took the lock away.
+    // Another tab stole the lock.
     if (this.#asking !== asking || !this.isLeader) return;
     this.isLeader = false;
     this.#watches.clear();
@@ -1390,7 +1390,7 @@ class Tabs {
     }
   }
 
-  /** The leader lives. If it is silent for long it is asked. */
+  /** Records a sign of life of the leader, and asks it again after a long silence. */
   #heard() {
     this.#platform.clearTimeout(this.#timer);
     if (this.isLeader) return;
@@ -1424,16 +1424,18 @@ class Client {
   /** `idle`, `connecting`, `live`, `reconnecting`, `offline`, `paused`, `signedOut`, `failed`, `ended` or `closed`. */
   get condition() { return this.#condition.condition; }
 
-  /** More of the condition: `retryAt`, the time of the next try, and `problem`, why there is no stream. */
+  /**
+   * Details of the condition: `retryAt`, the time of the next try, and `problem`, the reason why there is no stream.
+   */
   get conditionDetails() { return this.#condition; }
 
-  /** The session's id, as the last stream said; null before. */
+  /** The session's id on the last stream; null before. */
   get session() { return this.#hello?.session ?? null; }
 
-  /** Calls `listener` after each change of the condition. Returns what ends that. */
+  /** Calls `listener` after each change of the condition. Returns a function that stops it. */
   onCondition = (listener) => this.#add(this.#conditionListeners, listener);
 
-  /** Calls `listener(event, data)` with everything that arrives, such as for a log. Returns what ends that. */
+  /** Calls `listener(event, data)` with each event, for example to log it. Returns a function that stops it. */
   onEvent = (listener) => this.#add(this.#eventListeners, listener);
 
   /** The store of a feature: always the same object for the same id, such as `counter` or `order-detail:42`. */
@@ -1469,12 +1471,12 @@ class Client {
     });
   }
 
-  /** Opens the stream now, whatever the condition; after the end of a session with a new one. */
+  /** Opens the stream now in any condition; after the end of a session with a new session. */
   reconnect() { this.#lead("reconnect"); }
 
   /**
-   * Signs in, or renews who is signed in, with the given identity or the callback's. With `{ keep: false }` the server
-   * disposes of the stores of the anonymous session, and intents that wait are rejected.
+   * Signs in or renews with the given identity, or the callback's. With `{ keep: false }` the server disposes the
+   * stores of the anonymous session, and waiting intents are rejected.
    */
   async signIn(identity, { keep = true } = {}) {
     await this.#session.signIn(identity, keep);
@@ -1482,8 +1484,8 @@ class Client {
   }
 
   /**
-   * Ends the session after the intents that were sent before. Those that are sent from now on run in a new session.
-   * Rejects if the server could not be told.
+   * Ends the session after the intents that were sent before. Later intents run in a new session. Rejects if the server
+   * could not be reached.
    */
   async endSession() {
     const end = this.#intents.add(async (timeout) => {
@@ -1493,7 +1495,7 @@ class Client {
       });
       this.#endHere();
     }, { isEnd: true }).catch((error) => {
-      // The session is not this client's any more.
+      // The session does not belong to this client any more.
       if (error.kind !== "other-session" && error.reason !== "other-session") throw error;
     });
     this.#ending = end.catch(() => {});
@@ -1506,7 +1508,7 @@ class Client {
     this.#lead("ended", id);
   }
 
-  /** Tells the client what a page tells it by itself: `online`, `offline`, and `foreground` when a person looks. */
+  /** Reports what a page reports automatically: `online`, `offline`, and `foreground` when the page is visible. */
   notify(what) {
     if (what === "online" || what === "offline") this.#intents[what]();
     if (!this.#tabs || this.#tabs.isLeader) return this.#stream[what]();
@@ -1516,7 +1518,7 @@ class Client {
     }
   }
 
-  /** Ends everything; intents that wait are rejected. The session stays. */
+  /** Ends everything; waiting intents are rejected. The session stays. */
   close() {
     this.#isClosed = true;
     for (const remove of this.#removeListeners) remove();
@@ -1527,7 +1529,7 @@ class Client {
     this.#hear("condition", { condition: "closed" });
   }
 
-  /** For stores: a listener's error is the page's, and must not stop the client. */
+  /** For stores: reports a listener's error without stopping the client. */
   guard(call) {
     try { call(); } catch (error) { this.#platform.report(error); }
   }
@@ -1562,7 +1564,7 @@ class Client {
 
   #show(data) {
     if (this.condition === "closed") return;
-    // Where another tab ended it.
+    // If another tab ended it.
     if (data.condition === "ended") {
       if (this.#session.id === data.session) this.#session.end();
       this.#hello = null;
@@ -1579,11 +1581,11 @@ class Client {
     return () => listeners.delete(entry);
   }
 
-  // ------------------------------------------------------------ what is watched, and by which tab
+  // ------------------------------------------------------------ watched features and the tab of the stream
 
   #watched() { return [...this.#stores.values()].filter((store) => store.isWatched).map((store) => store.id); }
 
-  /** The stream changes once for all that changes in one turn of the event loop. */
+  /** Updates the stream once for all changes in one turn of the event loop. */
   #watchedChanged() {
     if (this.#isGathering || this.#isClosed) return;
     this.#isGathering = true;
@@ -1626,7 +1628,7 @@ class Client {
     };
   }
 
-  /** Does something to the stream, in the tab that has it. */
+  /** Performs an operation on the stream, in the tab that has it. */
   #lead(what, value) {
     if (this.#isClosed) return;
     if (this.#tabs && !this.#tabs.isLeader) this.#tabs.order(what, value);
@@ -1639,7 +1641,7 @@ class Client {
       case "foreground": return this.#stream.foreground();
       case "ended":
         if (value == null) return this.#stream.ended();
-        // A tab may have found another session ended than the one that the stream shows.
+        // A tab may report the end of another session than the stream's.
         if ([undefined, value].includes(this.#stream.hello?.session)) this.#stream.ended(value);
         return undefined;
       case "session":
@@ -1676,7 +1678,7 @@ class Client {
     on(window, "focus", () => this.notify("foreground"));
     on(window, "pointerdown", () => { if (this.condition === "paused") this.notify("foreground"); });
     on(document, "visibilitychange", () => { if (document.visibilityState === "visible") this.notify("foreground"); });
-    // A page that the browser freezes, or keeps for the way back, must not hold a stream's place.
+    // A page that is frozen or in the back-forward cache must not hold a stream.
     on(window, "pagehide", park);
     on(window, "pageshow", ({ persisted }) => { if (persisted) back(); });
     on(document, "freeze", park);
@@ -1684,7 +1686,7 @@ class Client {
   }
 }
 
-/** What a client has of its surroundings; `options.platform` replaces any of it. */
+/** The client's environment; `options.platform` replaces parts of it. */
 function ownPlatform() {
   const { navigator, document, EventSource, BroadcastChannel } = globalThis;
   const hex = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -1702,7 +1704,7 @@ function ownPlatform() {
   };
 }
 
-/** Makes a client. See README.md for the options. */
+/** Creates a client. See README.md for the options. */
 export function createClient(options) {
   return new Client(options);
 }

@@ -9,7 +9,7 @@ const events = (...texts) => {
   return texts.flatMap((text) => [...parser.push(text)]);
 };
 
-test("events are the same wherever the text is cut", () => {
+test("events do not depend on the chunks", () => {
   const text = "id: 1\r\nevent: a\rdata: x\ndata:y\n\r\n: comment\nretry: 9\ndata\n\ndata: lost";
   const whole = events(text);
   assert.deepEqual(whole, [
@@ -21,10 +21,10 @@ test("events are the same wherever the text is cut", () => {
   assert.deepEqual(events(...text), whole);
 });
 
-// The bytes that all parsers of this repository read; a copy of the client alone does not have them.
+// The bytes that all parsers of this repository read; the client's package does not contain them.
 const golden = new URL("../../Conformance/golden/parser/", import.meta.url);
 
-test("golden files are read as they say, cut anywhere", { skip: !existsSync(golden) }, async () => {
+test("golden files are parsed correctly in any chunks", { skip: !existsSync(golden) }, async () => {
   const names = (await readdir(golden)).filter((name) => name.endsWith(".json"));
   assert.ok(names.length > 10);
   for (const name of names) {
@@ -44,7 +44,7 @@ test("golden files are read as they say, cut anywhere", { skip: !existsSync(gold
   }
 });
 
-test("an id counts from its blank line on, also without data, and not with NUL", () => {
+test("an id takes effect at its blank line, even without data, but not with NUL", () => {
   const parser = new EventParser();
   assert.equal([...parser.push("id: 7\n")].length, 0);
   assert.equal(parser.lastId, undefined);
@@ -53,7 +53,7 @@ test("an id counts from its blank line on, also without data, and not with NUL",
   assert.deepEqual([...parser.push("id: 8\0\ndata: x\n\n")], [{ event: "message", data: "x", id: "7" }]);
 });
 
-test("a JSON Patch is applied whole or not at all, and shares what it does not change", () => {
+test("a JSON Patch is applied whole or not at all, and shares unchanged parts", () => {
   const state = Object.freeze({ list: Object.freeze([1, 2]), other: Object.freeze({}) });
   const result = applyJSONPatch(state, [
     { op: "test", path: "/list", value: [1, 2] }, { op: "add", path: "/list/1", value: 9 },
@@ -72,7 +72,7 @@ test("a JSON Patch is applied whole or not at all, and shares what it does not c
   }
 });
 
-test("patches make own members of names that objects inherit", () => {
+test("patches set own members with inherited names", () => {
   const patched = applyJSONPatch({}, [{ op: "add", path: "/__proto__", value: { isBad: true } }]);
   const merged = applyMergePatch({}, JSON.parse('{"__proto__":{"isBad":true},"constructor":{"x":1}}'));
   for (const value of [patched, merged]) {
@@ -84,7 +84,7 @@ test("patches make own members of names that objects inherit", () => {
 });
 
 // https://www.rfc-editor.org/rfc/rfc7396#appendix-A
-test("merge patches give what RFC 7396 says", () => {
+test("merge patches follow RFC 7396", () => {
   for (const [target, patch, result] of [
     [{ a: "b" }, { a: "c" }, { a: "c" }], [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }], [{ a: "b" }, { a: null }, {}],
     [{ a: ["b"] }, { a: "c" }, { a: "c" }], [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],

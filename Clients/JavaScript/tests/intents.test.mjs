@@ -17,7 +17,7 @@ test("an intent keeps its key over all tries", async () => {
   assert.equal(new Set(keys).size, 1);
 });
 
-test("text goes out as it is, so that large numbers stay exact", async () => {
+test("text is sent unchanged, so that large numbers stay exact", async () => {
   const bodies = [];
   const server = new Server();
   const { client } = start({ server, platform: { fetch: (url, request) => {
@@ -28,7 +28,7 @@ test("text goes out as it is, so that large numbers stay exact", async () => {
   assert.equal(bodies.at(-1), '{"type":"add","amount":9007199254740993}');
 });
 
-test("an intent is given up when its patience is over, and says whether it may have run", async () => {
+test("an intent fails after its patience, and reports whether it may have run", async () => {
   const { server, store, clock } = await live({ patience: 2_000 });
   server.answer(path, ...Array(20).fill(cut));
   const sent = assert.rejects(store.send({ type: "increment" }), { name: "SendError", reason: "no-answer", mayHaveRun: true });
@@ -66,7 +66,7 @@ test("a hello ends the wait of an intent that had no answer", async () => {
   await sent;
 });
 
-test("beyond a thousand waiting intents one is refused at once", async () => {
+test("after a thousand waiting intents the next is refused at once", async () => {
   const { client, store, page } = await live();
   await page.fire(page.window, "offline");
   const sent = Array.from({ length: 1000 }, () => store.send({ type: "increment" }).catch((error) => error.reason));
@@ -75,7 +75,7 @@ test("beyond a thousand waiting intents one is refused at once", async () => {
   assert.ok((await Promise.all(sent)).every((reason) => reason === "closed"));
 });
 
-test("close ends an intent that is on its way, and says that it may have run", async () => {
+test("close ends a running intent, and reports that it may have run", async () => {
   const { client, server, store } = await live();
   server.answer(path, () => new Promise(() => {}));
   const sent = assert.rejects(store.send({ type: "increment" }), { reason: "closed", mayHaveRun: true });
@@ -85,7 +85,7 @@ test("close ends an intent that is on its way, and says that it may have run", a
   await assert.rejects(store.send({ type: "increment" }), { reason: "closed", mayHaveRun: false });
 });
 
-test("send waits until the store shows what the intent did, if that is asked for", async () => {
+test("send can wait until the store shows the effect of the intent", async () => {
   const { server, store } = await live();
   server.answer(path, () => json(202, { intent: "i", session: "s1", version: 7 }));
   let isShown = false;
@@ -96,7 +96,7 @@ test("send waits until the store shows what the intent did, if that is asked for
   await sent;
 });
 
-test("a version that is never shown is no longer waited for", async () => {
+test("waiting for a version ends if it will never be shown", async () => {
   const { client, server, store } = await live();
   const shown = store.shown(9);
   await server.stream.send("reset", { reason: "overflow", labelsLost: true });

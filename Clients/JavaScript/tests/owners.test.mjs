@@ -1,4 +1,4 @@
-// Intents are meant for one session: what one user left waiting never runs as the next.
+// Intents belong to one session: an intent of one user never runs as the next user.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Browser, Clock, Page, Server, json, live, problem, settle, start, storing } from "./support.mjs";
@@ -6,12 +6,12 @@ import { Browser, Clock, Page, Server, json, live, problem, settle, start, stori
 const path = "POST /features/counter/intents";
 const put = "PUT /sessions/current/identity";
 const add = (amount) => ({ type: "add", amount });
-/** What became of an intent: the session that it ran in, or why it did not run. */
+/** The result of an intent: the session that it ran in, or the reason why it did not run. */
 const outcome = (sent) => sent.then(({ session }) => session, ({ name, reason, kind }) => `${name} ${reason ?? kind}`);
 const ran = (server) => server.asked(path).map(({ body }) => body.amount);
 const replaced = "SendError other-session";
 
-/** A page that shows ann's session s1 by the cookie; `jwt` is what it gives when it is asked who is signed in. */
+/** A page with ann's session s1 and a cookie; `jwt` is the result of its identity callback. */
 async function pageOfAnn(options) {
   const server = new Server();
   server.become("s1", "ann");
@@ -19,14 +19,14 @@ async function pageOfAnn(options) {
 }
 
 for (const credential of ["bearer", "cookie"]) {
-  test(`each intent names the session that it is meant for (${credential})`, async () => {
+  test(`each intent names its session (${credential})`, async () => {
     const { server, store } = await live({ credential });
     await store.send(add(1));
     await store.send(add(2));
     assert.deepEqual(server.asked(path).map(({ headers }) => headers["MVI-Session"]), ["s1", "s1"]);
   });
 
-  test(`an intent that another session refuses is not repeated, nor is sent what waits behind it (${credential})`, async () => {
+  test(`an intent that another session refuses is not repeated, nor are waiting ones sent (${credential})`, async () => {
     const { server, store, clock } = await live({ credential });
     server.answer(path, () => problem(409, "other-session"));
     const sent = [1, 2, 3].map((amount) => outcome(store.send(add(amount))));
@@ -38,7 +38,7 @@ for (const credential of ["bearer", "cookie"]) {
   });
 }
 
-test("what a user left waiting offline does not run in the session of the next one", async () => {
+test("intents that wait offline do not run in the next user's session", async () => {
   const { client, server, store, clock, page } = await pageOfAnn();
   await page.fire(page.window, "offline");
   const sent = [1, 2].map((amount) => outcome(store.send(add(amount))));
@@ -63,7 +63,7 @@ test("the same user's next session is another one", async () => {
   assert.deepEqual(await Promise.all(sent), ["Problem other-session", replaced]);
 });
 
-test("a stream that shows another session rejects what waits, before it is sent", async () => {
+test("a stream of another session rejects waiting intents before they are sent", async () => {
   const { server, store, clock } = await pageOfAnn();
   server.answer(path, () => problem(503, "busy", { "Retry-After": "20" }));
   const sent = [1, 2].map((amount) => outcome(store.send(add(amount))));
@@ -75,7 +75,7 @@ test("a stream that shows another session rejects what waits, before it is sent"
   assert.deepEqual(ran(server), [1]);
 });
 
-test("what waited for an anonymous session that is lost runs in the anonymous one in its place", async () => {
+test("intents of a lost anonymous session run in its anonymous replacement", async () => {
   const { server, store } = await live();
   server.become(null);
   const sent = [1, 2, 3].map((amount) => outcome(store.send(add(amount))));
@@ -84,7 +84,7 @@ test("what waited for an anonymous session that is lost runs in the anonymous on
 });
 
 for (const [next, expected] of [["ann", ["s2", "s2"]], ["bob", [replaced, replaced]]]) {
-  test(`what waited for ann's session that is lost, when ${next} is signed in to the next`, async () => {
+  test(`intents of ann's lost session, when ${next} is signed in to the next`, async () => {
     const { server, store } = await live({ identity: () => next });
     server.answer(put, () => json(200, { id: "s1", identity: { issuer: "i", subject: "ann" } }));
     await server.stream.send("identity", { expiresIn: 30 });
@@ -100,7 +100,7 @@ for (const [next, expected] of [["ann", ["s2", "s2"]], ["bob", [replaced, replac
   });
 }
 
-test("what waited for an anonymous session that is lost does not run as somebody", async () => {
+test("intents of a lost anonymous session do not run as a signed-in user", async () => {
   const { client, server, store, page } = await live();
   await page.fire(page.window, "offline");
   const sent = outcome(store.send(add(1)));
@@ -115,7 +115,7 @@ test("what waited for an anonymous session that is lost does not run as somebody
   assert.equal((await store.send(add(2))).session, "s2");
 });
 
-test("what waits behind an intent that finds the session ended is rejected", async () => {
+test("after an intent finds the session ended, waiting ones are rejected", async () => {
   const { server, store } = await live();
   server.answer(path, () => problem(404, "session-ended"));
   const sent = [1, 2].map((amount) => outcome(store.send(add(amount))));
@@ -123,7 +123,7 @@ test("what waits behind an intent that finds the session ended is rejected", asy
   assert.equal((await store.send(add(3))).session, "s2");
 });
 
-test("an end of the session that waits does not end the next user's", async () => {
+test("a waiting end of the session does not end the next user's", async () => {
   const { client, server, page, clock } = await pageOfAnn();
   await page.fire(page.window, "offline");
   const ended = client.endSession();
@@ -135,14 +135,14 @@ test("an end of the session that waits does not end the next user's", async () =
   assert.ok(server.asked("DELETE /sessions/current").every(({ headers }) => headers["MVI-Session"] === "s1"));
 });
 
-test("an identity is not given to another tab's session", async () => {
+test("an identity is not sent for another tab's session", async () => {
   const { client, server } = await live({ credential: "cookie" });
   server.become("s2");
   await assert.rejects(client.signIn("ann"), { status: 409, kind: "other-session" });
   assert.equal(server.asked(put)[0].headers["MVI-Session"], "s1");
 });
 
-test("a token that another tab put into the storage is not that of the user who left intents before it was read", async () => {
+test("a token that another tab stored does not run earlier intents of this tab", async () => {
   const { values, storage } = storing([["mvi-client:", "ann's"]]);
   const server = new Server();
   server.become("bob's", "bob");
@@ -156,7 +156,7 @@ test("a token that another tab put into the storage is not that of the user who 
   assert.deepEqual(ran(server), []);
 });
 
-test("a stored token that is another user's now is not used for what waits", async () => {
+test("a stored token of another user is not used for waiting intents", async () => {
   const { values, storage } = storing();
   const { server, store } = await live({ storage });
   server.become("bob's", "bob");
@@ -178,7 +178,7 @@ async function anonymous() {
   return setup;
 }
 
-test("signing in keeps what waits, and says nothing of stores", async () => {
+test("signing in keeps waiting intents, and does not mention stores", async () => {
   const { client, server, store, page } = await anonymous();
   await page.fire(page.window, "offline");
   const sent = outcome(store.send(add(1)));
@@ -188,7 +188,7 @@ test("signing in keeps what waits, and says nothing of stores", async () => {
   assert.equal(await sent, "s1");
 });
 
-test("signing in without keeping the stores says so, and rejects what waits; what follows runs after it", async () => {
+test("signing in without keeping the stores says so and rejects waiting intents; later ones run after it", async () => {
   const { client, server, store, page, clock } = await anonymous();
   await page.fire(page.window, "offline");
   const before = outcome(store.send(add(1)));
@@ -204,7 +204,7 @@ test("signing in without keeping the stores says so, and rejects what waits; wha
   assert.equal(server.asked(path)[0].headers.Authorization, "Bearer signed-in");
 });
 
-test("a sign-in whose answer was lost is repeated as it was", async () => {
+test("a sign-in whose answer was lost is repeated unchanged", async () => {
   const { client, server } = await live();
   server.answer(put, () => Promise.reject(new TypeError("network")), ...Array(2).fill(() => json(200, {
     id: "s1", identity: { issuer: "i", subject: "ann" },
@@ -244,7 +244,7 @@ async function twoTabs() {
   return { ...shared, tabs };
 }
 
-test("the end of the session in one tab rejects what waits in another, though that is offline", async () => {
+test("the end of the session in one tab rejects waiting intents of another, even if that is offline", async () => {
   const { server, clock, tabs: [a, b] } = await twoTabs();
   await b.page.fire(b.page.window, "offline");
   const sent = [1, 2].map((amount) => outcome(b.store.send(add(amount))));
@@ -256,7 +256,7 @@ test("the end of the session in one tab rejects what waits in another, though th
 });
 
 for (const [next, expected] of [[undefined, ["s2", "s2"]], ["bob", [replaced, replaced]]]) {
-  test(`a lost session's place is taken in one tab; what waits in another, with ${next ?? "nobody"} signed in`, async () => {
+  test(`a lost session is replaced in one tab; intents of another, with ${next ?? "nobody"} signed in`, async () => {
     const { server, clock, tabs: [a, b] } = await twoTabs();
     await b.page.fire(b.page.window, "offline");
     const sent = [1, 2].map((amount) => outcome(b.store.send(add(amount))));

@@ -4,12 +4,12 @@ import Module, { createRequire } from "node:module";
 import { test } from "node:test";
 import { settle, start } from "./support.mjs";
 
-// Where Debian has its packages; another Node.js than Debian's does not look there by itself.
+// The folder of Debian's packages; other builds of Node.js do not search it.
 process.env.NODE_PATH = [process.env.NODE_PATH, "/usr/share/nodejs"].filter(Boolean).join(":");
 Module._initPaths();
 const load = createRequire(import.meta.url);
 
-/** The hooks as docs/javascript-client.md has them. */
+/** The hooks in docs/javascript-client.md. */
 async function hooks() {
   const readme = await readFile(new URL("../../../docs/javascript-client.md", import.meta.url), "utf8");
   const [, code] = /<!-- hook: begin -->\n```jsx\n([^]*?)```\n<!-- hook: end -->/.exec(readme);
@@ -28,7 +28,7 @@ const { createRoot } = load("react-dom/client");
 const { act } = load("react-dom/test-utils");
 const { useFeature, useLabels, useCondition } = await hooks();
 
-test("a component shows the state, the condition and labels, and watches as long as it is there", async () => {
+test("a component shows the state, the condition and labels, and watches while it is mounted", async () => {
   const { client, server, clock } = start();
   const labels = [];
   const hear = (label) => labels.push(label);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Server, json, live, problem, settle, start, storing } from "./support.mjs";
 
-test("an intent just behind the end of the session runs in a new session and gets no 401", async () => {
+test("an intent just after the end of the session runs in a new session and gets no 401", async () => {
   const { client, server, store, clock } = await live();
   let end;
   server.answer("DELETE /sessions/current", () => new Promise((resolve) => { end = resolve; }));
@@ -33,7 +33,7 @@ test("an intent after the end of the session makes another one", async () => {
   assert.equal(server.stream.session, "s2");
 });
 
-test("another request just behind the end of the session is made in a new session", async () => {
+test("another request just after the end of the session uses a new session", async () => {
   const { client, server } = await live();
   server.answer("GET /features/counter/state", ({ headers }) => json(200, { of: headers.Authorization }));
   const ended = client.endSession();
@@ -58,14 +58,14 @@ test("intents that were sent before the end of the session run in it", async () 
   ]);
 });
 
-test("an end of the session that the server refuses is told, and the session stays", async () => {
+test("if the server refuses to end the session, the caller is told and the session stays", async () => {
   const { client, server } = await live();
   server.answer("DELETE /sessions/current", () => problem(403, "cross-site"));
   await assert.rejects(client.endSession(), { status: 403, kind: "cross-site" });
   assert.equal(client.condition, "live");
 });
 
-test("an intent that finds the session ended is refused, and the client says that it ended", async () => {
+test("an intent that finds the session ended is refused, and the client reports the end", async () => {
   const { client, server, store } = await live();
   server.answer("POST /features/counter/intents", () => problem(404, "session-ended"));
   await assert.rejects(store.send({ type: "increment" }), { status: 404, type: "/problems/session-ended" });
@@ -80,7 +80,7 @@ test("reconnect after the end makes a new session", async () => {
   assert.equal(server.stream.session, "s2");
 });
 
-test("a session that is refused as soon as it is made is not made at full speed", async () => {
+test("sessions that are refused at once are not created at full speed", async () => {
   const { server, client, clock } = start();
   client.store("counter").subscribe(() => {});
   const refuse = () => problem(401, "unauthorized");
@@ -90,7 +90,7 @@ test("a session that is refused as soon as it is made is not made at full speed"
   assert.equal(client.condition, "reconnecting");
 });
 
-test("the token is kept in the storage that is given, and used again", async () => {
+test("the token is kept in the given storage, and reused", async () => {
   const { values, storage } = storing();
   const first = await live({ storage });
   first.client.close();
@@ -100,7 +100,7 @@ test("the token is kept in the storage that is given, and used again", async () 
   assert.equal(server.stream.request.headers.Authorization, "Bearer s1");
 });
 
-test("a token that another tab put into the storage is taken, and not thrown away with the old one", async () => {
+test("a token that another tab stored is used, and not removed with the old one", async () => {
   const { values, storage } = storing();
   const { server, store } = await live({ storage });
   server.session = "of another tab";
@@ -129,7 +129,7 @@ test("signing in sends the identity, and opens the stream with the new credentia
   assert.equal(server.stream.request.headers["Last-Event-ID"], "e1.1", "the session is the same");
 });
 
-test("a session that somebody was signed in to before is not replaced by an anonymous one either", async () => {
+test("a stored session with a user is not replaced by an anonymous one either", async () => {
   const server = new Server();
   server.session = "s1";
   server.answer("POST /sessions", () => json(200, { id: "s1", identity: { subject: "u" } }));
@@ -140,7 +140,7 @@ test("a session that somebody was signed in to before is not replaced by an anon
   assert.equal(client.condition, "signedOut");
 });
 
-test("an intent that was on its way during the sign-in runs with the new credential", async () => {
+test("an intent that was running during the sign-in runs with the new credential", async () => {
   const { client, server, store } = await live();
   let [refuse, answer] = [];
   server.answer("POST /features/counter/intents", () => new Promise((resolve) => { refuse = resolve; }));
@@ -161,7 +161,7 @@ test("an intent that was on its way during the sign-in runs with the new credent
   assert.equal(second["Idempotency-Key"], first["Idempotency-Key"]);
 });
 
-test("signing in before there is a session makes one of the subject", async () => {
+test("signing in without a session creates one for the subject", async () => {
   const { client, server } = start();
   await client.signIn("jwt");
   assert.deepEqual(server.requests.map(({ kind, body }) => [kind, body]), [

@@ -12,7 +12,7 @@ test("the state is one object until it changes, and listeners are called after e
   assert.equal(store.version, 2);
 });
 
-test("what is watched within one turn is one stream, and what is watched again opens none", async () => {
+test("features watched within one turn share one stream, and watching one again opens none", async () => {
   const { client, server, clock, store } = await live();
   const ends = ["order:1", "order:2"].map((id) => client.store(id).subscribe(() => {}));
   await clock.advance();
@@ -35,7 +35,7 @@ test("without watchers there is no stream", async () => {
   assert.equal(server.stream.isOpen, false);
 });
 
-test("labels come to each listener once, and those without a listener wait for the first", async () => {
+test("each listener gets labels once, and labels without a listener wait for the first one", async () => {
   const { server, store } = await live();
   const label = (id, text) => server.stream.send("label", { feature: "counter", version: 2, id, replay: false, label: { text } });
   await label("a", "one");
@@ -47,7 +47,7 @@ test("labels come to each listener once, and those without a listener wait for t
   assert.deepEqual(heard, [["a", "one"], ["b", "two"]]);
 });
 
-test("labels can be read with for await, and the loop's end ends the watching", async () => {
+test("labels can be read with for await, and the loop's end stops the watching", async () => {
   const { client, server, clock } = start();
   const store = client.store("counter");
   const heard = [];
@@ -65,7 +65,7 @@ test("labels can be read with for await, and the loop's end ends the watching", 
   assert.equal(store.isWatched, false);
 });
 
-test("a listener that throws is reported and stops nobody", async () => {
+test("a listener that throws is reported and does not stop others", async () => {
   const { server, store, shown, reports } = await live();
   store.subscribe(() => { throw new Error("mine"); });
   await server.stream.state("counter", 2, { count: 2 });
@@ -84,7 +84,7 @@ test("the wait grows with failures and is 0 only after hello", async () => {
   server.answer("GET /events", ...Array(5).fill(() => problem(500, "state-unavailable")));
   await server.stream.end();
   await clock.advance(80_000);
-  // By chance of a half: three quarters of 3 s, 6 s and so on, at most of 30 s.
+  // With a random value of 0.5: three quarters of 3 s, 6 s and so on, up to three quarters of 30 s.
   assert.deepEqual(waits, [2_250, 4_500, 9_000, 18_000, 22_500, 22_500]);
   await server.stream.hello();
   await server.stream.end();
@@ -102,14 +102,14 @@ test("a silent connection is cut after two and a half heartbeats, and any byte i
   assert.equal(server.streams[0].isOpen, false);
 });
 
-test("a computer that slept opens the stream anew when it is looked at", async () => {
+test("after sleep the stream is reopened when the page is visible", async () => {
   const { server, clock, page } = await live();
   clock.time += 3_600_000;
   await page.fire(page.window, "focus");
   assert.equal(server.streams.length, 2);
 });
 
-test("a page that is kept for the way back holds no stream, and has one when it is shown again", async () => {
+test("a page in the back-forward cache holds no stream, and has one when it is shown again", async () => {
   const { client, server, page } = await live({ platform: { document: new EventTarget() } });
   await page.fire(page.window, "pagehide", { persisted: true });
   assert.equal(server.stream.isOpen, false);
@@ -119,7 +119,7 @@ test("a page that is kept for the way back holds no stream, and has one when it 
   assert.equal(server.streams.length, 2);
 });
 
-test("a feature that is not there is missing, and the others are shown", async () => {
+test("an unknown feature is missing, and the others are shown", async () => {
   const { client, server, clock } = start();
   for (const id of ["counter", "nope"]) client.store(id).subscribe(() => {});
   server.answer("GET /events", () => problem(404, "feature-not-found"));
@@ -132,7 +132,7 @@ test("a feature that is not there is missing, and the others are shown", async (
   assert.deepEqual(server.stream.features, ["counter", "nope"], "it may be there now");
 });
 
-test("with patches the state shares what did not change, and three doubts end the patches", async () => {
+test("with patches the state shares unchanged parts, and three failures end the patches", async () => {
   const { server, store } = await live({ delta: "json-patch" });
   await server.stream.state("counter", 2, { a: { deep: 1 }, b: { deep: 2 } });
   const { a } = store.state;
@@ -154,7 +154,7 @@ test("with patches the state shares what did not change, and three doubts end th
   assert.equal(server.stream.request.query.get("delta"), null);
 });
 
-/** An EventSource that a test plays. */
+/** An EventSource that a test controls. */
 function eventSources(made) {
   return class extends EventTarget {
     readyState = 0;
@@ -186,7 +186,7 @@ test("with a cookie an EventSource reads the stream, from the last id on", async
   assert.equal(server.asked("GET /events").length, 0);
 });
 
-test("what an EventSource gave up for is found out, and a new session made", async () => {
+test("the reason why an EventSource failed is determined, and a new session created", async () => {
   const made = [];
   const { client, clock, server } = start({ credential: "cookie", platform: { EventSource: eventSources(made) } });
   client.store("counter").subscribe(() => {});

@@ -1,14 +1,14 @@
-// Fakes of a client's surroundings: time that tests move, a server of which tests answer the requests, and a browser
-// with tabs.
+// Fakes of a client's environment: time that tests advance, a server whose requests tests answer, and a browser with
+// tabs.
 import assert from "node:assert/strict";
 import { createClient } from "../mvi-client.js";
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs all pending microtasks and immediate callbacks. */
 export async function settle() {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A clock with timers; time passes in `advance` only. */
+/** A clock with timers; time advances in `advance` only. */
 export class Clock {
   time = 1_000_000;
   #timers = new Map();
@@ -24,7 +24,7 @@ export class Clock {
 
   clearTimeout = (timer) => this.#timers.delete(timer);
 
-  /** Lets time pass, with what its timers do. */
+  /** Advances the time and runs the timers that are due. */
   async advance(milliseconds = 0) {
     const end = this.time + milliseconds;
     await settle();
@@ -47,15 +47,15 @@ export const json = (status, content, headers = {}) =>
 
 export const problem = (status, name, headers) => json(status, { type: `/problems/${name}`, title: name, status }, headers);
 
-/** A server whose sessions work; a test may answer any request itself. */
+/** A server with working sessions; a test may answer any request itself. */
 export class Server {
   requests = [];
   streams = [];
-  /** The credential, which as a cookie all tabs of a browser share. */
+  /** The credential, which all tabs of a browser share if it is a cookie. */
   session = null;
-  /** The session's id, where it is not the credential's text. */
+  /** The session's id, if it differs from the credential's text. */
   id = null;
-  /** Who is signed in to it. */
+  /** The session's user. */
   subject = null;
   #made = 0;
   #version = 1;
@@ -66,7 +66,7 @@ export class Server {
     this.#answers.set(kind, [...(this.#answers.get(kind) ?? []), ...answers]);
   }
 
-  /** Another session, of somebody or of nobody, takes the place of the one that there is. */
+  /** Replaces the session by another one, with or without a user. */
   become(session, subject = null) {
     Object.assign(this, { session, subject, id: null });
   }
@@ -122,7 +122,7 @@ export class Server {
   }
 }
 
-/** The server's end of an event stream. */
+/** The server's side of an event stream. */
 class ServerStream {
   isOpen = true;
   #controller;
@@ -159,7 +159,7 @@ class ServerStream {
   }
 }
 
-/** A storage like `sessionStorage`, and what is in it. */
+/** A storage like `sessionStorage`, and its content. */
 export function storing(entries) {
   const values = new Map(entries);
   const storage = {
@@ -180,7 +180,7 @@ export class Page {
   }
 }
 
-/** What the tabs of one browser share: locks and channels. */
+/** The locks and channels that the tabs of one browser share. */
 export class Browser {
   #locks = new Map();
   #channels = new Set();
@@ -225,7 +225,7 @@ export class Browser {
       (value) => { isOver(); entry.resolve(value); }, (error) => { isOver(); entry.reject(error); });
   }
 
-  /** A channel class of one tab, which `isFrozen` keeps from hearing. */
+  /** A channel class of one tab; it receives nothing while `isFrozen`. */
   channelOf(tab) {
     const channels = this.#channels;
     return class {
@@ -247,7 +247,7 @@ export class Browser {
   }
 }
 
-/** A client with fakes. Without a browser it is alone, by a token. */
+/** A client with fakes. Without a browser it has no tabs and a token. */
 export function start({ server = new Server(), clock = new Clock(), page = new Page(), browser, tab = {}, platform, ...options } = {}) {
   const reports = [];
   const shared = browser ? { locks: browser.locks, BroadcastChannel: browser.channelOf(tab), document: page.document } : {};

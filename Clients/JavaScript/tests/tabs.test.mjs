@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Browser, Clock, Page, Server, settle, start, storing } from "./support.mjs";
 
-/** Some tabs of one browser with one server; each watches the features given. */
+/** Some tabs of one browser with one server; each watches its given features. */
 async function tabs(...watched) {
   const shared = { browser: new Browser(), server: new Server(), clock: new Clock() };
   const opened = [];
@@ -37,7 +37,7 @@ test("all tabs share one stream with all their features", async () => {
   assert.equal(server.asked("POST /sessions").length, 1);
 });
 
-test("a tab that comes later is shown the state at once, by the same stream", async () => {
+test("a later tab gets the state at once, by the same stream", async () => {
   const { server, clock, browser, tabs: [a] } = await tabs("counter");
   await show(server);
   const late = start({ server, clock, browser, page: new Page() });
@@ -56,7 +56,7 @@ test("each tab posts its own intents", async () => {
   assert.equal(server.streams.length, 1, "the session is the stream's");
 });
 
-test("labels come once to each tab, also while another tab takes over", async () => {
+test("each tab gets labels once, even while another tab takes over", async () => {
   const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
   await show(server);
   const label = (n) => server.stream.send("label", { feature: "counter", id: `e1.${n}.0`, label: { n } }, `e1.${n}`);
@@ -71,7 +71,7 @@ test("labels come once to each tab, also while another tab takes over", async ()
   assert.deepEqual(b.labels, [{ n: 2 }, { n: 3 }]);
 });
 
-test("when the leader's tab closes another takes the stream", async () => {
+test("when the leader's tab closes, another one takes over the stream", async () => {
   const { server, clock, tabs: [a, b, c] } = await tabs("counter", "counter", "order:1");
   await show(server);
   a.client.close();
@@ -82,7 +82,7 @@ test("when the leader's tab closes another takes the stream", async () => {
   assert.deepEqual([b, c].map(({ client }) => client.condition), ["live", "live"]);
 });
 
-test("a tab that closes takes its features along", async () => {
+test("the features of a closed tab are no longer watched", async () => {
   const { server, clock, tabs: [, b] } = await tabs("counter", "order:1");
   await show(server);
   assert.deepEqual(server.stream.features, ["counter", "order:1"]);
@@ -91,7 +91,7 @@ test("a tab that closes takes its features along", async () => {
   assert.deepEqual(server.stream.features, ["counter"]);
 });
 
-test("when the leader's tab is frozen by the browser another takes the stream", async () => {
+test("when the browser freezes the leader's tab, another one takes over the stream", async () => {
   const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
   await show(server);
   await a.page.fire(a.page.document, "freeze");
@@ -107,7 +107,7 @@ test("when the leader's tab is frozen by the browser another takes the stream", 
   assert.equal(a.client.condition, "live");
 });
 
-test("when the leader does not answer another takes its lock, and it follows when it is back", async () => {
+test("when the leader does not answer, another one steals its lock, and it follows when it is back", async () => {
   const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
   await show(server);
   a.tab.isFrozen = true;
@@ -128,7 +128,7 @@ test("when the leader does not answer another takes its lock, and it follows whe
   assert.equal(open(server).length, 1);
 });
 
-test("a leader that answers keeps the stream, however silent it was", async () => {
+test("a leader that answers keeps the stream after any silence", async () => {
   const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
   await show(server);
   await b.page.fire(b.page.window, "focus");
@@ -137,7 +137,7 @@ test("a leader that answers keeps the stream, however silent it was", async () =
   assert.equal(a.client.condition, "live");
 });
 
-test("the end of the session in one tab is its end in all, and the next intent goes on for all", async () => {
+test("the end of the session in one tab ends it in all, and the next intent continues for all", async () => {
   const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
   await show(server);
   await b.client.endSession();
@@ -176,7 +176,7 @@ test("tabs that have a token in one storage share its session and its stream, al
   assert.deepEqual([a, b].map(({ client }) => client.condition), ["live", "live"]);
 });
 
-test("a session that is made and ended before the leader hears of it is not taken for another one", async () => {
+test("a session that is created and ended before the leader hears of it is handled as the same one", async () => {
   const { storage } = storing();
   const shared = { browser: new Browser(), server: new Server(), clock: new Clock(), credential: "bearer", storage };
   const [a, b] = [start({ ...shared, page: new Page() }), start({ ...shared, page: new Page() })];
@@ -195,7 +195,7 @@ test("a session that is made and ended before the leader hears of it is not take
   assert.ok(server.asked("GET /events").every(({ headers }) => headers.Authorization !== undefined));
 });
 
-test("a frame whose browser refuses it locks has a stream of its own", async () => {
+test("a frame without permission for locks has a stream of its own", async () => {
   const locks = { request: () => Promise.reject(new DOMException("sandboxed", "SecurityError")) };
   const { client, server, clock } = start({ browser: new Browser(), platform: { locks } });
   client.store("counter").subscribe(() => {});

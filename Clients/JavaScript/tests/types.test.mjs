@@ -11,7 +11,7 @@ import * as client from "../mvi-client.js";
 const run = promisify(execFile);
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
-/** What tsc says about a text; empty if it finds nothing. */
+/** The output of tsc for a text; empty without errors. */
 async function compile(text) {
   const place = await mkdtemp(join(tmpdir(), "mvi-client-"));
   try {
@@ -28,7 +28,7 @@ async function compile(text) {
   }
 }
 
-/** As `mvi-server types --typescript` prints them. */
+/** The types in the form of `mvi-server types --typescript`. */
 const features = `
   export namespace Counter {
     export interface State { count: number }
@@ -61,13 +61,13 @@ test("states, intents and labels have the types of their feature, as the manual 
   `), "");
 });
 
-test("the types name all that the module exports, and nothing else", async () => {
+test("the types declare exactly the module's exports", async () => {
   const types = await readFile(join(folder, "mvi-client.d.ts"), "utf8");
   const named = [...types.matchAll(/^export (?:class|function) (\w+)/gm)].map(([, name]) => name);
   assert.deepEqual(named.sort(), Object.keys(client).sort());
 });
 
-test("the package has the module, its types and the README, of the version that the server has", async () => {
+test("the package has the module, its types and the README, in the server's version", async () => {
   const { stdout } = await run("npm", ["pack", "--dry-run", "--json"], { cwd: folder });
   const [{ files, version }] = JSON.parse(stdout);
   assert.deepEqual(files.map(({ path }) => path).sort(), ["README.md", "mvi-client.d.ts", "mvi-client.js", "package.json"]);

@@ -1,4 +1,4 @@
-// The demo page: a function for each feature that makes elements of its view state. The client does the rest.
+// The demo page: one function per feature that creates elements from its view state. The client does the rest.
 
 import { createClient, Problem } from "/mvi-client.js";
 
@@ -14,7 +14,7 @@ const cards = [...document.querySelectorAll("[data-feature]")].map((element) => 
 
 // ---------------------------------------------------------------- elements
 
-/** An element with attributes and children; nullish children are left out. */
+/** Creates an element with attributes and children; nullish children are omitted. */
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -28,7 +28,7 @@ function h(tag, attributes = {}, ...children) {
 const intentButton = (intent, title, attributes = {}) =>
   h("button", { type: "button", "data-intent": JSON.stringify(intent), ...attributes }, title);
 
-/** Puts new elements in place of the old ones; what had the focus keeps it if it is there again. */
+/** Replaces the old elements by new ones and keeps the focus if its element is there again. */
 function render(view, children) {
   const focused = view.contains(document.activeElement) ? document.activeElement.dataset.intent : undefined;
   view.replaceChildren(...children.flat().filter((child) => child != null && child !== false));
@@ -122,7 +122,7 @@ function section(name, title, { status, error, content }, show) {
     content && show(content));
 }
 
-/** What a label says to a person. */
+/** The text of a label for people. */
 const labelTexts = {
   milestone: (label) => `Milestone: ${label.count}`,
   toast: (label) => label.text,
@@ -154,7 +154,7 @@ function toast(text, { note, bad = false } = {}) {
   const toasts = byId("toasts");
   toasts.append(element);
   while (toasts.children.length > 4) toasts.firstElementChild.remove();
-  // A person who points at it or stands in it with the keyboard is still reading.
+  // A person who hovers over it or focuses it is still reading.
   const leave = () => {
     if (element.matches(":hover, :focus-within")) setTimeout(leave, 1000);
     else element.remove();
@@ -185,7 +185,7 @@ function showCondition() {
 client.onCondition(() => {
   const { condition, problem, retryAt } = client.conditionDetails;
   clearTimeout(showingCondition);
-  // A stream that is there again at once, such as after a change of what it shows, moves nothing under the pointer.
+  // A stream that reconnects at once, such as after a change of its features, moves nothing under the pointer.
   if (condition === "connecting") showingCondition = setTimeout(showCondition, 300);
   else showCondition();
   if (condition === "ended") log("stream", "ended", "The session has ended.");
@@ -215,9 +215,9 @@ client.onEvent((event, data) => {
 
 // ---------------------------------------------------------------- cards
 
-/** Features that were told that their view appeared, in this session. */
+/** The features that got the intent of an appearing view in this session. */
 const appeared = new Set();
-/** By feature id: how many intents are on their way, or not shown yet. */
+/** By feature id: the number of intents that are sent or not shown yet. */
 const pending = new Map();
 
 /** Shows the feature that the card has chosen, and its labels. */
@@ -236,7 +236,7 @@ function watch(card) {
 
 function show(card, store) {
   clearTimeout(card.later);
-  // What is pressed stays until it is released: a click needs the same element under both.
+  // A pressed element stays until it is released: a click needs the same element for both.
   if (card.view.matches(":active")) {
     card.later = setTimeout(() => show(card, store), 50);
     return;
@@ -254,7 +254,7 @@ function show(card, store) {
   render(card.view, [h("p", { class: "soft" }, texts[store.status]), store.status === "ended" && again]);
 }
 
-/** The view of a feature appeared: it is told once, and not again while it is shown. */
+/** The view of a feature appeared: sends the intent once, and not again while the view is shown. */
 function appear(card) {
   if (appeared.has(card.id)) return;
   appeared.add(card.id);
@@ -314,7 +314,7 @@ async function choose(card, key) {
   count(card.id, 0);
 }
 
-/** The JSON of a form's intent. A number goes as it was typed: parsed and printed it could be another one. */
+/** The JSON of a form's intent. Numbers are copied as typed: parsing and printing could change them. */
 function formIntent(form) {
   const fields = [...new FormData(form)].map(([name, value]) => {
     const isNumber = /^-?(0|[1-9]\d*)$/.test(value.trim());
@@ -334,7 +334,7 @@ function curlLine(command) {
     try {
       await navigator.clipboard.writeText(command);
     } catch {
-      // Not allowed without https: the text is marked, so that the keyboard can copy it.
+      // Not allowed without https: the text is selected, so that the keyboard can copy it.
       getSelection().selectAllChildren(code);
       return;
     }
@@ -348,7 +348,7 @@ const curlIntent = (card, body) => curlLine(
   `curl -X POST ${location.origin}/features/${card.id}/intents -H "Authorization: Bearer $TOKEN" ` +
   `-H 'Content-Type: application/json' -d ${quote(body)}`);
 
-/** Writes a card's id and its curl lines, which hold the id. */
+/** Writes a card's id and its curl lines, which contain the id. */
 function label(card) {
   card.element.querySelector(".id").textContent = card.id;
   const bodies = [...card.element.querySelectorAll(".actions [data-intent]")]
@@ -358,7 +358,7 @@ function label(card) {
   card.element.querySelector(".curl ul").replaceChildren(...bodies.map((body) => curlIntent(card, body)));
 }
 
-// ---------------------------------------------------------------- what a person does
+// ---------------------------------------------------------------- user actions
 
 for (const card of cards) {
   card.element.append(h("details", { class: "curl" }, h("summary", {}, "The same with curl"), h("ul")));
