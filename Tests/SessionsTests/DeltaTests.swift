@@ -16,7 +16,7 @@ struct DeltaTests {
         var patch: JSONText
     }
 
-    /// A client: the view state that it has after each event.
+    /// A client with its view state after each event.
     private struct View {
         let form: DeltaForm
         var version: UInt64 = 0
@@ -181,7 +181,7 @@ struct DeltaTests {
             (core.streams.all[0].delta?.view(of: fixture.tally) ?? [], core.stores[fixture.tally]?.view ?? [])
         }
         #expect(shown == stored)
-        // The same bytes, not a copy of them.
+        // The same memory, not a copy.
         #expect(shown.withUnsafeBufferPointer { $0.baseAddress } == stored.withUnsafeBufferPointer { $0.baseAddress })
     }
 }

@@ -15,7 +15,7 @@ struct FarewellTests {
         try fixture.send(#"{"type":"shoutMany","texts":["\#(text)"]}"#)
     }
 
-    /// Returns the output of a stream until its end, with an event before each step.
+    /// Returns the output of a stream until its end, with an action before each step.
     private func end(
         _ stream: TestStream, within steps: Int = 20, beforeEachStep body: (Int) throws -> Void
     ) throws -> [ParsedEvent] {
@@ -48,7 +48,7 @@ struct FarewellTests {
         #expect(events.compactMap(\.id) == ["\(fixture.session.epoch).2"])
         #expect(try events.last?.json.reason == reason.rawValue)
         stream.stream.closed()
-        // What it did not write waits for the next one.
+        // The next stream gets the events that this one did not write.
         let next = try fixture.stream("tally", from: .cursor("\(fixture.session.epoch).2")).read()
         #expect(try next.said.first == "0")
     }

@@ -8,19 +8,19 @@ import TestSupport
 import Testing
 import WireJSON
 
-// Everything that the tests of faults know of the journal's protocol, of refusals and of how tables are made stands
-// here. A new `Journal` protocol changes this file and `HeldJournal`, and none of those tests.
+// The helpers of the fault tests for the journal's protocol, refusals and tables. A new `Journal` protocol changes this
+// file and `HeldJournal`, but none of those tests.
 
 // MARK: The journal
 
 extension HeldJournal {
     /// The result of a held append.
     enum End {
-        /// It is kept, and its writer is told so.
+        /// It is committed, and its writer learns that.
         case committed
-        /// It certainly is not kept.
+        /// It is not committed.
         case failed(StoreError.Code)
-        /// It is kept, and its writer is told that nobody knows.
+        /// It is committed, but its writer gets an unknown outcome.
         case lost
     }
 
@@ -34,7 +34,7 @@ extension HeldJournal {
         }
     }
 
-    /// Returns the number of a session's labels in the journal.
+    /// Returns the number of labels that the journal keeps for a session.
     func keptLabels(of session: Session) throws -> Int {
         let export = Box<Result<SessionExport?, StoreError>>()
         self.export(session.id) { export.set($0) }
@@ -44,14 +44,14 @@ extension HeldJournal {
 }
 
 extension SimulatedJournal {
-    /// Does and tells everything that was asked for, and what that leads to.
+    /// Runs all requests and delivers all results, including those that follow from them.
     func settle() { while work() || tell() {} }
 }
 
 // MARK: Refusals
 
 extension Result<IntentOutcome, StoreError> {
-    /// The answer in the words of the contract: `ran`, `replayed`, or the kind of refusal.
+    /// The client's answer in the words of the contract: `ran`, `replayed`, or the kind of refusal.
     var told: String {
         switch self {
         case .success(let outcome): outcome.isReplayed ? "replayed" : "ran"
@@ -71,7 +71,7 @@ extension Result<IntentOutcome, StoreError> {
     /// True if the same request may run later.
     var isForNow: Bool { ["pending", "evicted", "unavailable", "full", "busy"].contains(told) }
 
-    /// The answer where the session could not be brought back.
+    /// The answer if the session could not be loaded.
     static var notThere: IntentResult { .failure(StoreError(.evicted, "The simulation could not have it.")) }
 }
 
@@ -83,26 +83,26 @@ extension Session {
         return answer
     }
 
-    /// Sends an intent and says what the client is told; that must come at once.
+    /// Sends an intent and returns the answer, which must come at once.
     @discardableResult
     func told(_ body: String, to feature: FeatureID, name: IntentRequest.Name? = nil) throws -> String {
         try #require(send(body, to: feature, name: name).value, "the answer was to come at once").told
     }
 
-    /// Sends an intent and says what the client is told in the end: where other writers were first, the session's queue may
-    /// go on elsewhere.
+    /// Sends an intent and returns the final answer: after a conflict the session's queue may continue on another
+    /// thread.
     func toldLater(_ body: String, to feature: FeatureID) async -> String {
         await withCheckedContinuation { continuation in
             send(IntentRequest(body: Array(body.utf8)), to: feature) { continuation.resume(returning: $0.told) }
         }
     }
 
-    /// Refuses a request with a number whose body was too large to be read, which uses the number up.
+    /// Refuses a request whose body was too large; the refusal consumes its number.
     func refuseUnread(_ name: IntentRequest.Name) {
         useUp(name, RecordedRefusal(status: 413, body: [1]), for: FeatureID(name: "tally", key: nil)) { _ in }
     }
 
-    /// The view state if a reader is shown one at once.
+    /// The view state, if a read returns it at once.
     func shown(_ feature: FeatureID) -> (version: UInt64, text: String)? {
         let state = Box<Result<StateSnapshot, StoreError>>()
         self.state(of: feature) { state.set($0) }
@@ -114,7 +114,7 @@ extension Session {
 }
 
 extension Answer {
-    /// The client's answer; `nothing` without one.
+    /// The client's answer; `nothing` as long as there is none.
     var told: String { value?.told ?? "nothing" }
 }
 
@@ -126,7 +126,7 @@ struct Cluster {
     let time = ManualTime()
     let clock = ManualClock()
 
-    /// A process; `journal` is its own way to the journal, made of `kept`.
+    /// Creates a process; `journal` makes its journal on top of `kept`.
     func node(
         _ features: FeatureDefinition..., journal: (any Journal)? = nil, executor: (any TaskExecutor)? = nil,
         limits change: (inout SessionLimits) -> Void = { _ in },
@@ -143,7 +143,7 @@ struct Cluster {
 
 // MARK: A feature
 
-/// A feature whose pieces a test can watch and hold up; its state says what happened in which order.
+/// A feature whose steps a test can observe and hold; its state records their order.
 struct Probe: Feature {
     struct State: Codable, Equatable, Sendable {
         var entries: [String] = []
@@ -162,16 +162,16 @@ struct Probe: Feature {
     enum Label: Codable, Equatable, Sendable { case said(text: String) }
     struct Broken: Error {}
 
-    /// The hooks of a test, called on the thread that runs them.
+    /// The actions of a test. They run on the thread of the handler.
     struct Hooks: Sendable {
         var intercept: (@Sendable (Intent) throws -> Intent)?
         var observe: (@Sendable (StoreObservation<Probe>) -> Void)?
         var execute: @Sendable (Intent) -> Void = { _ in }
         var view: @Sendable (State) -> Void = { _ in }
         var work: @Sendable (Work<Probe>) async throws -> Void = { _ in }
-        /// The policy of a launch.
+        /// The policy of a launch for running work.
         var policy = WorkPolicy.parallel
-        /// True if a new store's bootstrap makes an entry.
+        /// True if a new store's bootstrap adds an entry.
         var bootstraps = false
     }
 
@@ -185,7 +185,7 @@ struct Probe: Feature {
     let initialState = State()
     var hooks = Hooks()
 
-    /// A definition under which there are `probe:a`, `probe:b` and so on.
+    /// Returns a definition with the keys `probe:a`, `probe:b` and so on.
     static func definition(_ hooks: Hooks = Hooks()) throws -> FeatureDefinition {
         try FeatureDefinition(keyed: { _, _ in Probe(hooks: hooks) })
     }
@@ -259,14 +259,14 @@ extension Session {
         try told(try intent.body, to: feature, name: name)
     }
 
-    /// The entries that a probe shows.
+    /// The entries in a probe's view.
     func entries(of feature: FeatureID) throws -> [String] {
         let text = try text(shownOf: feature)
         return try WireJSON.decode(Probe.State.self, from: Array(text.utf8)).entries
     }
 }
 
-/// The ids of two probes; the first comes first wherever they are sorted.
+/// The ids of two probes in sorted order.
 struct Probes {
     let first: FeatureID
     let second: FeatureID
@@ -279,7 +279,7 @@ struct Probes {
 
 // MARK: Streams
 
-/// A client that reads as soon as it is told that there is something.
+/// A client that reads as soon as it is woken.
 final class EagerClient: StreamWaker {
     private let stream: SessionStream
     private let state = Lock((parser: EventParser(), events: [ParsedEvent](), faults: [String]()))
@@ -311,7 +311,7 @@ final class EagerClient: StreamWaker {
 }
 
 extension [ParsedEvent] {
-    /// The texts of the labels that came before a state at least as new as theirs.
+    /// The texts of the labels that came before the state of their turn or a newer one.
     var labelsBeforeTheirState: [String] {
         get throws {
             var versions: [String: UInt64] = [:]
@@ -333,7 +333,7 @@ extension [ParsedEvent] {
 
 // MARK: Work
 
-/// Holds work up, whether it is cancelled or not, until the test opens it.
+/// Blocks work, canceled or not, until the test opens it.
 final class Latch: Sendable {
     private let state = Lock((isOpen: false, waiters: [CheckedContinuation<Void, Never>]()))
 
@@ -358,7 +358,7 @@ final class Latch: Sendable {
 }
 
 extension SteppedExecutor {
-    /// Runs all that is ready, and what becomes ready by it.
+    /// Runs all ready tasks and those that become ready.
     func drain() {
         var random = SplitMix(seed: 1)
         while step(&random) {}

@@ -57,7 +57,7 @@ struct IntentTests {
         }
     }
 
-    /// Counts how often an intent is read.
+    /// Counts the decodings of an intent.
     private struct Decoded: Feature {
         enum Intent: Codable, Sendable {
             case go

@@ -12,7 +12,7 @@ struct KeyTests {
     private let journal = MemoryJournal()
     private let time = ManualTime()
 
-    /// A process with the same journal.
+    /// Creates a process with the same journal.
     private func process(life: Duration = life) throws -> SessionTable {
         var limits = SessionLimits.patient
         limits.sessionLife = life
@@ -55,7 +55,7 @@ struct KeyTests {
     }
 
     @Test func `a former key proves no life that goes on after its own`() throws {
-        // As one who has stolen the key makes it.
+        // A token that is made with a stolen key.
         let token = try process(life: .seconds(100_000)).new(.bearer).token
         #expect(try !isUnknown(token))
         rotate()
@@ -75,7 +75,7 @@ struct KeyTests {
             #expect(seal.claim(of: first)?.credential == .bearer)
             #expect(seal.claim(of: second)?.credential == .cookie)
         }
-        // One that not all know yet is not replaced.
+        // A key that some servers do not know yet is not replaced.
         #expect(after.rotated(now: since - .seconds(1), since: since, tokenLife: Self.life) == nil)
         #expect(after.rotated(now: since, since: since, tokenLife: Self.life)?.formerKeys.count == 2)
     }
@@ -96,7 +96,7 @@ struct KeyTests {
 
 @Suite("Tokens of sessions that have ended")
 struct EndedTokenTests {
-    /// A table that remembers one ended session in each of its shards.
+    /// Creates a table that remembers one ended session in each of its shards.
     private func fixture(_ journal: MemoryJournal = MemoryJournal()) throws -> Fixture {
         try Fixture(journal: journal) { $0.sessions = SessionTable.shardCount }
     }
@@ -125,7 +125,8 @@ struct EndedTokenTests {
         #expect(fixture.table.traceCount == 2)
     }
 
-    /// The random part alone is the secret: who has it not is told nothing, and who has it is told the same with any proof.
+    /// The random part alone is the secret: without it a client learns nothing, and with it the answer does not depend
+    /// on the proof.
     @Test func `a token is known by its random part, live and ended, in memory and out of it`() throws {
         let journal = MemoryJournal()
         let fixture = try fixture(journal)
@@ -136,7 +137,7 @@ struct EndedTokenTests {
         for token in variants { #expect(try fixture.table.isEnded(token)) }
         let again = try self.fixture(journal)
         for token in variants { #expect(try again.table.isEnded(token)) }
-        // Another random part is nobody's, whatever the proof.
+        // A token with another random part is unknown, with any proof.
         for token in try fixture.token.strangers {
             guard case .unknown = try fixture.table.found(token) else {
                 Issue.record("\(token.text) is known")
@@ -154,7 +155,7 @@ extension SessionToken {
         }
     }
 
-    /// Tokens with another random part, and with this one's proof or none.
+    /// Tokens with another random part, and this one's proof or none.
     fileprivate var strangers: [SessionToken] {
         get throws {
             let random = (text.first == "A" ? "B" : "A") + text.dropFirst()

@@ -5,7 +5,7 @@ import SessionJournal
 import Sessions
 import Testing
 
-/// A feature whose state had another member's name before.
+/// A feature with a member that was renamed.
 private enum Basket {
     enum Intent: Codable, Sendable { case add, look }
 
@@ -41,7 +41,7 @@ private enum Basket {
     }
 }
 
-/// A feature whose migration overlooks a member of the older state.
+/// A feature whose migration omits a member of the older state.
 private struct Moved: Feature {
     struct State: Codable, Equatable, Sendable { var count = 0 }
     private struct Old: Decodable { let items: Int }
@@ -96,7 +96,7 @@ struct LostMemberTests {
             let session = try after.live(token)
             #expect(
                 String(decoding: try session.stateNow(of: basket).view, as: UTF8.self) == #"{"items":1}"#)
-            // Nothing is lost yet: a turn that changes no state leaves the kept one as it is.
+            // Nothing is lost yet: a turn that does not change the state leaves the stored one unchanged.
             try run("look", in: session)
             #expect(try exported(session).setAside.isEmpty)
             try run("add", in: session)
@@ -109,7 +109,7 @@ struct LostMemberTests {
         }
         #expect(reports.withLock { $0 } == ["basket /note"])
 
-        // The next life finds nothing to report.
+        // After the next restart there is nothing to report.
         let again = try table(FeatureDefinition(Basket.After()))
         for (_, token) in made {
             let session = try again.live(token)
@@ -138,10 +138,10 @@ struct LostMemberTests {
         let after = try table(FeatureDefinition(Basket.After()))
         let (session, token) = try after.made(.bearer)
         try run("add", in: session)
-        // Another server over the same journal, whose code has the member.
+        // Another server on the same journal, whose code has the member.
         let other = try table(FeatureDefinition(Basket.Before())).live(token)
         try run("add", in: other)
-        // Its commit is a conflict here: the turn runs again on the state that was read.
+        // Its commit causes a conflict here: the turn runs again on the newer state.
         try run("add", in: session)
         let export = try exported(session)
         #expect(export.setAside.map { String(decoding: $0.state, as: UTF8.self) } == [#"{"items":2,"note":"mine"}"#])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-/// Faults that were found in what becomes of the stores that a batch touched, at its end.
+/// Faults in the handling of a batch's stores at its end.
 @Suite("Faults of a batch's stores", .timeLimit(.minutes(10)))
 struct FaultEntryTests {
     private let journal = HeldJournal()
@@ -18,7 +18,7 @@ struct FaultEntryTests {
 
     init() throws { probes = try Probes() }
 
-    /// A session whose launched work runs until it is cancelled.
+    /// Returns a session whose launched work runs until it is canceled.
     private func session() throws -> (table: SessionTable, session: Session) {
         let hooks = Probe.Hooks(work: { [begun, ended] work in
             begun.append("work")
@@ -28,7 +28,7 @@ struct FaultEntryTests {
         return (table, try table.made(.bearer).session)
     }
 
-    /// Runs every task that can run.
+    /// Runs every ready task.
     private func runTasks() {
         var random = SplitMix(seed: 1)
         while executor.step(&random) {}
@@ -144,6 +144,6 @@ struct FaultEntryTests {
 }
 
 extension SessionTable {
-    /// Ends a session whose removal the journal may hold.
+    /// Ends a session; the journal may hold the removal.
     fileprivate func endHeld(_ session: Session) throws { end(session) { _ in } }
 }

@@ -5,10 +5,10 @@ import Sessions
 import TestSupport
 import Testing
 
-/// Faults that were found in who waits behind whom.
+/// Faults in the order of waiting requests.
 @Suite("75: lanes", .timeLimit(.minutes(10)))
 struct FaultLaneTests {
-    /// A session of which an append is held, so that all that comes has to wait; four of a client's intents may.
+    /// Returns a session with a held append, so that requests wait; at most four of a client's intents may.
     private func busyFixture() throws -> ProductFixture {
         let fixture = try ProductFixture { $0.queuedIntents = 4 }
         try fixture.send(#"{"type":"put","items":1}"#, to: fixture.basket)
@@ -28,7 +28,7 @@ struct FaultLaneTests {
         return answers
     }
 
-    /// Reads stores that are not made yet until one more read is refused.
+    /// Reads stores that do not exist yet until one more read is refused.
     private func fillWithOpens(_ fixture: ProductFixture) throws -> [Box<Result<StateSnapshot, StoreError>>] {
         let reads = (0..<5).map { _ in Box<Result<StateSnapshot, StoreError>>() }
         let feature = try #require(FeatureID("counter"))

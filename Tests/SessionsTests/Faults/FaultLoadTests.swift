@@ -7,10 +7,10 @@ import Testing
 
 @testable import Sessions
 
-/// Faults that were found in how a session reads what others appended.
+/// Faults in reading the commits of other writers.
 @Suite("Faults of catching up", .timeLimit(.minutes(10)))
 struct FaultLoadTests {
-    /// A server whose appends and loads a test holds, with one session of a tally that counts one.
+    /// A server whose appends and loads a test holds, with one session whose tally is at one.
     private struct Server {
         let kept = MemoryJournal()
         let journal: HeldJournal
@@ -35,7 +35,7 @@ struct FaultLoadTests {
             #expect(try session.told(#"{"type":"add","amount":1}"#, to: tally) == "ran")
         }
 
-        /// Appends a label that no server wrote, as a person with a tool does.
+        /// Appends a label that no server wrote, as a person with a tool may.
         func damage() throws {
             let (key, head) = session.core.withLock { ($0.key, $0.head) }
             let next = SessionHead(number: head.number + 1, nonce: 1)
@@ -76,7 +76,7 @@ struct FaultLoadTests {
         let count = server.reports.all.count
         await server.executor.idle()
         #expect(server.reports.all.count == count)
-        // Nothing of it was removed, until somebody asks for that.
+        // Nothing of it was removed before the session is ended.
         try server.table.ended(try #require(try server.table.found(server.token).session))
         #expect(try server.table.isEnded(server.token))
     }

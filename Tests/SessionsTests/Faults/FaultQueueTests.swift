@@ -8,14 +8,14 @@ import TestSupport
 import Testing
 import WireJSON
 
-/// Faults that were found in how jobs of a store are run, judged and committed together.
+/// Faults in running, judging and committing a store's jobs.
 @Suite("Faults of the queue", .timeLimit(.minutes(10)))
 struct FaultQueueTests {
     private let probe: FeatureID
 
     init() throws { probe = try Probes().first }
 
-    /// An intent whose outcome can never be kept.
+    /// An intent whose outcome cannot be stored.
     enum Unfit: CaseIterable {
         case tooLarge, notEncodable
 
@@ -23,7 +23,7 @@ struct FaultQueueTests {
         var told: String { self == .tooLarge ? "too large" : "not encodable" }
     }
 
-    /// Runs three intents as one batch, the second of which is unfit, and hands over what the clients were told.
+    /// Runs three intents as one batch, the second of which is unfit, and returns the answers.
     private func runBatch(with unfit: Unfit, _ hooks: Probe.Hooks) throws -> [String] {
         let journal = HeldJournal()
         let table = try Cluster().node(Probe.definition(hooks), journal: journal, limits: { $0.stateBytes = 4_000 })
@@ -129,7 +129,7 @@ struct FaultQueueTests {
             journal.holdStores()
             journal.hold()
             let opener = try session.send(.put(text: "opener"), to: probes.first)
-            // They wait for its append, and are one batch then.
+            // They wait for its append and then form one batch.
             let first = try session.send(.put(text: "first"), to: probes.first)
             let second = try session.send(.put(text: "second"), to: probes.second)
             let third = try session.send(.put(text: "third"), to: probes.first)
@@ -169,7 +169,7 @@ struct FaultQueueTests {
             journal.hold()
             for intent in [Probe.Intent.put(text: "a"), .fill(text: "b", bytes: 5_000), .put(text: "c")] {
                 session.send(IntentRequest(body: Array(try intent.body.utf8)), to: probe) { _ in
-                    // The time of retries comes while failed commits are being answered.
+                    // Retries become due while failed commits are being answered.
                     executor.drain()
                     cluster.clock.advance(by: .milliseconds(250))
                     executor.drain()
@@ -249,7 +249,7 @@ struct FaultQueueTests {
         }
         let most = running.withLock { $0.most }
         do {
-            // The limit, and the one that is just being replaced.
+            // The limit, and the one that is being replaced.
             #expect(most <= 4)
             #expect(refused > 0)
         }
@@ -270,7 +270,7 @@ struct FaultQueueTests {
             observe: { observation in
                 guard case .intent(.put) = observation.event else { return }
                 reached.append(())
-                // The other session's work lets it go on; the time is for the fault only.
+                // The other session's work releases it; the timeout is for a fault only.
                 outcome.append(worked.wait(timeout: .now() + 60))
             },
             work: { work in

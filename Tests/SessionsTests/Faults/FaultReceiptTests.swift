@@ -3,7 +3,7 @@ import Sessions
 import TestSupport
 import Testing
 
-/// Faults that were found with keys and numbers of requests.
+/// Faults in keys and numbers of requests.
 @Suite("Faults of receipts and numbers")
 struct FaultReceiptTests {
     private let probe: FeatureID
@@ -37,7 +37,7 @@ struct FaultReceiptTests {
         let (session, _) = try table.made(.bearer)
         for text in ["a", "b", "c"] { try session.told(.say(text: text), to: probe) }
         #expect(try journal.keptLabels(of: session) == 3)
-        // Their time is over.
+        // Their receipts have expired.
         cluster.time.advance(by: .seconds(301))
         table.sweep(part: 1)
         journal.fail(.unavailable)
@@ -58,14 +58,14 @@ struct FaultReceiptTests {
             FeatureDefinition(Tally()), Probe.definition(), journal: journal, limits: { $0.outboxLabels = 2 })
         let (session, token) = try table.made(.bearer)
         let tally = try #require(FeatureID("tally"))
-        // The third takes the place of the first, which nobody was shown.
+        // The third replaces the first, which no client got.
         #expect(try session.told(#"{"type":"shout","text":"a"}"#, to: tally) == "ran")
         #expect(try session.told(#"{"type":"whisper","text":"b"}"#, to: tally) == "ran")
         #expect(try session.told(#"{"type":"shout","text":"c"}"#, to: tally) == "ran")
         journal.fail(.unavailable)
         #expect(try session.told(.put(text: "1"), to: probe) == "unavailable")
         journal.fail(nil)
-        // The second's time is over, and another store's append says so.
+        // The second has expired, and another store's append reports that.
         cluster.time.advance(by: .seconds(11))
         table.sweep(part: 1)
         #expect(try session.told(.put(text: "2"), to: probe) == "ran")

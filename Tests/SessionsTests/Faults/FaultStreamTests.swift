@@ -4,7 +4,7 @@ import Sessions
 import TestSupport
 import Testing
 
-/// Faults that were found that a stream's client sees. Each known issue goes with the fault.
+/// Faults that clients of streams see. Each known issue goes with the fault.
 @Suite("Faults of streams")
 struct FaultStreamTests {
     private let probes: Probes
@@ -24,7 +24,7 @@ struct FaultStreamTests {
         let answers = [
             try session.send(.say(text: "a"), to: probes.first), try session.send(.say(text: "b"), to: probes.second),
         ]
-        // The first writer hears of both commits at once.
+        // The first writer learns of both commits at once.
         journal.holdLoads()
         while journal.waiting > 0 { journal.endOne(.lost) }
         journal.releaseLoads()
@@ -48,7 +48,7 @@ struct FaultStreamTests {
         try session.told(.put(text: "b"), to: probes.second)
         cluster.time.advance(by: .seconds(400))
         table.sweep(part: 1)
-        // A request brings the first back; then nothing happens for a while.
+        // A request loads the first again; then nothing happens for a while.
         let again = try table.live(token)
         _ = try again.stateNow(of: probes.first)
         cluster.time.advance(by: .seconds(400))
@@ -91,7 +91,7 @@ struct FaultStreamTests {
         let fixture = try Fixture { $0.outboxLabels = 2 }
         for text in ["a", "b", "c", "d"] { try fixture.send(#"{"type":"shout","text":"\#(text)"}"#) }
         let cut = try fixture.stream("tally")
-        // Handed out, and never asked again: the socket took nothing of it.
+        // It was read, but the socket wrote nothing of it.
         #expect(try #require(try cut.readBatch()).names.contains("reset"))
         cut.stream.closed()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sessions
 
-/// Faults where two processes, or two builds, write to one session.
+/// Faults of two processes, or two builds, that write to one session.
 @Suite("Faults between writers")
 struct FaultWriterTests {
     private let shop: FeatureID
@@ -109,7 +109,7 @@ struct FaultWriterTests {
         #expect(try deployed.told(#"{"type":"add"}"#, to: shop) == "ran")
         let shown = try #require(deployed.shown(shop))
 
-        // It loses against the other build, catches up and runs again; nothing but its own turn follows.
+        // After a conflict with the other build it catches up and runs again; only its own turn follows.
         #expect(try old.told(#"{"type":"add"}"#, to: shop) == "ran")
         let after = try #require(old.shown(shop))
         #expect(after.version == shown.version + 1)
@@ -173,7 +173,7 @@ struct FaultWriterTests {
         let journal = HeldJournal(cluster.kept)
         let deployed = try cluster.node(FeatureDefinition(Shop.ShownAnew()), journal: journal).live(token)
         journal.fail(.unavailable)
-        // A reader of the new build may be shown the committed view, or refused.
+        // A reader of the new build may get the committed view, or a refusal.
         let first = deployed.shown(shop)
         try old.told(#"{"type":"add"}"#, to: shop)
         let second = try #require(old.shown(shop))

@@ -3,31 +3,30 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// Sees every commit of all nodes at the moment at which it is kept, and holds it against what was kept before. What
-/// clients are shown is held against it as well.
+/// Checks every commit of all nodes against the previous commits, and all values that clients get against the commits.
 final class CommitLog: Sendable {
-    /// A view as all builds show it.
+    /// A view in the form of all builds.
     struct View: Decodable, Equatable {
         var log: ErrandLog
-        /// Only the newer build shows it.
+        /// Only the newer build sets it.
         var build: Int?
     }
 
-    /// The history of one session.
+    /// The known facts of one session.
     struct History {
         var head: UInt64 = 0
-        /// By feature instance, as they are kept.
+        /// The stored values by feature instance.
         var stores: [FeatureID: (log: ErrandLog, schemaVersion: Int, version: UInt64)] = [:]
-        /// The number of runs of each numbered intent.
+        /// The number of runs of each intent.
         var ran: [Int: Int] = [:]
-        /// The node's life that took the steps of a piece of work, with its fence.
+        /// The node that took the steps of a job, and the owner with the fence under which it did.
         var runs: [Int: (life: Int, owner: SessionOwner)] = [:]
-        /// The views by version, wherever shown, by epoch.
+        /// The view of each version in any answer, by epoch.
         var views: [String: [UInt64: View]] = [:]
         var epoch = ""
         var receipts: Set<ReceiptKey> = []
         var lastNumbers: [String: UInt64] = [:]
-        /// The contents of kept labels by id.
+        /// The content of the kept labels, by their turn's number and index.
         var labels: [LabelID: Int] = [:]
         var isEnded = false
     }
@@ -35,11 +34,11 @@ final class CommitLog: Sendable {
     private struct State {
         var histories: [TokenHash: History] = [:]
         var tokens: [SessionKey: TokenHash] = [:]
-        /// Sessions that are not held against anything.
+        /// Sessions that are not checked.
         var ignored: Set<SessionKey> = []
-        /// The life of each node's id.
+        /// The index of the life with a node id.
         var lives: [NodeID: Int] = [:]
-        /// The nodes that the journal has.
+        /// The nodes in the journal.
         var nodes: Set<NodeID> = []
         var faults: [String] = []
         var takeovers = 0
@@ -49,19 +48,19 @@ final class CommitLog: Sendable {
     private let kept: MemoryJournal
     private let state = Lock(State())
     private let told = Lock<[String]>([])
-    /// True time, since the beginning.
+    /// The true time since the start.
     let time = Box<Duration>()
 
     init(_ kept: MemoryJournal) { self.kept = kept }
 
     var faults: [String] { state.withLock { $0.faults } }
 
-    /// The number of takeovers, and of steps of work.
+    /// The number of takeovers from dead nodes, and of steps of work.
     var counts: (takeovers: Int, steps: Int) { state.withLock { ($0.takeovers, $0.steps) } }
 
     func history(_ token: TokenHash) -> History { state.withLock { $0.histories[token] ?? History() } }
 
-    /// The events of the run in their order, printed for a seed that runs alone.
+    /// The events of the run in order, printed for a single seed.
     var story: [String] { told.withLock { $0 } }
 
     func tell(_ text: String) {
@@ -93,7 +92,7 @@ final class CommitLog: Sendable {
 
     func ignore(_ key: SessionKey) { state.withLock { _ = $0.ignored.insert(key) } }
 
-    /// The session is again as it was when it had that history. What was shown in other epochs stays true.
+    /// Restores the history of a session. Views of other epochs stay valid.
     func goBack(_ token: TokenHash, to history: History, epoch: String) {
         state.withLock { state in
             var history = history
@@ -109,7 +108,7 @@ final class CommitLog: Sendable {
 
     // MARK: Commits
 
-    /// The owner before a batch is appended.
+    /// Returns the owner before a batch is appended.
     func before(_ batch: JournalBatch) -> SessionOwner? { kept.owner(of: batch.session) }
 
     func committed(_ batch: JournalBatch, _ owner: SessionOwner?, life: Int, build: Int) {
@@ -146,7 +145,7 @@ final class CommitLog: Sendable {
 
     // MARK: What clients see
 
-    /// A client was shown a view under an epoch.
+    /// Records that a client got a view under an epoch.
     func see(_ view: View, of feature: FeatureID, version: UInt64, epoch: String, in token: TokenHash) {
         state.withLock { state in
             let fault = state.histories[token, default: History()]
@@ -227,7 +226,7 @@ extension CommitLog.History {
         return faults
     }
 
-    /// The next log has all that the one before has, and what is new is there once.
+    /// Checks that a log contains its predecessor, and each new entry once.
     private mutating func follow(_ log: ErrandLog, _ before: ErrandLog, _ feature: FeatureID) -> [String] {
         var faults: [String] = []
         let isLost =

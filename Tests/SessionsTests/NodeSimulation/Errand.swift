@@ -1,37 +1,37 @@
 import Locking
 import MVI
 
-/// Everything that ever happened to a store: each turn adds to it, and none takes away but of `open`.
+/// The complete history of a store: each turn adds to it, and only `open` shrinks.
 struct ErrandLog: Codable, Equatable, Sendable {
     /// A step of launched work.
     struct Step: Codable, Equatable, Sendable {
         var job: Int
-        /// The index of the job's step.
+        /// The step's index in its job.
         var index: Int
-        /// The life of the work that took it: new each time that the work is launched.
+        /// The run of the work that took it: new for each launch.
         var run: Int
     }
 
     /// The numbers of the intents that ran, in order.
     var entries: [Int] = []
     var steps: [Step] = []
-    /// Jobs whose work is not over.
+    /// Jobs whose work has not ended.
     var open: [Int] = []
     var ended: [Int] = []
-    /// Reminders that came.
+    /// Reminders that fired.
     var reminded: [Int] = []
-    /// Intents that ran on another state than the one that their client had seen.
+    /// Intents that ran on another state than their client's.
     var mistaken: [Int] = []
-    /// Steps of the work for watchers, and the life of it that took the last.
+    /// Steps of the work for watchers, and the run of it that took the last step.
     var ticks = 0
     var ticker = 0
 }
 
-/// Counts the lives of work, over all nodes.
+/// Counts the runs of work on all nodes.
 final class WorkRuns: Sendable {
     private let last = Lock(0)
 
-    /// The number of jobs.
+    /// The number of runs.
     var count: Int { last.withLock { $0 } }
 
     func next() -> Int {
@@ -47,7 +47,7 @@ enum ErrandIntent: Codable, Sendable {
     case say(Int)
     case work(Int)
     case remind(Int)
-    /// Made by a client that has seen so many entries.
+    /// Sent by a client that has seen so many entries.
     case match(number: Int, seen: Int)
 }
 
@@ -69,7 +69,7 @@ protocol ErrandState: Codable, Equatable, Sendable {
     var log: ErrandLog { get set }
 }
 
-/// A feature with work of several steps, reminders and work for watchers; all of its builds do the same.
+/// A feature with work of several steps, reminders and work for watchers; all of its builds behave the same.
 protocol ErrandFeature: Feature
 where
     State: ErrandState, Intent == ErrandIntent, Message == ErrandMessage, Label == ErrandLabel, Action == ErrandAction
@@ -95,7 +95,7 @@ extension ErrandFeature {
                 }
             }
         }
-        // What ran in another process goes on here.
+        // Continues the work of another process.
         if reason == .restored { for job in turn.state.log.open { launch(job, &turn) } }
     }
 
@@ -157,11 +157,11 @@ extension ErrandFeature {
         }
     }
 
-    /// Longer than any run: a label whose time is over is no loss.
+    /// Longer than any run, so that an expired label counts as lost.
     func timeToLive(of label: ErrandLabel) -> Duration { .seconds(10_000_000) }
 }
 
-/// The older build's.
+/// The older build.
 struct Errand: ErrandFeature {
     struct State: ErrandState { var log = ErrandLog() }
     static let name = "errand"
@@ -170,10 +170,10 @@ struct Errand: ErrandFeature {
     let initialState = State()
 }
 
-/// The same feature in a later build, whose state is kept in another form.
+/// The same feature in a later build, with another stored state.
 struct NewerErrand: ErrandFeature {
     struct State: ErrandState {
-        /// Under the name that it has now.
+        /// The log under its new name.
         var history = ErrandLog()
 
         var log: ErrandLog {

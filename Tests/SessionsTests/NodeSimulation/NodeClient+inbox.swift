@@ -12,18 +12,18 @@ extension NodeClient {
         let feature: FeatureID
         let body: String
         let name: IntentRequest.Name?
-        /// The condition on the state.
+        /// The state that the request requires.
         var ifMatch: (epoch: String, version: UInt64)?
-        /// Counts how often it was sent; an answer to an earlier try is not heard.
+        /// The number of tries; answers to earlier tries are ignored.
         var tries = 0
-        /// The time of the last try; nil if none is in progress.
+        /// The time of the last try; nil if none is running.
         var sent: Duration?
-        /// The session's known version at the last try.
+        /// The known version of the session at the last try.
         var floor: UInt64 = 0
         var trust: Trust?
     }
 
-    /// True if all that a node asked of the journal was answered since then.
+    /// True if all requests to the journal have been answered since then.
     struct Trust: Sendable {
         let way: NodeWay
         let troubles: Int
@@ -39,7 +39,7 @@ extension NodeClient {
         case stream(TestStream?, opening: Int)
     }
 
-    /// The answers that the client has not read.
+    /// The results until the client reads them.
     final class Inbox: Sendable {
         private let items = Lock<[Item]>([])
 

@@ -7,10 +7,10 @@ import WireJSON
 
 @testable import Sessions
 
-/// A client that sends its intents to any node and repeats them until they are answered, reads states, and holds what it is
-/// shown against what it was promised.
+/// A client that sends its intents to any node, repeats them until they are answered, reads states, and checks all
+/// guarantees.
 final class NodeClient {
-    /// The naming of its intents.
+    /// The kind of names of its intents.
     enum Naming { case keys, numbers, nothing }
 
     let token: SessionToken
@@ -26,12 +26,12 @@ final class NodeClient {
     private(set) var faults: [String] = []
     private var lastRefusal = "none"
     private(set) var hasEnded = false
-    /// True if the journal went back once: then a log may begin anew under the client.
+    /// True if the journal went back once: then a log may start again under the client.
     private var hasGoneBack = false
-    /// That of the last `hello`, or of the last cursor.
+    /// The epoch of the last `hello` or cursor.
     private var shownEpoch = ""
 
-    // What the streams showed.
+    // Values from the streams.
     private(set) var stream: TestStream?
     private(set) var streamNode: NodeProcess?
     private var opening = 0
@@ -39,11 +39,11 @@ final class NodeClient {
     private var cursor: String?
     private var lastID: UInt64 = 0
     private var lastLabel: LabelID?
-    /// By this stream, and by all.
+    /// The versions from this stream, and from all streams.
     private(set) var shown: [FeatureID: UInt64] = [:]
     private(set) var labels: [LabelID: Int] = [:]
     private var openTrust: Trust?
-    /// True if labels may be missing, as a stream said.
+    /// True if a stream said that labels may be missing.
     private(set) var isExcused = false
     private(set) var streamsOpened = 0
 
@@ -53,8 +53,7 @@ final class NodeClient {
 
     private func fault(_ text: String) { faults.append(text) }
 
-    /// The journal lost what was committed last: what was promised before holds no more. The client begins anew, on the stream
-    /// that it has.
+    /// Handles the loss of the latest commits: earlier guarantees are void. The client starts again on its stream.
     func goBack() {
         receive()
         (open, acknowledged, refused, sequence) = ([], [:], [], 0)
@@ -65,7 +64,7 @@ final class NodeClient {
 
     // MARK: Intents
 
-    /// Makes a new request, if it has not too many.
+    /// Creates a request, unless there are too many.
     func intend(_ random: inout SplitMix) {
         guard open.count < (naming == .numbers ? 1 : 3), session.numbers < session.limit else { return }
         session.numbers += 1
@@ -97,7 +96,7 @@ final class NodeClient {
         open.append(Request(number: number, feature: feature, body: body, name: name, ifMatch: ifMatch))
     }
 
-    /// Sends what waits to a node. A request without a name is sent once.
+    /// Sends the waiting requests to a node. A request without a name is sent once.
     func send(_ random: inout SplitMix, to node: NodeProcess, now: Duration) {
         let waiting = open.indices.filter { open[$0].sent == nil }
         guard !waiting.isEmpty, !node.isStopped else { return }
@@ -118,7 +117,7 @@ final class NodeClient {
             })
     }
 
-    /// Waits no more for what was sent long ago.
+    /// Stops waiting for old requests.
     func lookAtClock(now: Duration, patience: Duration) {
         for index in open.indices.reversed() {
             guard let sent = open[index].sent, now - sent >= patience else { continue }
@@ -156,7 +155,7 @@ final class NodeClient {
                 fault("intent \(number) was acknowledged and not kept")
             }
             guard let state = outcome.state else {
-                // What was appended before the session was ended stands; its state is shown to no client any more.
+                // Appends before the end of the session are valid; clients get its state no more.
                 if !outcome.isWithheld || !session.isEnding { fault("an answer without a state") }
                 return
             }
@@ -185,7 +184,7 @@ final class NodeClient {
             let isForNow: Set<StoreError.Code> = [
                 .unavailable, .contended, .newerState, .evicted, .full, .busy, .receiptPending, .elsewhere, .disposed,
             ]
-            // The number may be that of a request that was refused, an earlier try of which is under way still.
+            // An earlier try of a refused request with this number may still be running.
             let isReused = naming == .numbers && error.code == .receiptConflict
             if !isForNow.contains(error.code), !isReused {
                 fault("intent \(number) was refused for good: \(error.code) \(error)")
@@ -212,7 +211,7 @@ final class NodeClient {
     func readState(_ random: inout SplitMix, of node: NodeProcess) {
         guard !node.isStopped else { return }
         let feature = session.features[Int(random.next() % UInt64(session.features.count))]
-        // A read makes the store; before the first intent that is another test.
+        // A read creates the store; other tests read before the first intent.
         guard let floor = session.floors[feature] else { return }
         let (trust, time) = (Trust(node.way), node.clocks.source)
         let asked = time.monotonic()
@@ -220,7 +219,7 @@ final class NodeClient {
             NodeCall(token: token, feature: feature, purpose: .state) {
                 [inbox] answer in
                 let isTrusted = Box<Bool>()
-                // A journal that is silent for two seconds counts as one that cannot be reached.
+                // A journal that is silent for two seconds counts as unreachable.
                 isTrusted.set(trust.holds && time.monotonic() - asked < .seconds(2))
                 inbox.put(.state(feature, floor: floor, answer, isTrusted))
             })
@@ -277,7 +276,7 @@ final class NodeClient {
         stream = nil
     }
 
-    /// The node is gone.
+    /// Handles the end of a node.
     func lost(_ node: NodeProcess) {
         guard streamNode === node else { return }
         opening += 1
@@ -340,7 +339,7 @@ final class NodeClient {
                 fault("the label \(id) was not kept")
             }
             if let lastLabel, lastLabel >= id { fault("the label \(id) came after \(lastLabel)") }
-            // A store that is gone left its labels.
+            // A disposed store leaves its labels.
             if shown[feature] ?? 0 < label.version, !session.disposable.contains(feature) {
                 fault(
                     "the label \(id) of version \(label.version) came after version \(shown[feature] ?? 0) of \(feature)"
@@ -352,10 +351,10 @@ final class NodeClient {
             if session.isEnding, data.contains("ended") { hasEnded = true }
             hangUp()
         case "reset":
-            // A node that does not reach the journal knows no cursor of later turns.
+            // A node that cannot reach the journal does not know cursors of later turns.
             if hasGoneBack {
                 (shown, lastLabel, labels, lastID) = ([:], nil, [:], 0)
-                // The next id says what the log is called now. Until then it may be another one than after others' resets.
+                // The next id has the epoch of the log. Until then it may differ from the one after other resets.
                 shownEpoch = "after \(shownEpoch) for \(epoch), \(opening)"
             } else if openTrust?.holds == true || !data.contains("unknown-cursor") {
                 fault("a reset: \(data)")

@@ -3,18 +3,18 @@ import MVI
 import MVITesting
 import Sessions
 
-/// A node's clocks, which the simulation moves: each runs at a speed of its own, and none while the node is stopped.
+/// A node's clocks, which the simulation moves: each has its own speed and stands while the node is stopped.
 final class NodeClocks: Sendable {
     private struct State {
         var monotonic: Duration
         var wall: Duration
-        /// The time that the clocks have not shown since the node was stopped.
+        /// The time that the clocks missed while the node was stopped.
         var missed: Duration = .zero
     }
 
-    /// The clock on which the node's tasks sleep.
+    /// The clock for the sleeps of the node's tasks.
     let sleeping = ManualClock()
-    /// In millionths more than the true speed.
+    /// The deviation from the true speed in millionths.
     private let drift: Int
     private let state: Lock<State>
 
@@ -25,7 +25,7 @@ final class NodeClocks: Sendable {
 
     private func shown(_ time: Duration) -> Duration { time + time / 1_000_000 * drift }
 
-    /// Time passes and the node runs: what sleeps until then wakes.
+    /// Advances the clocks of a running node and wakes sleepers that are due.
     func advance(by time: Duration) {
         let shown = shown(time)
         state.withLock {
@@ -35,10 +35,10 @@ final class NodeClocks: Sendable {
         sleeping.advance(by: shown)
     }
 
-    /// Time passes and the node is stopped.
+    /// Records the time of a stopped node.
     func miss(_ time: Duration) { state.withLock { $0.missed += time } }
 
-    /// The node goes on. Its clocks show the time that it was stopped, or, as in a machine that was stopped as a whole, not.
+    /// Resumes the node. Its clocks show the missed time, or do not, as on a machine that was stopped as a whole.
     func goOn(isShown: Bool) {
         let missed = state.withLock { state in
             defer { state.missed = .zero }
@@ -47,7 +47,7 @@ final class NodeClocks: Sendable {
         if isShown { advance(by: missed) }
     }
 
-    /// The wall clock is set.
+    /// Sets the wall clock.
     func setWall(by time: Duration) { state.withLock { $0.wall += time } }
 
     var source: TimeSource {
@@ -57,7 +57,7 @@ final class NodeClocks: Sendable {
     }
 }
 
-/// A clock that rounds what its users want to sleep: a random time that they chose would make each run another one.
+/// A clock that rounds sleeps: with random times each run of a seed would differ.
 struct CoarseClock: Clock, Sendable {
     let clock: ManualClock
 
@@ -67,7 +67,7 @@ struct CoarseClock: Clock, Sendable {
     func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
         let time = now.duration(to: deadline)
         let steps: [Duration] = [.milliseconds(250), .milliseconds(2_600)]
-        // Only the random waits after conflicts are no whole quarters of a second.
+        // Only the random delays after conflicts are not multiples of a quarter of a second.
         let isWhole = time.attoseconds % Duration.milliseconds(250).attoseconds == 0
         let rounded = isWhole ? time : steps.first { time <= $0 } ?? time
         try await clock.sleep(until: now.advanced(by: rounded), tolerance: nil)

@@ -1,7 +1,7 @@
 @testable import Sessions
 
 extension NodeProcess {
-    /// The condition of the node and its sessions, for a printed seed.
+    /// The condition of the node and its sessions, for the output of a seed.
     var condition: [String] {
         let lease = table.environment.lease
         let calls = way.calls.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key.prefix { $0 != "(" })" }

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Sessions
 
-/// A request on its way: perhaps from node to node.
+/// A pending request, possibly between nodes.
 struct NodeCall: Sendable {
     enum Purpose: Sendable {
         case intent(IntentRequest)
@@ -17,27 +17,27 @@ struct NodeCall: Sendable {
     let token: SessionToken
     let feature: FeatureID
     let purpose: Purpose
-    /// The version that an intent asks for, of the log of that name: an entity tag.
+    /// The version that an intent requires, in the log of that epoch: an entity tag.
     var ifMatch: (epoch: String, version: UInt64)?
     let answer: @Sendable (NodeAnswer) -> Void
-    /// From how many nodes it came.
+    /// The number of nodes that forwarded it.
     var hops = 0
 }
 
-/// The answer to a request.
+/// The result of a request.
 struct NodeAnswer: Sendable {
     let result: Result<IntentOutcome?, StoreError>
 
     static func failed(_ error: StoreError) -> NodeAnswer { NodeAnswer(result: .failure(error)) }
 }
 
-/// The messages between nodes, until they arrive.
+/// Messages between nodes until they arrive.
 final class NodeNetwork: Sendable {
     private let calls = Lock<[(address: String, call: NodeCall)]>([])
 
     func send(_ call: NodeCall, to address: String) { calls.withLock { $0.append((address, call)) } }
 
-    /// One of those whose receivers can be reached, or have none.
+    /// Takes a random message whose receiver is reachable or unknown.
     func take(_ random: inout SplitMix, where canArrive: (String) -> Bool) -> (address: String, call: NodeCall)? {
         let number = random.next()
         return calls.withLock { calls in
@@ -87,7 +87,7 @@ final class NodeProcess {
         if seconds % 5 == 0 { table.sweep(part: 1) }
     }
 
-    /// Tells owners what is watched here, as the HTTP layer does.
+    /// Reports the watched features to owners, as the HTTP layer does.
     private func tellWatched(_ nodes: [NodeProcess]) {
         guard let id = table.environment.lease?.id else { return }
         for (node, sessions) in table.watchedElsewhere {
@@ -96,7 +96,7 @@ final class NodeProcess {
         }
     }
 
-    /// Does one thing that waits; false if nothing does.
+    /// Runs one waiting task; returns false if there is none.
     func step(_ random: inout SplitMix) -> Bool {
         if isStopped { return way.arrive() }
         let first = Int(random.next() % 4)
@@ -120,7 +120,7 @@ final class NodeProcess {
 
     // MARK: Requests
 
-    /// Answers a request as the HTTP layer does: on the node that owns the session.
+    /// Answers a request on the node that owns the session, as the HTTP layer does.
     func take(_ call: NodeCall) {
         table.find(call.token) { [network] found in
             switch found {

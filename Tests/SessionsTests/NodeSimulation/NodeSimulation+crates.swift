@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import Sessions
 
-/// A feature whose builds write states of one schema version that the other cannot read. Its work makes the node that
-/// packs it the session's owner.
+/// A feature whose builds write states of one schema version that the other build cannot read. Its work makes the
+/// packing node the session's owner.
 struct Crate<Content: Codable & Equatable & Sendable>: Feature {
     struct State: Codable, Equatable, Sendable { var contents: [Content] }
     enum Intent: Codable, Sendable { case pack }
@@ -24,7 +24,8 @@ struct Crate<Content: Codable & Equatable & Sendable>: Feature {
 }
 
 extension NodeSimulation {
-    /// Asks all nodes for what one node packed: those of the other build cannot read it, and answer all the same.
+    /// Packs on one node and asks all nodes: those of the other build cannot read the state, and must answer
+    /// nevertheless.
     func checkCrates() {
         guard setting.hasDeploys, !CoreFault.known.contains(.unreadableElsewhere), let crate = FeatureID("crate") else {
             return
@@ -52,7 +53,7 @@ extension NodeSimulation {
         wait(seconds: 10)
     }
 
-    /// A session of which the log of commits knows nothing.
+    /// Creates a session that the commit log ignores.
     private func makeCrates() -> SessionToken {
         let token = SessionToken(random: [UInt8](repeating: 7, count: 32))
         let record = SessionRecord(

@@ -5,22 +5,22 @@ import TestSupport
 @testable import Sessions
 
 extension NodeSimulation {
-    /// The setting of a simulation.
+    /// The kind of simulation.
     struct Setting: Sendable {
-        /// True if nodes come with a newer build, one after the other.
+        /// True if nodes restart with a newer build, one after the other.
         var hasDeploys = false
-        /// True if the journal loses what was committed last, now and then.
+        /// True if the journal sometimes loses its latest commits.
         var goesBack = false
     }
 
-    /// The findings of a run.
+    /// The result of a run.
     struct Findings {
         var faults: [String] = []
         var steps = 0
         var takeovers = 0
     }
 
-    /// Returns the features of both builds, the older one first.
+    /// Returns the features of the nodes, the older build first.
     static func builds() throws -> [FeatureRegistry] {
         let runs = WorkRuns()
         let gauge = try FeatureDefinition(Gauge(runs: runs))

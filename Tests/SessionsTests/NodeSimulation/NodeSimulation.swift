@@ -5,8 +5,8 @@ import TestSupport
 
 @testable import Sessions
 
-/// Three nodes that share one journal, and clients that use any of them, on one thread: what happens next is decided by a
-/// number that the seed gives, so that a seed that fails fails again.
+/// Three nodes that share one journal, and clients that use any of them, on one thread. The seed determines each step,
+/// so a failing seed fails again.
 final class NodeSimulation {
     private let builds: [FeatureRegistry]
     let setting: Setting
@@ -15,7 +15,7 @@ final class NodeSimulation {
     private let cluster = NodeJournal.Cluster()
     private let network = NodeNetwork()
     let log: CommitLog
-    /// True time, since the beginning.
+    /// The true time since the start.
     private var now: Duration = .zero
     var nodes: [NodeProcess] = []
     private var lastLife = 0
@@ -26,7 +26,7 @@ final class NodeSimulation {
     private let isSlow: Bool
     private let isForgetful: Bool
     private var isHealing = false
-    /// The events of the run in their order, printed for a seed that runs alone.
+    /// The events of the run in order, printed for a single seed.
     var story: [String] { log.story }
 
     init(_ builds: [FeatureRegistry], seed: UInt64, _ setting: Setting) throws {
@@ -50,7 +50,7 @@ final class NodeSimulation {
             monotonic: .seconds(1_000 + Int(random.next() % 100_000)),
             wall: .seconds(1_700_000_000) + time + .seconds(Int(random.next() % 20)) + wrong,
             drift: Int(random.next() % 20_001) - 10_000)
-        // The claims of reminders end by the journal's own clock, which the nodes' do not move.
+        // Claims of reminders expire by the journal's own clock, which differs from the nodes'.
         let journal = NodeJournal(
             kept, cluster, now: { [log] in .seconds(1_700_000_000) + (log.time.value ?? .zero) })
         let way = NodeWay(
@@ -58,7 +58,7 @@ final class NodeSimulation {
             isSlow: !isHealing && isSlow)
         let node = NodeProcess(
             address: "node-\(index):1", build: build, builds[build], way, clocks, network, isForgetful: isForgetful)
-        // Before it serves anybody.
+        // Before it serves any client.
         node.table.beat(at: node.address)
         return node
     }
@@ -89,7 +89,7 @@ final class NodeSimulation {
                 clients.append(NodeClient(session, naming, epoch: "client\(index).\(number)", log))
             }
         }
-        // A session of another name is ended in the middle.
+        // One session is ended in the middle of the run.
         if count == 2, random.next() % 2 == 0 { endsAt = .seconds(20 + Int(random.next() % 40)) }
     }
 
@@ -97,7 +97,7 @@ final class NodeSimulation {
 
     // MARK: Steps
 
-    /// Runs it and returns what went wrong.
+    /// Runs the simulation and returns the findings.
     func run() -> Findings {
         let steps = 250 + Int(random.next() % 350)
         for _ in 0..<steps {
@@ -144,7 +144,7 @@ final class NodeSimulation {
         }
     }
 
-    /// A request from one node to another arrives; false if none can.
+    /// Delivers a request from one node to another; returns false if there is none.
     @discardableResult
     private func deliver() -> Bool {
         let nodes = nodes
@@ -158,7 +158,7 @@ final class NodeSimulation {
         return true
     }
 
-    /// Time passes; nothing else happens.
+    /// Advances the time only.
     private func pass(_ time: Duration) {
         let before = now.components.seconds
         now += time
@@ -176,7 +176,7 @@ final class NodeSimulation {
         if let endsAt, now >= endsAt, let session = sessions.last { end(session) }
     }
 
-    /// Some seconds in which the nodes do all that they have to do.
+    /// Advances some seconds, in which the nodes run all their tasks.
     func wait(seconds: Int, sending: Bool = false) {
         for _ in 0..<seconds {
             for _ in 0..<4 {
@@ -192,7 +192,7 @@ final class NodeSimulation {
         }
     }
 
-    /// Lets all that is under way come to where it waits.
+    /// Runs all pending tasks until they wait.
     private func settle() {
         var count = 0
         var isBusy = true
@@ -236,7 +236,7 @@ final class NodeSimulation {
         case 13:
             if setting.hasDeploys, node.build < builds.count - 1 { restart(node, build: node.build + 1) }
         case 14:
-            // One that leaves says so.
+            // A node that leaves reports it.
             log.tell("\(node.address) leaves")
             node.table.leaveNodes {}
             wait(seconds: 1)
@@ -254,7 +254,7 @@ final class NodeSimulation {
         if random.next() % 3 == 0 { wait(seconds: 4 + Int(random.next() % 30), sending: true) }
     }
 
-    /// Notes what the journal has, or makes it be as it was then: as in a restore, or a failover to a standby that lacks
+    /// Records the journal's content, or restores it, as in a restore or a failover to a standby without the latest
     /// commits.
     private func goBack() {
         guard !snapshots.isEmpty else {
@@ -265,7 +265,7 @@ final class NodeSimulation {
             return
         }
         setbacks += 1
-        // Nobody is among the nodes of a past that is another one.
+        // After a restore no node is registered.
         cluster.forgetNodes()
         log.forgotAll()
         log.tell("the journal goes back")
@@ -311,7 +311,7 @@ final class NodeSimulation {
 
     // MARK: The end
 
-    /// All faults are over, and everything comes to its end in a bounded time.
+    /// Ends all faults and checks that everything completes in a bounded time.
     private func finish() {
         isHealing = true
         log.tell("all is well again")
@@ -384,7 +384,7 @@ final class NodeSimulation {
         }
     }
 
-    /// Nobody does anything any more, and no session has an owner.
+    /// Checks that no task runs and no session has an owner.
     private func checkRest() {
         for orphan in kept.ownedSessions {
             log.note(fault: "a session has the owner \(orphan.owner), working: \(orphan.working)")

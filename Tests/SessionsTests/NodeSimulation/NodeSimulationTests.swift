@@ -1,10 +1,11 @@
 import TestSupport
 import Testing
 
-/// Whole runs of three nodes with one journal: cut off, stopped, killed, with clocks of their own. A failure names the seed:
-/// `MVI_SIMULATION_SEED=<seed>` runs that one alone and tells its story, `MVI_SIMULATION_SEEDS=<count>` more of them than
-/// usual, `MVI_SIMULATION_STORIES=<folder>` writes the story of each that fails into a folder. The order of sets and the ids
-/// of nodes are of each process: where a seed goes well alone, some more tries with `SWIFT_DETERMINISTIC_HASHING=1` find it.
+/// Whole runs of three nodes with one journal: disconnected, stopped, killed, with clocks of their own. A failure names
+/// the seed: `MVI_SIMULATION_SEED=<seed>` runs it alone and prints its story, `MVI_SIMULATION_SEEDS=<count>` sets the
+/// number of seeds, `MVI_SIMULATION_STORIES=<folder>` writes the story of each failure into a folder. The order of sets
+/// and the ids of nodes differ between processes: if a seed alone succeeds, repeat it with
+/// `SWIFT_DETERMINISTIC_HASHING=1`.
 @Suite("Simulated nodes", .timeLimit(.minutes(600)))
 struct NodeSimulationTests {
     @Test("three nodes lose nothing, double nothing and contradict nobody, whatever becomes of one of them")

@@ -4,7 +4,7 @@ import MVITesting
 import SessionJournal
 import TestSupport
 
-/// One node's way to the journal of all: what is asked for arrives in order but when the simulation wants it, answers come
+/// One node's access to the shared journal: requests arrive in order at times that the simulation chooses, answers come
 /// in any order, and either may be lost.
 final class NodeWay: SharedJournal, InterposedJournal {
     /// The direction that is cut.
@@ -15,15 +15,15 @@ final class NodeWay: SharedJournal, InterposedJournal {
     private struct State {
         var random: SplitMix
         var cut = Cut.nothing
-        /// The number of lost requests per thousand, half of them after they were done.
+        /// The number of lost requests per thousand, half of them after they were executed.
         var loss: UInt64
-        /// True if what seemed lost may arrive later all the same.
+        /// True if requests that seemed lost may arrive later.
         var isSlow: Bool
         /// The requests that have not arrived, with the session whose row they need.
         var asked: [(session: SessionKey?, operation: @Sendable (Fate) -> Answer)] = []
         /// The session whose row another transaction holds.
         var locked: SessionKey?
-        /// The operations that seemed lost and may arrive.
+        /// The pending requests that seemed lost.
         var late: [@Sendable () -> Void] = []
         /// The answers that the node has not received.
         var answers: [@Sendable () -> Void] = []
@@ -31,7 +31,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         var heard: (@Sendable (JournalNews) -> Void)?
         var isCrashed = false
         var troubles = 0
-        /// The number of requests by operation.
+        /// The number of calls by name.
         var calls: [String: Int] = [:]
     }
 
@@ -46,7 +46,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
     private let kept: NodeJournal
     private let log: CommitLog
     private let state: Lock<State>
-    /// The number of the node's life.
+    /// The index of the node's life.
     let life: Int
     /// The newest schema version that the node reads.
     private let build: Int
@@ -59,22 +59,22 @@ final class NodeWay: SharedJournal, InterposedJournal {
 
     private static let lost = StoreError(.unavailable, "The simulation lost it.")
 
-    // MARK: What the simulation does
+    // MARK: Controls of the simulation
 
-    /// The number of requests by operation.
+    /// The number of calls by name.
     var calls: [String: Int] { state.withLock { $0.calls } }
 
     /// The number of losses.
     var troubles: Int { state.withLock { $0.troubles } }
 
-    /// Another transaction holds a session's row, or none does. What needs it waits, and the others pass it.
+    /// Locks a session's row for another transaction, or unlocks it. Requests that need it wait; others pass them.
     func lock(_ session: SessionKey?) { state.withLock { $0.locked = session } }
 
     func cut(_ cut: Cut) { state.withLock { $0.cut = cut } }
 
     var isCut: Bool { state.withLock { $0.cut != .nothing } }
 
-    /// Nothing is lost from now on.
+    /// Ends all losses.
     func heal() {
         state.withLock {
             $0.cut = .nothing
@@ -83,7 +83,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         }
     }
 
-    /// The process is gone: what it asked for may yet arrive up to some point, and it hears of nothing.
+    /// Ends the process: its requests may still arrive up to some point, and it receives nothing.
     func crash() {
         let (asked, count) = state.withLock { state in
             state.isCrashed = true
@@ -95,11 +95,11 @@ final class NodeWay: SharedJournal, InterposedJournal {
         for asked in asked.prefix(count) { _ = asked.operation(.well) }
     }
 
-    /// The next thing that was asked for arrives, or is lost; false if there is none.
+    /// Delivers or loses the next request; returns false if there is none.
     func arrive() -> Bool {
         let (operation, fate) = state.withLock { state -> ((@Sendable (Fate) -> Answer)?, Fate) in
             let free = state.asked.firstIndex { asked in asked.session == nil || asked.session != state.locked }
-            // Nobody waits for a row for ever.
+            // No request waits for a row forever.
             let isTired = free == nil && !state.asked.isEmpty && state.random.next() % 16 == 0
             if isTired { return (state.asked.removeFirst().operation, .refused) }
             guard let free else { return (nil, .well) }
@@ -125,7 +125,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         return true
     }
 
-    /// Something that seemed lost arrives.
+    /// Delivers a request that seemed lost.
     func arriveLate() {
         let operation = state.withLock { state in
             state.late.isEmpty || state.cut != .nothing
@@ -134,7 +134,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         operation?()
     }
 
-    /// The node hears one answer; false if there is none.
+    /// Delivers one answer to the node; returns false if there is none.
     func tell() -> Bool {
         let next = state.withLock { state -> (@Sendable () -> Void)? in
             state.answers.isEmpty
@@ -144,7 +144,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         return next != nil
     }
 
-    /// The node hears some news; false if there is none.
+    /// Delivers some notifications to the node; returns false if there are none.
     func tellNews() -> Bool {
         let (news, heard) = state.withLock { state -> (JournalNews?, (@Sendable (JournalNews) -> Void)?) in
             guard !state.news.isEmpty else { return (nil, nil) }
@@ -157,7 +157,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         return news != nil
     }
 
-    /// As after a connection for news that was lost.
+    /// Simulates a lost connection for notifications.
     func interrupt() { state.withLock { $0.heard }?(.interrupted) }
 
     private func hear(_ news: JournalNews) {
@@ -167,7 +167,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         }
     }
 
-    // MARK: What the node asks for
+    // MARK: Requests of the node
 
     func perform<Value: Sendable>(
         _ operation: JournalOperation, _ done: @escaping Done<Value>,

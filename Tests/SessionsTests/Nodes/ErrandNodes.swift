@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sessions
 
-/// Nodes of one cluster with a feature whose work goes on in another process, each with clocks of its own.
+/// Nodes of one cluster with a feature whose work continues on other nodes, each with clocks of its own.
 final class ErrandNodes {
     struct Node {
         let journal: NodeJournal
@@ -26,8 +26,8 @@ final class ErrandNodes {
     private let executor: (any TaskExecutor)?
 
     /// - Parameters:
-    ///   - builds: which build of the feature each node has.
-    ///   - executor: where work runs; nil for the pool.
+    ///   - builds: the build of the feature on each node.
+    ///   - executor: the executor of work; nil for the pool.
     init(builds: [Int] = [1, 1], executor: (any TaskExecutor)? = nil) throws {
         self.executor = executor
         token = SessionToken(random: [UInt8](repeating: 7, count: 32))
@@ -39,7 +39,7 @@ final class ErrandNodes {
         kept.create(record) { _ in }
     }
 
-    /// A node comes.
+    /// Adds a node.
     func add(build: Int) throws {
         let runs = runs
         let errand =
@@ -59,7 +59,7 @@ final class ErrandNodes {
         nodes.append(Node(journal: journal, table: table, time: time, clock: clock))
     }
 
-    /// Lets seconds pass, in which these nodes run.
+    /// Advances some seconds, in which these nodes run.
     func pass(_ seconds: Int, running: [Int]? = nil) {
         for _ in 0..<seconds {
             for node in nodes { node.time.advance(by: .seconds(1)) }
@@ -75,7 +75,7 @@ final class ErrandNodes {
         return try #require(answer.value, "the answer was to come at once")
     }
 
-    /// Returns the index of the session's owner; nil without one.
+    /// Returns the index of the session's owner; nil if none of them is.
     func owner() throws -> Int? {
         let owned = kept.ownedSessions.first
         return nodes.firstIndex { $0.id != nil && $0.id == owned?.owner.node }

@@ -70,7 +70,7 @@ struct JournalClockTests {
         let time = own.source.sinceEpoch()
         clock.note(time + .seconds(5), sent: now, received: now)
         #expect(clock.difference == .seconds(-5))
-        // It was asked ten seconds ago: anything between is possible.
+        // It was asked ten seconds ago: any time between is possible.
         clock.note(time, sent: now - .seconds(10), received: now)
         #expect(clock.difference == .seconds(-5))
         clock.note(time + .seconds(100), sent: now - .seconds(1), received: now)

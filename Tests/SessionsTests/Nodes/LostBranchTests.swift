@@ -10,7 +10,7 @@ import Testing
 struct LostBranchTests {
     private typealias Branches = (nodes: NodePair, goBack: () -> Void)
 
-    /// A turn of one node, and what has the journal go back to it.
+    /// Runs a turn on one node, and returns a function that sets the journal back to it.
     private func branches(
         _ first: String = #"{"type":"add","amount":1}"#, to feature: FeatureID? = nil
     ) throws -> Branches {
@@ -22,7 +22,7 @@ struct LostBranchTests {
         return (nodes, { nodes.kept.goBack(key, to: snapshot, epoch: "another") })
     }
 
-    /// Both nodes know three turns, of which the journal lost one.
+    /// Returns two nodes that know three turns, of which the journal lost one.
     private func nodes() throws -> NodePair {
         let (nodes, goBack) = try branches()
         try nodes.here.send(#"{"type":"add","amount":10}"#)
@@ -31,7 +31,7 @@ struct LostBranchTests {
         return nodes
     }
 
-    /// Has a node notice it, up to where the session is read anew.
+    /// Makes a node notice the loss, up to the next read of the session.
     private func notice(_ nodes: NodePair) throws {
         nodes.hereJournal.holdLoads()
         nodes.here.session.catchUp()
@@ -57,7 +57,7 @@ struct LostBranchTests {
         _ = try nodes.sendThere(body, name: .sequence(1, epoch: "client")).get()
         try notice(nodes)
         let key = try #require(nodes.here.session.core.withLock { $0.key })
-        // The answer whether another node appended something comes when the session was read.
+        // The answer whether another node appended something comes after the session was read.
         nodes.hereJournal.holdMarks(of: key)
         let answer = nodes.here.session.send(body, to: nodes.here.tally, name: .sequence(2, epoch: "client"))
         while nodes.hereJournal.tellLoad() {}

@@ -13,7 +13,7 @@ struct NewsTests {
         let cluster = NodeJournal.Cluster()
         let here: Fixture
         let there: Fixture
-        /// The session of `here`, on the other node.
+        /// The session of `here` on the other node.
         let session: Session
 
         init(_ change: (inout SessionLimits) -> Void = { _ in }) throws {
@@ -131,7 +131,7 @@ struct NewsTests {
             for node in [nodes.here, nodes.there] { node.time.advance(by: duration) }
         }
         try nodes.here.send(#"{"type":"add","amount":1}"#)
-        // Used here, and not there, where it is in memory all the same.
+        // Used here only, but in memory on the other node too.
         for _ in 0..<4 {
             pass(.seconds(400))
             _ = try nodes.here.table.live(nodes.here.token)

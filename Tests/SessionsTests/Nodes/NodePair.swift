@@ -14,7 +14,7 @@ struct NodePair {
     let there: Fixture
     let hereJournal: NodeJournal
     let thereJournal: NodeJournal
-    /// The session of `here`, on the other node.
+    /// The session of `here` on the other node.
     let other: Session
     let hereGate = Gate()
     let thereGate = Gate()
@@ -28,7 +28,7 @@ struct NodePair {
         beat([here, there])
     }
 
-    /// Lets seconds pass, in which these nodes run.
+    /// Advances some seconds, in which these nodes run.
     func pass(_ seconds: Int, running: [Fixture]? = nil) {
         for _ in 0..<seconds {
             for node in [here, there] { node.time.advance(by: .seconds(1)) }
@@ -62,7 +62,7 @@ struct NodePair {
         get throws { kept.owner(of: try #require(here.session.core.withLock { $0.key })) }
     }
 
-    /// The same where the session's queue may go on elsewhere.
+    /// The same if the session's queue may continue on another thread.
     func countLater(_ session: Session) async throws -> String {
         let result = await withCheckedContinuation { continuation in
             session.state(of: here.tally) { continuation.resume(returning: $0) }

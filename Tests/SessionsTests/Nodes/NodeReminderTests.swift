@@ -9,7 +9,7 @@ import Testing
 struct NodeReminderTests {
     private let till = FeatureID(name: "till", key: nil)
 
-    /// Two nodes, the first of which has set a reminder that is due in 60 s.
+    /// Returns two nodes, the first of which has set a reminder that is due in 60 s.
     private func reminded(
         _ cluster: NodeJournal.Cluster, _ time: ManualTime
     ) throws -> (tables: [SessionTable], session: Session, token: SessionToken) {
@@ -58,7 +58,7 @@ struct NodeReminderTests {
         #expect(await tables[1].fireDueReminders() == time.source.sinceEpoch() + .seconds(60))
         time.advance(by: .seconds(60))
         for table in tables { table.beat(at: "") }
-        // One node takes it and goes.
+        // One node claims it and leaves.
         let node = try #require(tables[0].environment.lease?.id)
         let taken = Box<Int>()
         tables[0].environment.sharedJournal?.claimAlarms(

@@ -29,7 +29,7 @@ struct OwnerTests {
         #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).code == .elsewhere)
         #expect(nodes.other.owningNode?.address == "here:1")
         #expect(throws: StoreError.self) { try nodes.other.removed(nodes.here.tally) }
-        // Its own intents go on.
+        // Its own intents continue.
         _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
         nodes.hereGate.open()
         _ = try await loaded.wait().get()
@@ -87,7 +87,7 @@ struct OwnerTests {
         let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
         await nodes.hereGate.waiters()
         let first = try #require(try nodes.owner)
-        // Stopped: it renews nothing, and does not know that time passes.
+        // Stopped: it renews nothing, and its clocks stand.
         nodes.pass(12, running: [nodes.there])
         #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).code == .elsewhere)
         nodes.pass(8, running: [nodes.there])
@@ -110,7 +110,7 @@ struct OwnerTests {
         #expect(store.isBusy)
         nodes.pass(2)
         #expect(!store.isBusy)
-        // What is in memory is shown.
+        // Stores in memory can be read.
         #expect(nodes.here.session.existingState(of: nodes.here.tally) != nil)
         nodes.pass(12)
         #expect(try nodes.owner == nil)
@@ -315,7 +315,7 @@ struct NodeKnowledgeTests {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"add","amount":1}"#)
         _ = try nodes.other.stateNow(of: nodes.here.tally)
-        // As one that another has replaced: it is read, and commits are never answered.
+        // As at a replaced database: reads are answered, and commits never.
         nodes.thereJournal.holdCommits(true)
         nodes.pass(9)
         _ = try nodes.there.table.live(nodes.here.token)

@@ -9,7 +9,7 @@ import Testing
 /// After a restore a node may have sessions in memory that the database lacks.
 @Suite("A session whose key names another session", .timeLimit(.minutes(10)))
 struct ReusedKeyTests {
-    /// A session of this node, that of a stranger whom its key names by now, and its key.
+    /// Returns a session of this node, that of another user which has its key now, and the key.
     private func nodes(
         before: (NodePair) throws -> Void = { _ in }
     ) throws -> (nodes: NodePair, stranger: Session) {

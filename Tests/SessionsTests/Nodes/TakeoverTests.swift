@@ -108,7 +108,7 @@ struct TakeoverTests {
         #expect(nodes.runs.count == 1)
         nodes.pass(22, running: [1])
         #expect(try nodes.owner() == 1)
-        // That of the errand goes on, and that for the watcher begins.
+        // The errand's work continues, and that for the watcher begins.
         #expect(nodes.runs.count == 3)
         _ = try nodes.send(#"{"type":"enter","value":3}"#, to: 2, on: 1).get()
         #expect(nodes.runs.count == 3)
@@ -133,7 +133,7 @@ struct TakeoverTests {
         #expect(try nodes.session(on: 0).removed(nodes.features[0]))
         nodes.pass(4)
         #expect(nodes.kept.ownedSessions.isEmpty)
-        // What another node says is too late.
+        // Messages of another node come too late.
         let other = try #require(nodes.nodes[1].id)
         nodes.nodes[0].table.watched([(nodes.token.hash, [gauge])], by: other)
         let session = try nodes.session(on: 0)
@@ -143,7 +143,7 @@ struct TakeoverTests {
     }
 }
 
-/// Runs work on the thread that starts it until it waits, so that none is cancelled before it begins.
+/// Runs work on the thread that starts it until it waits, so that none is canceled before it begins.
 private final class InlineExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
 }

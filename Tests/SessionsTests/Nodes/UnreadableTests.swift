@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sessions
 
-/// Two builds of a feature whose states are written alike, and of which neither reads the other's.
+/// Two builds of a feature whose states have one schema version, and which cannot read each other's.
 private struct NumberShelf: Feature {
     struct State: Codable, Equatable, Sendable { var value = 1 }
     enum Intent: Codable, Sendable { case work }
@@ -39,7 +39,7 @@ private struct TextShelf: Feature {
 struct UnreadableTests {
     private let shelf = FeatureID(name: "shelf", key: nil)
 
-    /// The two nodes, with the session on each; the first owns it.
+    /// Returns two nodes with the session on each; the first owns it.
     private func nodes() throws -> (tables: [SessionTable], owners: Session, other: Session, time: ManualTime) {
         let (kept, cluster, time) = (MemoryJournal(), NodeJournal.Cluster(), ManualTime())
         let tables = try [FeatureDefinition(NumberShelf()), FeatureDefinition(TextShelf())].map { definition in
@@ -67,7 +67,7 @@ struct UnreadableTests {
     @Test("a read says that the owner is to be asked")
     func read() throws {
         let nodes = try nodes()
-        // What goes on for ever ends with the session.
+        // Endless work ends with the session.
         defer { nodes.other.end(.ended) }
         let answer = Box<Result<StateSnapshot, StoreError>>()
         nodes.other.state(of: shelf) { answer.set($0) }
