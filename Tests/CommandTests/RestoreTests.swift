@@ -80,7 +80,8 @@ struct RestoreTests {
         let pipe = "\(temporary.path)/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         let reasons = [
-            (text, "The backup \(text) is damaged or not a backup: "), ("\(temporary.path)/nothing", "There is no backup "),
+            (text, "The backup \(text) is damaged or not a backup: "),
+            ("\(temporary.path)/nothing", "There is no backup "),
             (temporary.path, "\(temporary.path) is not a file."), (pipe, "\(pipe) is not a file."),
         ]
         for (number, (path, reason)) in reasons.enumerated() {
