@@ -125,8 +125,7 @@ struct EndedTokenTests {
         #expect(fixture.table.traceCount == 2)
     }
 
-    /// The random part alone is the secret: without it a client learns nothing, and with it the answer does not depend
-    /// on the proof.
+    /// The random part alone is the secret: without it a client learns nothing, and the proof does not matter.
     @Test func `a token is known by its random part, live and ended, in memory and out of it`() throws {
         let journal = MemoryJournal()
         let fixture = try fixture(journal)

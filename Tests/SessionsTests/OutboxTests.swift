@@ -46,7 +46,7 @@ struct OutboxTests {
         for _ in 0..<2 { try fixture.send(#"{"type":"whisper","text":"soon gone"}"#) }
         fixture.time.advance(by: .seconds(11))
         try fixture.send(#"{"type":"shout","text":"second"}"#)
-        // The first append that could have told the journal fails: the next one does.
+        // The first append that could report it to the journal fails, so the next one does.
         journal.fail(.unavailable)
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).refusal != nil)
         journal.fail(nil)
@@ -93,7 +93,7 @@ struct OutboxTests {
             }
             let dropped = outbox.trim(now: .seconds(now), maxCount: 12, maxBytes: .max)
             while let first = known.first, first.expiry <= now { known.removeFirst() }
-            // Those behind the first may stay as long as there is room.
+            // Those behind the first may stay while there is room.
             if known.count > 12 { known.removeAll { $0.expiry <= now } }
             #expect(dropped.map(\.place) == known.prefix(max(0, known.count - 12)).map(\.place))
             known.removeFirst(max(0, known.count - 12))

@@ -5,7 +5,7 @@ import SessionJournal
 import Sessions
 import Testing
 
-/// A feature whose messages hold an error, and so cannot be encoded.
+/// A feature whose messages contain an error, and so cannot be encoded.
 private struct Loader: Feature {
     struct State: Codable, Equatable, Sendable { var text = "" }
     enum Intent: Codable, Sendable { case load }
@@ -29,7 +29,7 @@ struct RecordingTests {
     let journal = MemoryJournal()
     let reports = Lock<[String]>([])
 
-    /// A table of the loader and the tally, with so many recorded turns for each session.
+    /// Returns a table of the loader and the tally with a limit of recorded turns per session.
     private func table(recordedTurns: Int) throws -> SessionTable {
         var limits = SessionLimits.patient
         limits.recordedTurns = recordedTurns

@@ -6,7 +6,7 @@ import Sessions
 import Testing
 import WireJSON
 
-/// A feature as it was, and as a later version of the code has it.
+/// A feature in its first form, and in later versions.
 enum Shop {
     struct First: Feature {
         struct State: Codable, Equatable, Sendable {
@@ -25,7 +25,7 @@ enum Shop {
         }
     }
 
-    /// A member more, with a default; the same schema version.
+    /// One more member, with a default; the same schema version.
     struct WithMember: Feature {
         struct State: Codable, Equatable, Sendable {
             var items = 0
@@ -40,7 +40,7 @@ enum Shop {
         func reduce(_ state: inout State, _ intent: Intent) { state.items += 1 }
     }
 
-    /// Another state altogether, with a way from the first.
+    /// Another state, with a migration from the first.
     struct Migrated: Feature {
         struct State: Codable, Equatable, Sendable { var lines: [String] = [] }
         enum Intent: Codable, Sendable { case add }
@@ -55,7 +55,7 @@ enum Shop {
         func reduce(_ state: inout State, _ intent: Intent) { state.lines.append("new") }
     }
 
-    /// Another state without a way from the first.
+    /// Another state, without a migration from the first.
     struct Broken: Feature {
         struct State: Codable, Equatable, Sendable { var lines = ["first"] }
         enum Intent: Codable, Sendable { case add }
@@ -66,7 +66,7 @@ enum Shop {
         func reduce(_ state: inout State, _ intent: Intent) { state.lines.append("new") }
     }
 
-    /// The same state, shown another way.
+    /// The same state with another view.
     struct ShownAnew: Feature {
         struct State: Codable, Equatable, Sendable { var items = 0 }
         struct ViewState: Codable, Equatable, Sendable { var title: String }
@@ -79,7 +79,7 @@ enum Shop {
     }
 }
 
-/// Processes that follow each other over one journal.
+/// Consecutive processes on one journal.
 private struct Lives {
     let journal = MemoryJournal()
     let time = ManualTime()
@@ -144,7 +144,7 @@ struct RestoreTests {
         #expect(try resumed.said == ["c"])
         #expect(try resumed[2].json.replay == true)
         _ = try back.run(#"{"type":"add","amount":1}"#, on: tally)
-        // The number behind that of the last label.
+        // The number after that of the last label.
         #expect(try back.stateNow(of: tally).version == version + 2)
     }
 
@@ -182,7 +182,7 @@ struct RestoreTests {
         let back = try lives.table(FeatureDefinition(Shop.Migrated())).live(token)
         #expect(try back.text(of: shop) == #"{"lines":["item 0","item 1"]}"#)
         #expect(try back.stateNow(of: shop).version == version + 1)
-        // It was kept in its new form at once: the next life needs no migration.
+        // It was stored in its new form at once: the next process needs no migration.
         let again = try lives.table(FeatureDefinition(Shop.Migrated())).live(token)
         #expect(try again.stateNow(of: shop) == back.stateNow(of: shop))
         #expect(lives.reports.withLock { $0.isEmpty })
@@ -212,7 +212,7 @@ struct RestoreTests {
         let aside = try #require(kept.value?.setAside.first)
         #expect(aside.feature == shop && aside.schemaVersion == 1)
         #expect(String(decoding: aside.state, as: UTF8.self) == #"{"items":1,"note":null}"#)
-        // Those who come later with an old cursor are told as well, those with a new one are not.
+        // Later clients with an old cursor get it too, those with a new one do not.
         let third = try lives.table(FeatureDefinition(Shop.Broken())).live(token)
         #expect(try third.opened(.features([shop]), from: .cursor(cursor)).read().names.contains("reset"))
         let now = try #require(try third.opened(.features([shop]), from: .now).read().last?.id)
@@ -289,7 +289,7 @@ struct PassivationTests {
         #expect(fixture.table.liveStoreCount == 1)
         fixture.time.advance(by: .seconds(301))
         fixture.table.sweep(part: 1)
-        // Times are over by now, but a label's that is an hour would be shown.
+        // Other labels have expired by now; a label that lives for an hour would be shown.
         let events = try fixture.stream("tally").read()
         #expect(events.names == ["hello", "state"])
         #expect(try events[1].json.version == before.version)
@@ -333,7 +333,7 @@ struct PassivationTests {
         #expect(back !== fixture.session && back.id == fixture.session.id)
         #expect(try back.stateNow(of: fixture.tally).version == 2)
         #expect(fixture.table.count == 1)
-        // Whoever still holds the old one is told to ask again.
+        // A request with the old session object gets `evicted`.
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).refusal == "evicted")
     }
 
@@ -377,7 +377,7 @@ struct PassivationTests {
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
-                        // One that comes while another loads the session is called back by that one.
+                        // A request that comes during another one's load gets the result of that load.
                         table.find(token) { lookup in
                             if case .live(let session, _) = lookup {
                                 found.withLock { _ = $0.insert(ObjectIdentifier(session)) }

@@ -68,8 +68,8 @@ struct SessionEndTests {
         #expect(try #require(found.value).get()?.session.receipts.isEmpty == true)
     }
 
-    /// Sessions that are short, each with all that sessions have: a stream, receipts, a store of its own, a reminder.
-    @Test("what a table holds does not grow with the sessions that it served")
+    /// Many short sessions, each with a stream, receipts, a store and a reminder.
+    @Test("a table's memory does not grow with the sessions that it served")
     func soak() async throws {
         let (kept, time) = (MemoryJournal(), ManualTime())
         let fixture = try ProductFixture(kept: kept, time: time) { limits in

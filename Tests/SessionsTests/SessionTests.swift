@@ -119,7 +119,7 @@ struct SessionTests {
         let fixture = try Fixture { $0.sessions = 3 }
         try fixture.send(#"{"type":"add","amount":1}"#)
         let empty = try fixture.table.made(.bearer)
-        // Used later than the one in which something happened, and it leaves all the same.
+        // Used later than the session with the event, but it leaves memory first.
         fixture.time.advance(by: .seconds(1))
         let streamed = try fixture.table.made(.bearer)
         let stream = try streamed.session.opened(.all, from: .now)
@@ -155,13 +155,14 @@ struct SessionTests {
         #expect(fixture.table.lookup(fixture.token) == nil)
         let found = try fixture.table.live(fixture.token)
         #expect(found.id == fixture.session.id && fixture.table.count == 2)
-        // The limit holds again for new ones.
+        // The limit applies again to new ones.
         let foundStream = try found.opened(.all, from: .now)
         expectError(.tooManySessions) { try fixture.table.made(.bearer) }
         withExtendedLifetime((stream, foundStream)) {}
     }
 
-    /// Sessions in memory, one of them with a stream, and one that is only kept; then the wall clock is set.
+    /// Returns the sessions after the wall clock was set: some in memory, one of them with a stream, and one that is
+    /// only stored.
     private func afterStep(
         by step: Duration
     ) throws -> (fixture: Fixture, kept: SessionToken, streamed: SessionToken, stream: TestStream) {
@@ -346,7 +347,7 @@ struct SessionTests {
     }
 }
 
-/// A feature at whose start something else happens.
+/// A feature with a concurrent event at its start.
 private struct Rivalled: Feature {
     struct State: Codable, Equatable, Sendable { var count = 0 }
     enum Intent: Codable, Sendable { case nothing }

@@ -40,7 +40,7 @@ struct SharedStepTests {
         let first = try fixture.stream("tally")
         let start = try #require(try first.read().last?.id)
         first.stream.closed()
-        // More than goes into one step, so that the last ones come when nothing else is to be told.
+        // More than fits into one step, so that the last ones come alone.
         let text = String(repeating: "x", count: 4000)
         for _ in 1...40 { try fixture.send(#"{"type":"shout","text":"\#(text)"}"#) }
         let new = try fixture.stream("tally")

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Whole runs with conflicts, failures, delays and crashes at every step that can wait. A failure names the seed:
-/// `MVI_SIMULATION_SEED=<seed>` runs that one alone, `MVI_SIMULATION_SEEDS=<count>` more of them than usual.
+/// `MVI_SIMULATION_SEED=<seed>` runs it alone, `MVI_SIMULATION_SEEDS=<count>` sets the number of seeds.
 @Suite("Simulated runs (rules 48 to 52)")
 struct SimulationTests {
     @Test("48, 49: one process that crashes loses nothing, doubles nothing, and shows its streams every label in order")
@@ -39,7 +39,7 @@ struct SimulationTests {
         if let fault = found.orderFault { Issue.record("\(fault)") }
     }
 
-    /// The findings of all seeds in words; nil without any.
+    /// The findings of all seeds as text; nil without findings.
     private struct Found {
         var fault: String?
         var orderFault: String?

@@ -37,7 +37,7 @@ struct SlotTests {
         whole.stream.closed()
     }
 
-    /// A request that waits for another state than the present one.
+    /// Starts a request that waits for another state than the present one.
     private func waiting(_ fixture: Fixture) throws -> Box<Result<StateSnapshot, StoreError>> {
         let answer = Box<Result<StateSnapshot, StoreError>>()
         let known = try fixture.session.stateNow(of: fixture.tally).version

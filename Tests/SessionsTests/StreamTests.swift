@@ -134,7 +134,7 @@ struct StreamTests {
         _ = try fixture.stream("tally").read()
         try fixture.send(#"{"type":"shout","text":"b"}"#)
         let cursor = text.replacing("{epoch}", with: fixture.session.epoch)
-        // The second was written to the stream above only if that read it; it did not.
+        // The second was not written to the stream above, since that was not read.
         let events = try fixture.stream("tally", from: .cursor(cursor)).read()
         #expect(events.names == ["hello", "reset", "state", "label"])
         #expect(try events[0].json.resumed == false)
@@ -175,7 +175,7 @@ struct StreamTests {
     func unheard() throws {
         let fixture = try Fixture { $0.outboxLabels = 3 }
         for number in 1...5 { try fixture.send(#"{"type":"shout","text":"\#(number)"}"#) }
-        // Whoever asks for nothing that was is owed nothing, and tells nobody.
+        // A client that asks for no earlier events misses none, and does not report any.
         #expect(try fixture.stream("tally", from: .now).read().names == ["hello", "state"])
         let first = try fixture.stream("tally").read()
         #expect(first.names == ["hello", "reset", "state", "label", "label", "label"])
@@ -313,7 +313,7 @@ struct StreamTests {
         try fixture.send(#"{"type":"add","amount":7}"#)
         let anew = try stream.read()
         #expect(try anew.counts == [7])
-        // Made, added to three times, disposed of, made anew, added to.
+        // Created, added to three times, disposed, created again, added to.
         #expect(try anew[0].json.version == 7)
     }
 
@@ -348,7 +348,7 @@ struct StreamTests {
         stream.stream.closed()
         await fixture.clock.sleepers(atLeast: 2)
         fixture.clock.advance(by: .seconds(5))
-        // The work slept for days; that it sleeps no more says that it was cancelled.
+        // The work slept for days; the end of its sleep shows that it was canceled.
         while fixture.clock.sleeperCount > 0 { await Task.yield() }
     }
 
@@ -363,7 +363,7 @@ struct StreamTests {
     }
 }
 
-/// A small generator whose sequence a seed fixes.
+/// A small random generator with a sequence that the seed determines.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

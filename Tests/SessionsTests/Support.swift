@@ -7,7 +7,7 @@ import Sessions
 import Testing
 import WireJSON
 
-/// A feature with what sessions need: states, labels of two lives, launched work, refusals, a throw.
+/// A feature with the abilities that sessions need: states, labels of two lifetimes, launched work, refusals, an error.
 struct Tally: Feature {
     struct State: Codable, Equatable, Sendable {
         var count = 0
@@ -88,7 +88,7 @@ struct Tally: Feature {
 }
 
 extension SessionLimits {
-    /// The defaults, but for the time: what is to come at once comes at once on a slow machine, too.
+    /// The defaults, but with longer times for slow machines.
     static var patient: SessionLimits {
         var limits = SessionLimits()
         limits.runnerTime = .seconds(600)
@@ -96,7 +96,7 @@ extension SessionLimits {
     }
 }
 
-/// A time that a test moves.
+/// A time that a test sets.
 final class ManualTime: Sendable {
     private let now = Lock(Duration.seconds(1_000))
     private let wall = Lock(Duration.seconds(1_700_000_000))
@@ -164,7 +164,7 @@ struct Fixture {
     }
 }
 
-/// The operations that a journal in memory answers at once.
+/// Results that come at once from a journal in memory.
 extension SessionTable {
     func made(_ credential: SessionCredential) throws -> (session: Session, token: SessionToken) {
         let token = try new(credential).token
@@ -183,7 +183,7 @@ extension SessionTable {
         return try #require(found.value, "the session was to come at once")
     }
 
-    /// Returns true if it is remembered that the token's session has ended.
+    /// Returns true if the table remembers that the token's session has ended.
     func isEnded(_ token: SessionToken) throws -> Bool { if case .ended = try found(token) { true } else { false } }
 
     func live(_ token: SessionToken) throws -> Session {
@@ -220,7 +220,7 @@ extension Session {
     }
 }
 
-/// A value that a callback brings.
+/// A value that a callback sets.
 final class Box<Value: Sendable>: Sendable {
     private let box = Lock<Value?>(nil)
 
@@ -274,7 +274,7 @@ final class TestStream: StreamWaker {
 
     var wakeCount: Int { wakes.withLock { $0 } }
 
-    /// One batch; nil when there is none.
+    /// Reads one batch; nil if there is none.
     func readBatch() throws -> [ParsedEvent]? {
         switch stream.nextStep() {
         case .write(let bytes), .writeAll(let bytes), .finish(let bytes):
@@ -283,7 +283,7 @@ final class TestStream: StreamWaker {
         }
     }
 
-    /// All there is.
+    /// Reads all batches.
     func read() throws -> [ParsedEvent] {
         var events: [ParsedEvent] = []
         while let batch = try readBatch() { events += batch }
@@ -291,7 +291,7 @@ final class TestStream: StreamWaker {
     }
 }
 
-/// The members of a control event, a state or a label that tests look at.
+/// The members of a control event, a state or a label that tests check.
 struct EventData: Decodable, Equatable {
     struct Label: Decodable, Equatable {
         var type: String
@@ -345,7 +345,7 @@ extension [ParsedEvent] {
 }
 
 extension Result<IntentOutcome, StoreError> {
-    /// A word for the refusal, nil for a success.
+    /// The name of the refusal, nil for a success.
     var refusal: String? {
         switch self {
         case .success(let outcome): outcome.refusal.map { "replayed \($0.status)" }

@@ -14,7 +14,7 @@ struct UnkeptSessionTests {
     private let tally = FeatureID(name: "tally", key: nil)
     private let add = #"{"type":"add","amount":1}"#
 
-    /// A process with the same journal.
+    /// Creates a process with the same journal.
     private func process(_ journal: (any Journal)? = nil, life: Duration = .seconds(1_000)) throws -> SessionTable {
         var limits = SessionLimits.patient
         limits.sessionLife = life
@@ -81,14 +81,14 @@ struct UnkeptSessionTests {
             var changed = text
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
             let token = try #require(SessionToken(ArraySlice(changed)))
-            // The last characters of both halves have bits that say nothing.
+            // The last characters of both halves have unused bits.
             guard index != 42, index != text.count - 1 else { continue }
             guard case .unknown = try process().found(token) else {
                 Issue.record("a token with another character at \(index) names a session")
                 return
             }
         }
-        // A server with another journal did not give it.
+        // A server with another journal did not issue it.
         let token = try #require(SessionToken(ArraySlice(text)))
         guard case .unknown = try process(MemoryJournal()).found(token) else {
             Issue.record("another server's token names a session")

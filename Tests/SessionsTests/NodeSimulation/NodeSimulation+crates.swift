@@ -24,8 +24,7 @@ struct Crate<Content: Codable & Equatable & Sendable>: Feature {
 }
 
 extension NodeSimulation {
-    /// Packs on one node and asks all nodes: those of the other build cannot read the state, and must answer
-    /// nevertheless.
+    /// Packs on one node and asks all nodes: those of the other build cannot read the state, but must answer.
     func checkCrates() {
         guard setting.hasDeploys, !CoreFault.known.contains(.unreadableElsewhere), let crate = FeatureID("crate") else {
             return

@@ -50,7 +50,7 @@ struct AccessTests {
         fixture.journal.fail(nil)
         #expect(read(session, phone, fixture.basket) == .signedOut)
         #expect(read(session, tablet, fixture.basket) == nil)
-        // It may repeat its own sign-out, and no more.
+        // It may only repeat its own sign-out.
         #expect(await end(session, phone, fixture, everywhere: true) == .signedOut)
         #expect(await end(session, phone, fixture) == nil)
         #expect(read(session, tablet, fixture.basket) == nil)
@@ -145,7 +145,7 @@ struct AccessTests {
         let secret = Box<Result<JournalSecret, StoreError>>()
         kept.secret { secret.set($0) }
         let seal = SessionSeal(try #require(secret.value).get(), now: fixture.time.source.sinceEpoch())
-        // All that is kept of the old token is its hash; the proof is not kept, and known to those who saw it.
+        // Only the old token's hash is stored; others may know its proof, which is not stored.
         for known in [session.tokenHash.bytes, session.tokenHash.bytes + Self.proof] {
             let code = seal.key.code(for: Array("successor".utf8) + known)
             #expect(SessionToken(random: code) != token)

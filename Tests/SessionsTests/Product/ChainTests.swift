@@ -15,7 +15,7 @@ struct ChainTests {
         let outcome = try fixture.send(#"{"type":"order"}"#, to: fixture.till).get()
         #expect(try fixture.orders == [3])
         #expect(try fixture.items == 0)
-        // The store that was made, the order and the emptied basket: one append.
+        // The new store, the order and the emptied basket: one append.
         #expect(fixture.journal.appended == before + 1)
         #expect(outcome.version < (try fixture.session.stateNow(of: fixture.basket)).version)
     }
@@ -69,7 +69,7 @@ struct ChainTests {
         #expect(refused.refusalCode == "not-now")
         #expect(try fixture.orders.isEmpty)
         #expect(try fixture.items == 2)
-        // Both stores go on where they were.
+        // Both stores continue from their states.
         try fixture.send(#"{"type":"put","items":1}"#, to: fixture.basket)
         try fixture.send(#"{"type":"order"}"#, to: fixture.till)
         #expect(try fixture.orders == [3])
@@ -138,7 +138,7 @@ struct ChainTests {
         other.send(IntentRequest(body: Array(#"{"type":"put","items":1}"#.utf8)), to: second.basket) { theirs.set($0) }
         _ = try #require(theirs.value).get()
         first.time.step(by: .seconds(100))
-        // Ours has lost, and runs again.
+        // Our append has a conflict, and the turn runs again.
         first.journal.releaseOne(.conflict)
         first.journal.release()
         _ = try #require(answer.value).get()
@@ -198,7 +198,7 @@ struct ChainTests {
         let fixture = try ProductFixture(till: Till(judged: { judged.append("\($0)") }))
         try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
         fixture.journal.hold()
-        // It makes the basket, which it reads, and sells what it does not have.
+        // It creates the basket, which it reads, and sells goods that it does not have.
         let answer = fixture.post(#"{"type":"order"}"#, to: fixture.till)
         fixture.journal.releaseOne(.conflict)
         fixture.journal.release()
@@ -226,7 +226,7 @@ struct ChainTests {
         let fixture = try ProductFixture(basket: Trolley(packing: packing), executor: executor)
         let answer = fixture.post(#"{"type":"delegate"}"#, to: fixture.till, wait: .seconds(10))
         fixture.journal.hold()
-        // One is in flight, the other one has the step run before the disposal.
+        // One is in flight, the other causes the step to run before the disposal.
         for _ in 0..<2 { _ = fixture.post(#"{"type":"put","items":1}"#, to: fixture.basket) }
         var random = SplitMix(seed: 1)
         while executor.step(&random) {}
@@ -264,7 +264,7 @@ struct ChainTests {
     }
 }
 
-/// Sends to the basket when it begins, which refuses.
+/// Sends an intent to the basket at its start, which the basket refuses.
 private struct Opening: Feature {
     struct State: Codable, Equatable, Sendable { var notes = 0 }
     enum Intent: Codable, Sendable { case note }

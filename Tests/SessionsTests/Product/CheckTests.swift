@@ -7,7 +7,7 @@ import Testing
 
 @Suite("57: asynchronous checks")
 struct CheckTests {
-    /// A till that knows a price when the gate is open.
+    /// Returns a till that gets prices when the gate is open.
     private func waitingTill(_ gate: Gate) -> Till {
         Till(prices: { _ in
             try await gate.wait()

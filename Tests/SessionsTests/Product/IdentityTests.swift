@@ -156,7 +156,7 @@ struct IdentityTests {
         let second = try ProductFixture(kept: kept, time: fixture.time)
         guard case .live(_, let loaded?) = try second.table.found(token) else { throw NotSignedIn() }
         #expect(loaded.principal?.claim("tier") == "premium")
-        // The old token's own row is still good for a repetition only.
+        // The old token's own row is valid for a repetition only.
         let again = await fixture.table.identify(
             fixture.session, fixture.token, credential, as: principal(tier: "free"), proof: ProofHash.of("newest"))
         #expect(throws: Never.self) { try again.get() }
@@ -280,7 +280,7 @@ struct IdentityTests {
         let first = try open()
         await fixture.clock.sleepers(atLeast: 1)
         first.stream.closed()
-        // The watch finds nothing to watch any more, and ends.
+        // The watch finds nothing more to watch, and ends.
         fixture.time.advance(by: .seconds(60))
         fixture.clock.advance(by: .seconds(60))
         while fixture.clock.sleeperCount > 0 { await Task.yield() }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import WireJSON
 
-/// Takes goods in; an order empties it in its own commit.
+/// Collects goods; an order empties it in its own commit.
 struct Trolley: Feature {
     struct State: Codable, Equatable, Sendable {
         var items = 0
@@ -21,7 +21,7 @@ struct Trolley: Feature {
     static var name: String { "basket" }
     let initialState = State()
     var failures = Collected<String>()
-    /// The gate of `pack`.
+    /// The gate that `pack` waits for.
     var packing = Gate()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
@@ -60,7 +60,7 @@ struct Trolley: Feature {
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) { failures.append("\(failure.stage)") }
 }
 
-/// Reads the basket, and sends to it.
+/// Reads the basket, and sends intents to it.
 struct Till: Feature {
     struct State: Codable, Equatable, Sendable {
         var orders: [Int] = []
@@ -85,14 +85,14 @@ struct Till: Feature {
     static let labelExamples: [Label] = [.caller(name: "a")]
     static var name: String { "till" }
     let initialState = State()
-    /// The source of prices, which may throw.
+    /// The service for prices: returns a price, or throws.
     var prices: @Sendable (String) async throws -> Int = { _ in 3 }
     var failures = Collected<String>()
     /// The actions that were performed.
     var performed = Collected<String>()
-    /// The gate of `later`.
+    /// The gate that `later` waits for.
     var pause = Gate()
-    /// Told of each intent that is judged.
+    /// Called with each intent that the interceptor judges.
     var judged: (@Sendable (Intent) -> Void)?
 
     var middleware: Middleware<Till> {

@@ -58,7 +58,7 @@ struct ReminderLifeTests {
         #expect(try session.told(#"{"type":"set","after":\#(seconds)}"#, to: bell) == "ran")
     }
 
-    /// A session with a reminder of the old release that is due in 10 s.
+    /// Returns a session with a reminder of the old release that is due in 10 s.
     private func reminded() throws -> SessionToken {
         let (session, token) = try table(FeatureDefinition(OldBell())).made(.bearer)
         try set(after: 10, in: session)
@@ -102,7 +102,7 @@ struct ReminderLifeTests {
             time.advance(by: .seconds(24 * 3600))
             if isLookedAt { _ = await second.fireDueReminders() }
             second.sweep(part: 1)
-            // It is never in memory for long where nothing looks at it.
+            // Without a stream it is never in memory for long.
             if !isLookedAt, day % 10 == 0 { second = try table(FeatureDefinition(NewBell())) }
         }
         #expect(try isKept(token))
@@ -129,7 +129,7 @@ struct ReminderLifeTests {
         second.sweep(part: 1)
         _ = await second.fireDueReminders()
         second.sweep(part: 1)
-        // The turn was a use: the session lives on for a day.
+        // The turn was a use: the session lives for another day.
         time.advance(by: .seconds(23 * 3600))
         second.sweep(part: 1)
         let session = try second.live(token)
@@ -186,10 +186,10 @@ struct ReminderLifeTests {
             _ = await table.fireDueReminders()
             isOver.withLock { $0 = true }
         }()
-        // The look waits for that session as long as its patience lasts.
+        // The check waits for that session until its time limit.
         await clock.sleepers()
         clock.advance(by: .seconds(5))
-        // Beyond its time limit the test ends all the same.
+        // After its time limit the test ends nevertheless.
         while Task.isCancelled, !isOver.withLock({ $0 }) {
             clock.advance(by: .seconds(5))
             await Task.yield()

@@ -45,7 +45,7 @@ struct ReminderTests {
         let (kept, time) = (MemoryJournal(), ManualTime())
         let first = try ProductFixture(kept: kept, time: time)
         try first.send(#"{"type":"ring","after":60}"#, to: first.till)
-        // Longer than a session lives without any use.
+        // Longer than the lifetime of an unused session.
         time.advance(by: .seconds(10 * 24 * 3600))
         let second = try ProductFixture(kept: kept, time: time)
         for _ in 0..<12 { second.table.sweep() }
@@ -119,11 +119,11 @@ struct ReminderTests {
         #expect(failures.all == ["execute"])
     }
 
-    /// An action whose turn fails without a throw of its own code.
+    /// An action whose turn fails without an error in its own code.
     enum Failing: String, CaseIterable {
         /// Another store's turn throws in its chain; its chain is too long.
         case jam, loop
-        /// Its state is too large, or no JSON.
+        /// Its state is too large, or not JSON.
         case swell, spoil
     }
 
@@ -163,7 +163,7 @@ struct ReminderTests {
         #expect(failures.all.isEmpty)
     }
 
-    /// Keeps a reminder of an action that does not go well, and lets its time come.
+    /// Sets a reminder of an action that fails, and advances the time until it is due.
     private func remind(refuses: Bool, in fixture: ProductFixture) throws {
         try fixture.send(#"{"type":"fuse","refuses":\#(refuses)}"#, to: fixture.till)
         fixture.time.advance(by: .seconds(2))
@@ -200,7 +200,7 @@ struct ReminderTests {
         try fixture.send(#"{"type":"ring","after":3}"#, to: fixture.till)
         fixture.time.advance(by: .seconds(3))
         while try rings(fixture) == 0 {
-            // A sleep of half a minute would not be over.
+            // A sleep of half a minute would not have ended.
             fixture.clock.advance(by: .milliseconds(1))
             await fixture.clock.sleepers(atLeast: 1)
             if fixture.clock.now.offset > .seconds(10) { break }

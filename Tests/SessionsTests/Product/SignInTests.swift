@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-/// Notes who signs in, and may throw at that.
+/// Records sign-ins, and may throw at one.
 private struct Greeter: Feature {
     struct State: Codable, Equatable, Sendable { var guests: [String] = [] }
     enum Intent: Codable, Sendable { case hello, remindOften }
@@ -58,14 +58,14 @@ struct SignInTests {
             session, token, nil, as: Principal(issuer: "i", subject: "anna", claims: [:]), proof: ProofHash.of("a"))
     }
 
-    /// The state of the session's store as it is kept; nil if there is none.
+    /// Returns the stored state of the session's store; nil if there is none.
     private func keptState(_ session: Session) throws -> String? {
         let found = Box<Result<SessionExport?, StoreError>>()
         kept.export(session.id) { found.set($0) }
         return try #require(found.value).get()?.stores.first.map { String(decoding: $0.state, as: UTF8.self) }
     }
 
-    /// A session whose process ended when the sign-in was kept and no store was told.
+    /// Returns a session whose process ended after the sign-in was committed and before a store got it.
     private func interrupted() async throws -> (session: Session, token: SessionToken) {
         let journal = HeldJournal(kept)
         let first = try table(on: journal)
@@ -154,7 +154,7 @@ struct SignInTests {
         #expect(session.keptReminders.count == 64)
         journal.release()
         await #expect(throws: Never.self) { try await signing.value.get() }
-        // Its token is good for nothing any more; the turn was not refused for too many reminders.
+        // Its token is invalid by now; the turn was not refused for too many reminders.
         #expect(told.told != "failed")
         #expect(session.keptReminders.count == 64)
     }
@@ -181,7 +181,7 @@ struct SignInTests {
             Issue.record("the sign-in gave no credential")
             return
         }
-        // The sign-in cannot be repeated any more: a renewal forgets the old token.
+        // The sign-in can no longer be repeated: a renewal forgets the old token.
         time.advance(by: .seconds(120))
         let newer = Principal(issuer: "i", subject: "anna", claims: ["tier": .string("gold")])
         _ = try await table.identify(session, newToken, credential, as: newer, proof: ProofHash.of("b")).get()

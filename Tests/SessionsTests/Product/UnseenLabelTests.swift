@@ -20,7 +20,7 @@ struct UnseenLabelTests {
         Principal(issuer: "i", subject: "anna", claims: ["tier": .string(tier)], expiry: expiry)
     }
 
-    /// A process over the journal that the processes of a test share.
+    /// Creates a process on the journal that a test's processes share.
     private func process(
         _ journal: (any Journal)? = nil, _ rule: AccessRule? = nil
     ) throws -> SessionTable {
@@ -142,7 +142,7 @@ struct UnseenLabelTests {
         try publish("secret", table, token)
         #expect(try stream.read().names == ["denied"])
         try await renew(table, token, "premium")
-        // Before the stream looks at what it may show.
+        // Before the stream checks its access.
         try publish("2", table, token)
         #expect(try stream.read().said == ["2"])
     }
@@ -209,7 +209,7 @@ struct UnseenLabelTests {
         async let first: Void = renew(table, token, "free")
         try await journal.untilChangeHeld()
         async let second: Void = renew(table, token, "premium")
-        // The second is not kept before the first, which keeps the client out meanwhile.
+        // The second is not committed before the first, which excludes the client meanwhile.
         for _ in 0..<100 { await Task.yield() }
         #expect(journal.waitingChanges == 1)
         #expect(try client(table, token).session.refusal(of: SessionClient(client(table, token).1), tally) != nil)
@@ -238,9 +238,9 @@ struct UnseenLabelTests {
         }
         let stored = try kept(token)
         #expect(stored.principal.count < 2_000)
-        // Unknown members are passed over.
+        // Unknown members are ignored.
         #expect(try WireJSON.decode(Principal.self, from: stored.principal) == principal("premium"))
-        // Nothing is left when the labels' time is over.
+        // Nothing remains after the labels have expired.
         time.advance(by: .seconds(301))
         table.sweep(part: 1)
         try await renew(table, token, "free")

@@ -1,34 +1,34 @@
 import MVI
 
-/// Everything that happened to a store: each turn adds to it.
+/// The complete history of a store: each turn adds to it.
 struct ChoreState: Codable, Equatable, Sendable {
-    /// Tells the store from all others of a run.
+    /// Distinguishes the store from all others of a run.
     var life = 0
     /// The numbers of the intents that ran, in order.
     var entries: [Int] = []
     /// The numbers of the intents that other stores' turns sent.
     var passed: [Int] = []
-    /// Counted work: that which was launched, and that which arrived.
+    /// Launched and finished work that is counted.
     var opened: [Int] = []
     var worked: [Int] = []
     /// Work that arrived in another store than the one that launched it.
     var strayed: [Int] = []
     /// The reminders that fired.
     var rung: [Int] = []
-    /// The names under which `onFailure` was told of reminders.
+    /// The names of reminders that `onFailure` got.
     var givenUp: [String] = []
-    /// The sign-ins that the store was told of.
+    /// The sign-ins that the store got.
     var signedIn: [Int] = []
     var filler = ""
     var ratio = 0.0
 }
 
-/// The fate of a turn or of its consequences.
+/// The fate of a turn, or of its consequences.
 enum ChoreFate: String, Codable, Sendable {
     case well, says, whispers, works, stays
     /// The handler throws, or refuses.
     case fails, refuses
-    /// The turn's state is larger than a state may be, or is no JSON.
+    /// The turn's state is too large, or not JSON.
     case fills, spoils
     /// The turn sends an intent that sends an intent, without end.
     case loops
@@ -37,7 +37,7 @@ enum ChoreFate: String, Codable, Sendable {
     /// A reminder sets itself again.
     case again
 
-    /// True if nothing is kept of such a turn.
+    /// True if nothing of such a turn is committed.
     var isUndone: Bool {
         switch self {
         case .fails, .refuses, .fills, .spoils, .loops: true
@@ -50,9 +50,9 @@ enum ChoreIntent: Codable, Equatable, Sendable {
     case act(number: Int, fate: ChoreFate)
     /// Sends an intent to another store.
     case pass(number: Int, fate: ChoreFate)
-    /// A message sent by `pass`.
+    /// The intent of `pass`.
     case sent(number: Int, fate: ChoreFate)
-    /// Launches work of which a step sends an intent to another store, which launches work.
+    /// Launches work with a step that sends an intent to another store, which launches work.
     case relay(number: Int)
     /// Reads another store.
     case look(number: Int)
@@ -70,16 +70,16 @@ enum ChoreIntent: Codable, Equatable, Sendable {
     }
 }
 
-/// The action of a reminder.
+/// The task of a reminder.
 struct ChoreDeed: Codable, Hashable, Sendable {
     var number: Int
     var id: String
     var fate: ChoreFate
-    /// True if another store is to do it.
+    /// True if another store should do it.
     var passes: Bool
 }
 
-/// A deed as a build keeps it.
+/// A deed in the form that a build stores.
 protocol ChoreAction: Codable, Sendable {
     var deed: ChoreDeed { get }
     init(deed: ChoreDeed)
@@ -95,11 +95,11 @@ enum ChoreMessage: Codable, Sendable {
 
 enum ChoreLabel: Codable, Equatable, Sendable {
     case said(number: Int)
-    /// Lives shortly.
+    /// A short-lived label.
     case whispered(number: Int)
 }
 
-/// A feature that can do all that a feature can do; each knows another one, to which it sends.
+/// A feature with all abilities of a feature; each sends intents to another one.
 protocol ChoreFeature: Feature
 where
     State == ChoreState, Intent == ChoreIntent, Message == ChoreMessage, Label == ChoreLabel, ViewState == ChoreState,
@@ -110,7 +110,7 @@ where
     var hooks: ChoreHooks { get }
 }
 
-/// The error of a turn.
+/// The error that a turn throws.
 struct ChoreBroken: Error {}
 
 extension ChoreFeature {

@@ -3,12 +3,12 @@ import SessionJournal
 
 @testable import Sessions
 
-/// A deed as the first build keeps it.
+/// A deed in the first build's form.
 struct FirstAction: ChoreAction {
     var deed: ChoreDeed
 }
 
-/// A deed as the second build keeps it. It cannot read every one that the first build kept.
+/// A deed in the second build's form. It cannot read each one of the first build.
 struct SecondAction: ChoreAction {
     var deed: ChoreDeed
 
@@ -32,7 +32,7 @@ struct SecondAction: ChoreAction {
         try container.encode(deed, forKey: .chore)
     }
 
-    /// Returns true if it reads a deed that the first build kept.
+    /// Returns true if it reads a deed of the first build.
     static func reads(_ deed: ChoreDeed) -> Bool { deed.number / 100 % 2 == 0 }
 }
 
@@ -54,7 +54,7 @@ struct Drawer<Deed: ChoreAction>: ChoreFeature {
     let hooks: ChoreHooks
 }
 
-/// A feature that only clients of the tier `gold` may use, which sends to a drawer.
+/// A feature for clients of the tier `gold` only, which sends to a drawer.
 struct Vault<Deed: ChoreAction>: ChoreFeature {
     typealias Action = Deed
     typealias Other = Drawer<Deed>

@@ -2,11 +2,11 @@ import Locking
 import MVI
 import MVITesting
 
-/// The side effects of chores, of one process at a time.
+/// The effects of chores outside their states, in one process at a time.
 final class ChoreHooks: Sendable {
-    /// Launched work that has begun and not ended.
+    /// Launched work that is running.
     struct Run {
-        /// Of the intent whose settling it counts for; nil for none.
+        /// The intent whose settling it counts for; nil for none.
         let number: Int?
         /// The feature instance, and the life of its store.
         let place: String
@@ -14,7 +14,7 @@ final class ChoreHooks: Sendable {
         var isCancelled = false
     }
 
-    /// The store in which an intent's work runs.
+    /// The place of an intent's work.
     struct Place: Hashable {
         let number: Int?
         let place: String
@@ -25,16 +25,16 @@ final class ChoreHooks: Sendable {
         var lastRun = 0
         var runs: [Int: Run] = [:]
         var ended: Set<Place> = []
-        /// The number of judgments by interceptors, per intent.
+        /// The number of times that interceptors judged an intent.
         var judged: [Int: Int] = [:]
-        /// The number of performed actions, per reminder.
+        /// The number of times that a reminder's action was performed.
         var tries: [Int: Int] = [:]
         var clock: (any Clock<Duration>)?
     }
 
     private let state = Lock(State())
 
-    /// A process begins; nothing of an earlier one counts any more.
+    /// Starts a process; all counts of earlier ones are dropped.
     func begin(on clock: (any Clock<Duration>)?) {
         state.withLock { state in
             state.runs = [:]
@@ -42,10 +42,10 @@ final class ChoreHooks: Sendable {
         }
     }
 
-    /// True if a process runs that counts.
+    /// True if a process that counts is running.
     var isCounting: Bool { state.withLock { $0.clock != nil } }
 
-    /// Another run of the simulation begins.
+    /// Starts another run of the simulation.
     func reset() { state.withLock { $0 = State() } }
 
     var runs: [Run] { state.withLock { $0.runs.sorted { $0.key < $1.key }.map(\.value) } }
@@ -67,14 +67,14 @@ final class ChoreHooks: Sendable {
     }
 
     func judged(_ intent: ChoreIntent) {
-        // What another store's turn sends is judged each time that this turn runs.
+        // An intent from another store's turn is judged each time that this turn runs.
         if case .sent = intent { return }
         state.withLock { $0.judged[intent.number, default: 0] += 1 }
     }
 
     func tried(_ number: Int) { state.withLock { $0.tries[number, default: 0] += 1 } }
 
-    /// Sleeps as a service outside the features does.
+    /// Sleeps like a service outside the features.
     func sleep(seconds: Int) async throws {
         guard let clock = state.withLock({ $0.clock }) else { return }
         try await clock.sleep(for: .seconds(seconds))

@@ -35,16 +35,16 @@ final class ChoreProcess {
             environment: SessionEnvironment(
                 features: build.features, limits: Self.limits, journal: journal, time: time.source,
                 clock: CoarseClock(clock: clock), executor: executor,
-                // The same pauses in each run of a seed.
+                // The same delays in each run of a seed.
                 adjust: { $0.jitter = { $0 } }))
         self.table = table
         reminders = Task(executorPreference: executor) { await table.runReminders() }
     }
 
-    /// Does one thing that waits; false if nothing does.
+    /// Runs one waiting task; returns false if there is none.
     func step(_ random: inout SplitMix) -> Bool { journal.work() || journal.tell() || executor.step(&random) }
 
-    /// The process is gone. Of what it asked of the journal some is done; then all that it began ends, unseen.
+    /// Ends the process. Some of its requests to the journal are executed; then all its tasks end unseen.
     func crash(_ random: inout SplitMix, before hooks: ChoreHooks? = nil) {
         journal.crash(isClosedLater: true)
         hooks?.begin(on: nil)
@@ -59,13 +59,13 @@ final class ChoreProcess {
     }
 }
 
-/// The logs with which the journal's changes are compared, by session.
+/// The expected changes of the journal, by session.
 final class SessionLogs: Sendable {
     private let logs = Lock<[SessionKey: SessionLog]>([:])
     private let hooks: ChoreHooks
     private let limits: SessionLimits
     private let time: ManualTime
-    /// The story of the run; nil if it is not told.
+    /// The story of the run; nil if it is not recorded.
     let story: Lock<[String]>?
 
     init(_ hooks: ChoreHooks, _ limits: SessionLimits, _ time: ManualTime, _ story: Lock<[String]>?) {
@@ -87,7 +87,7 @@ final class SessionLogs: Sendable {
         logs.withLock { logs in logs.sorted { $0.key.number < $1.key.number }.map(\.value) }
     }
 
-    /// The first finding, without known faults.
+    /// The first finding, except known faults.
     var finding: ChoreFinding? { all.lazy.compactMap(\.finding).first }
 
     /// The known faults that were found.
@@ -101,19 +101,19 @@ final class SimulatedSession {
     let log: SessionLog
     var devices: [Device]
     let subject: Subject
-    /// The number of begun and completed changes of access.
+    /// The number of started and finished changes of access.
     var changes = 0
-    /// The same; -1 while it is being changed.
+    /// The same number; -1 during a change.
     var settledChanges: Int { devices.contains(where: \.isChangingAccess) ? -1 : changes }
-    /// True if it is being ended, and whether it has ended.
+    /// True if it is being ended, and true if it has ended.
     var isEnding = false
     var isOver = false
-    /// True if code outside the features ends it, which nobody's sign-out changes.
+    /// True if code outside the features ends it; a sign-out does not change that.
     var isEndedFromOutside = false
     /// True if its devices do not share it.
     let isOfOne: Bool
 
-    /// Makes one that is kept.
+    /// Creates a stored session.
     init(_ number: Int, _ kept: MemoryJournal, _ logs: SessionLogs, _ time: ManualTime, _ random: inout SplitMix) {
         func token(_ random: inout SplitMix) -> SessionToken {
             SessionToken(random: (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) })

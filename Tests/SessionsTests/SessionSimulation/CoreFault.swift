@@ -1,6 +1,6 @@
-/// A fault that the simulation tells from others by how it shows.
+/// A fault that the simulation identifies by its symptoms.
 ///
-/// A run that finds one of `known` goes on, for who looks for others while one is being mended.
+/// A run that finds one of `known` continues, so that others can be found while one is being fixed.
 enum CoreFault: Int, CaseIterable, Sendable {
     case zombieOfOneBatch = 1
     case refusedStateKept = 2
@@ -8,7 +8,7 @@ enum CoreFault: Int, CaseIterable, Sendable {
     case reminderUnderUnreadable = 4
     case streamStays = 5
     case labelOfExclusion = 6
-    /// Seen by the simulation of nodes alone.
+    /// Only the simulation of nodes finds it.
     case unreadableElsewhere = 7
     case expiredPushOut = 8
     case settledTooEarly = 9
@@ -19,19 +19,19 @@ enum CoreFault: Int, CaseIterable, Sendable {
     case damagedForEver = 15
     case noBackoff = 16
     case starved = 17
-    /// A state that a node read before a renewal replaces the renewed one.
+    /// A node that gets a renewal replaces it by an older read.
     case staleRenewal = 18
-    /// A sign-in whose disposal lost against other writers is answered as one of another subject.
+    /// A sign-in whose disposal had a conflict is answered as one of another subject.
     case otherIdentity = 19
-    /// A stream shows a label before the state of its turn.
+    /// A stream sends a label before the state of its turn.
     case labelBeforeState = 20
-    /// The clients of a session whose row was damaged for a while are told that it has ended.
+    /// Clients of a session whose row was damaged for a while are told that it has ended.
     case endedByDamage = 21
 
     static let known: Set<CoreFault> = []
 }
 
-/// Something that went wrong in a run.
+/// A fault in a run.
 struct ChoreFinding: Sendable, CustomStringConvertible {
     let text: String
     let fault: CoreFault?

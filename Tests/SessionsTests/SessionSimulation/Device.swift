@@ -3,7 +3,7 @@ import MVI
 import SessionJournal
 import Sessions
 
-/// One client of a session: what it sent, what it was told, what its streams showed, and what it may see.
+/// One client of a session: its intents, its answers, its streams and its access.
 final class Device {
     struct Request: Sendable {
         let intent: ChoreIntent
@@ -13,11 +13,11 @@ final class Device {
         /// See `SessionLog.disposals`.
         let disposals: Int
         var isUnderWay = false
-        /// True if an attempt may have run although it was not answered so.
+        /// True if an attempt may have run without a success as its answer.
         var isUncertain = false
     }
 
-    /// Turns whose labels of the vault must not be shown: those after `from`, up to `to` where that is known.
+    /// Turns whose labels of the vault must not be shown: those after `from`, up to `to` if that is known.
     struct Exclusion {
         let from: UInt64
         var to: UInt64?
@@ -33,7 +33,7 @@ final class Device {
     enum Standing {
         case anonymous
         case gold, free
-        /// A change of the principal is under way, or failed.
+        /// A change of the principal is in progress, or failed.
         case unknown
         /// Signed out, or the session has ended.
         case gone
@@ -43,23 +43,23 @@ final class Device {
     let log: SessionLog
     private(set) var token: SessionToken
     private(set) var standing: Standing
-    /// A sign-in that is under way or to be repeated.
+    /// A sign-in that is in progress or will be repeated.
     var signIn: SignIn?
-    /// True if an answer is awaited of a request that changes who may use the session.
+    /// True while a request that changes the access to the session has no answer.
     var isChangingAccess = false
     /// True if it has begun to sign out.
     var isLeaving = false
     private(set) var requests: [Request] = []
     var streams: [DeviceStream] = []
-    /// By filter.
+    /// The cursor of each filter.
     var cursors: [String: String] = [:]
     private(set) var exclusions: [Exclusion] = []
     private var changeCount = 0
     private var labels: Set<LabelID> = []
-    /// The session's head when it was told that labels are lost.
+    /// The session's head when the device was told that labels are lost.
     private var lossToldAt: UInt64 = 0
     private var lossIsOverflow = false
-    /// The session's head when the device came.
+    /// The session's head when the device joined.
     private let joined: UInt64
 
     init(_ number: Int, _ token: SessionToken, _ standing: Standing, _ log: SessionLog) {
@@ -76,7 +76,7 @@ final class Device {
 
     // MARK: Access
 
-    /// A change of the principal begins.
+    /// Starts a change of the principal.
     func changes() {
         isChangingAccess = true
         if standing == .free, exclusions.last?.to == nil, !exclusions.isEmpty {
@@ -86,7 +86,7 @@ final class Device {
         changeCount += 1
     }
 
-    /// Returns true if the principal is of that tier is certain from now on.
+    /// Records that the principal certainly has that tier.
     func note(_ standing: Standing, _ token: SessionToken? = nil) {
         guard !isGone || standing == .gone else { return }
         if let token { self.token = token }
@@ -94,7 +94,7 @@ final class Device {
         if standing == .free { exclusions.append(Exclusion(from: log.head)) }
     }
 
-    /// It is signed out, or its session has ended: nothing more is sent.
+    /// Ends the device after its sign-out or the end of its session.
     func leave() {
         standing = .gone
         requests.removeAll { !$0.isUnderWay }
@@ -107,7 +107,7 @@ final class Device {
             Request(intent: intent, feature: feature, key: key, wait: wait, disposals: log.disposals(of: feature)))
     }
 
-    /// The next request to send.
+    /// Returns the next request to send.
     func next() -> Request? {
         guard let index = requests.firstIndex(where: { !$0.isUnderWay }) else { return nil }
         requests[index].isUnderWay = true
@@ -115,13 +115,13 @@ final class Device {
         return request
     }
 
-    /// The connection broke.
+    /// Handles a broken connection.
     func disconnected() {
         isChangingAccess = false
         for index in requests.indices.reversed() {
             requests[index].isUncertain = requests[index].isUncertain || requests[index].isUnderWay
             requests[index].isUnderWay = false
-            // Without a name it is not sent again.
+            // A request without a name is not repeated.
             let isOver = isGone || requests[index].key == nil && requests[index].isUncertain
             if isOver { requests.remove(at: index) }
         }
@@ -179,14 +179,14 @@ final class Device {
         if !hasDropped { log.note("labels are lost, and the bound had dropped none that was owed", .expiredPushOut) }
     }
 
-    /// Every label that it is owed has come.
+    /// Checks that every label has arrived that must.
     func checkLabels(now: Duration) {
         guard !isGone, standing != .unknown else { return }
         for label in log.state.withLock({ $0.labels }) {
             guard label.id.number > joined, label.expiry > now, !label.isDropped, label.id.number > lossToldAt,
                 !labels.contains(label.id)
             else { continue }
-            // One that lost its access at some time may be shown too few labels.
+            // A device that lost its access at some time may get fewer labels.
             guard label.feature != ChoreBuild.vault || standing == .gold && exclusions.isEmpty && changeCount == 0
             else { continue }
             let hasExpired = log.state.withLock { state in state.labels.contains { $0.expiry <= now } }
@@ -205,7 +205,7 @@ extension StoreError {
 }
 
 extension StoreError.Code {
-    /// True if it is none of the answers that a client has to expect.
+    /// True if a client need not expect this answer.
     var isUnexpected: Bool {
         ![
             .full, .busy, .disposed, .forbidden, .gone, .signedOut, .receiptConflict, .tooManyReceipts, .failed,
@@ -215,7 +215,7 @@ extension StoreError.Code {
 }
 
 extension ChoreIntent {
-    /// True if it may be refused: the session may have too many reminders, or another store may do what fails.
+    /// True if it may be refused: the session may have too many reminders, or another store's turn may fail.
     var mayFail: Bool {
         switch self {
         case .remind: true

@@ -5,12 +5,12 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// A device's stream, and what it has shown.
+/// A device's stream and its events.
 final class DeviceStream {
     private final class Waker: StreamWaker { func wake() {} }
 
     let stream: SessionStream
-    /// The filter that selects the device's cursor.
+    /// The key of its cursor among the device's cursors.
     let filter: String
     private let delta: DeltaForm?
     private let log: SessionLog
@@ -20,7 +20,7 @@ final class DeviceStream {
     private var lastID: UInt64 = 0
     private var lastLabel: LabelID?
     private(set) var isOver = false
-    /// The session's head when it was told to go, and how often it was read since.
+    /// The session's head when the stream was told to close, and the number of reads since.
     private var told: (head: UInt64, reads: Int)?
 
     init(_ stream: SessionStream, _ filter: String, _ delta: DeltaForm?, _ log: SessionLog, _ device: Device) {
@@ -30,7 +30,7 @@ final class DeviceStream {
 
     var isTold: Bool { told != nil }
 
-    /// Tells it to go.
+    /// Tells the stream to close.
     func rotate() {
         if told == nil { told = (log.head, 0) }
         stream.goAway(.rotate)
@@ -41,7 +41,7 @@ final class DeviceStream {
         stream.closed()
     }
 
-    /// Reads what there is to write at once; false if there is nothing.
+    /// Reads all events that are ready; returns false if there are none.
     @discardableResult
     func read() -> Bool {
         guard !isOver else { return false }

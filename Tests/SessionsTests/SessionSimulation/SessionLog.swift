@@ -3,8 +3,8 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// Sees every commit of one session at the moment at which it is kept, and holds it against what was kept before, what
-/// clients were told, and what their intents may lead to.
+/// Checks every commit of one session against the previous commits, the answers to clients and the possible effects of
+/// their intents.
 final class SessionLog: Sendable {
     struct Store {
         var state: ChoreState
@@ -15,21 +15,21 @@ final class SessionLog: Sendable {
         let id: LabelID
         let feature: FeatureID
         let content: ChoreLabel
-        /// Since 1970.
+        /// The time since 1970.
         let expiry: Duration
-        /// True if the bound on labels dropped it.
+        /// True if the limit of labels dropped it.
         var isDropped = false
     }
 
     struct Intent {
         let intent: ChoreIntent
         let feature: FeatureID
-        /// The number of tries, and of runs.
+        /// The number of attempts and of runs.
         var attempts = 0
         var runs = 0
         /// True if a client was told that it did not run and never will.
         var isRefused = false
-        /// The number of changes of access at the first try; -1 during a change.
+        /// The number of changes of access at the first attempt; -1 during a change.
         let changes: Int
     }
 
@@ -40,24 +40,24 @@ final class SessionLog: Sendable {
         var labels: [Label] = []
         var intents: [Int: Intent] = [:]
         var reminders: [ReminderKey: ChoreDeed] = [:]
-        /// All that were ever set.
+        /// All deeds of reminders so far.
         var deeds: [ChoreDeed] = []
-        /// Those that the newest build can read.
+        /// The reminders that the newest build can read.
         var readable: Set<ReminderKey> = []
-        /// Of all stores that were kept.
+        /// The lives of all stored stores.
         var lives: Set<Int> = []
         var rung: Set<Int> = []
-        /// Counted work that was launched in this process and has not ended.
+        /// Counted work of this process that is running.
         var open: [Int: [FeatureID]] = [:]
-        /// The stores that were there when a client signed in, by the turns that made them.
+        /// The stores at the time of a client's sign-in, by the turns that created them.
         var signInStores: [FeatureID: UInt64]?
         var isAnonymous = false
         var endsWork = false
         var isRemoved = false
-        /// The number of begun and ended disposals, and of those in progress.
+        /// The number of started and ended disposals of a store, and of those in progress.
         var removals: [FeatureID: (count: Int, pending: Int)] = [:]
         var crashes = 0
-        /// The first finding without known faults, and the known faults found.
+        /// The first finding, except known faults, and the known faults that were found.
         var finding: ChoreFinding?
         var knownFindings: [ChoreFinding] = []
     }
@@ -97,9 +97,9 @@ final class SessionLog: Sendable {
 
     // MARK: Clients
 
-    /// An intent is sent.
+    /// Records that an intent is sent.
     ///
-    /// - Parameter changes: how often access to the session was changed.
+    /// - Parameter changes: the number of changes of access so far.
     func sent(_ intent: ChoreIntent, to feature: FeatureID, changes: Int) {
         let new = Intent(intent: intent, feature: feature, changes: changes)
         state.withLock { $0.intents[intent.number, default: new].attempts += 1 }
@@ -119,7 +119,7 @@ final class SessionLog: Sendable {
         }
     }
 
-    /// Returns the number of begun and ended disposals; -1 during a disposal.
+    /// The number of started and ended disposals of a store; -1 during a disposal.
     func disposals(of feature: FeatureID) -> Int {
         state.withLock { state in
             let (count, pending) = state.removals[feature] ?? (0, 0)
@@ -127,7 +127,7 @@ final class SessionLog: Sendable {
         }
     }
 
-    /// A client was told that its intent did not run and never will.
+    /// Records that a client was told that its intent did not run and never will.
     func refused(_ number: Int, _ why: String) {
         state.withLock { state in
             state.intents[number]?.isRefused = true
@@ -136,7 +136,7 @@ final class SessionLog: Sendable {
         }
     }
 
-    /// A client was told that its intent ran, and is settled.
+    /// Records that a client was told that its intent ran and is settled.
     func settled(_ number: Int) {
         let open = state.withLock { $0.endsWork ? [] : $0.open[number] ?? [] }.filter {
             !hooks.hasEnded(number, in: $0.text)
@@ -144,12 +144,12 @@ final class SessionLog: Sendable {
         if !open.isEmpty { note("the intent \(number) is settled, and its work in \(open) is not", .settledTooEarly) }
     }
 
-    /// Drops published labels: a client that signs in wants none from before.
+    /// Forgets published labels: a client that signs in gets none from before.
     func dropLabels() {
         state.withLock { state in for place in state.labels.indices { state.labels[place].isDropped = true } }
     }
 
-    /// Holds a view against the commit that its version names.
+    /// Checks a view against the commit of its version.
     func shown(_ view: ChoreState, of feature: FeatureID, version: UInt64) {
         state.withLock { state in
             guard let known = state.views[feature]?[version] else {
@@ -169,10 +169,10 @@ final class SessionLog: Sendable {
         }
     }
 
-    /// All work may end from now on without an end.
+    /// From now on all work may end without a result.
     func workEnds() { state.withLock { $0.endsWork = true } }
 
-    /// Credentials were changed; the first time that is a sign-in.
+    /// Records a change of credentials; the first one is a sign-in.
     func changed(_ change: CredentialChange) {
         tell(
             "kept of \(change.subject?.id ?? "nobody"): \(change.kept.map(\.number)), removed \(change.removed.count), "
@@ -277,13 +277,13 @@ extension SessionLog.State {
         if !new.filler.isEmpty || new.ratio != 0 { note("\(feature) has what cannot be kept") }
     }
 
-    /// Checks that everything a turn sent is kept with it.
+    /// Checks that the intents of a turn to other stores are committed with it.
     fileprivate mutating func checkChain(
         _ intent: ChoreIntent, _ feature: FeatureID, _ batch: JournalBatch, _ before: [FeatureID: SessionLog.Store]
     ) {
         guard case .pass(let number, _) = intent else { return }
         let other = feature.otherChore
-        // Another turn of the batch may have disposed of it.
+        // Another turn of the batch may have disposed it.
         guard let store = stores[other], before[other]?.made ?? store.made == store.made else { return }
         if !store.state.passed.contains(number),
             !batch.stores.contains(where: { $0.feature == other && $0.kind != .changed })
@@ -337,7 +337,7 @@ extension SessionLog.State {
             SessionLog.Label(id: label.id, feature: label.feature, content: content, expiry: label.expiry))
     }
 
-    /// Drops what a bound on labels whose time is not over has to drop.
+    /// Drops the unexpired labels that exceed the limit.
     fileprivate mutating func trim(now: Duration, limit: Int) {
         var count = 0
         for place in labels.indices.reversed() where labels[place].expiry > now && !labels[place].isDropped {
@@ -348,7 +348,7 @@ extension SessionLog.State {
 }
 
 extension ChoreIntent {
-    /// True if nothing is kept of it.
+    /// True if nothing of it is committed.
     var isUndone: Bool {
         switch self {
         case .act(_, let fate), .pass(_, let fate), .sent(_, let fate): fate.isUndone
@@ -367,7 +367,7 @@ extension ReminderChange {
 }
 
 extension StoredReminder {
-    /// The deed, whichever build kept it.
+    /// The deed in the form of any build.
     var deed: ChoreDeed? {
         (try? WireJSON.decode(FirstAction.self, from: action).deed)
             ?? (try? WireJSON.decode(SecondAction.self, from: action).deed)

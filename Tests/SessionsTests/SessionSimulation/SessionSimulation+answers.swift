@@ -4,7 +4,7 @@ import WireJSON
 
 @testable import Sessions
 
-/// The answers to requests.
+/// Checks the answers to requests.
 extension SessionSimulation {
     private func device(_ number: Int) -> Device? { session.devices.first { $0.number == number } }
 
@@ -54,15 +54,15 @@ extension SessionSimulation {
         }
     }
 
-    /// Clients' intents keep nothing else from its turn.
+    /// Checks that clients' intents block no other kind of request.
     private func starve(_ error: StoreError, _ question: Question) {
-        // What it waits behind may be as many of its own kind.
+        // It may wait behind as many of its own kind.
         if error.code == .busy, error.detail.contains("intents") {
             log.note("\(question.what) was refused: too many intents wait", .starved)
         }
     }
 
-    /// Interceptors are asked once about each request, unless its client is another one by then.
+    /// Checks that interceptors judge each request once, unless its client has changed.
     private func checkJudgements(of number: Int) {
         let (attempts, changes) = log.state.withLock { state in
             (state.intents[number]?.attempts ?? 0, state.intents[number]?.changes)
@@ -80,7 +80,7 @@ extension SessionSimulation {
             device.signIn = nil
             device.note(signIn.isGold ? .gold : .free, token)
         case .failure(let error):
-            // Repeated as it is, or by the next renewal.
+            // Repeated unchanged, or by the next renewal.
             if !error.isTransient, ![.signedOut, .busy, .full].contains(error.code) {
                 let isMistaken = error.code == .otherIdentity
                 log.note("an identity was refused: \(error.code), \(error.detail)", isMistaken ? .otherIdentity : nil)
@@ -93,7 +93,7 @@ extension SessionSimulation {
         switch result {
         case .success: if endsAll { ended() } else { device.leave() }
         case .failure(let error) where error.code == .gone || error.code == .signedOut:
-            // It had done so already, and had not heard of it.
+            // It had signed out already without learning it.
             device.leave()
             session.isEnding = session.isOfOne || session.isEndedFromOutside || log.isRemoved
         // Repeated.

@@ -4,19 +4,19 @@ import WireJSON
 
 @testable import Sessions
 
-/// The end of a run.
+/// Checks after all pending tasks have completed, and the end of a run.
 extension SessionSimulation {
     // MARK: At rest
 
-    /// Lets all that is under way come to where it waits, and looks whether all is as it has to be there.
+    /// Runs all pending tasks until they wait, and checks the state then.
     func rest() {
         guard settle() else { return }
-        // One that does not know yet how an append ended goes on as before it.
+        // A session with an append of unknown outcome continues with the state from before it.
         if process.table.sessions.allSatisfy(\.queue.isIdle) { checkWork() }
         for session in Array(process.table.sessions) { checkRooms(of: session) }
     }
 
-    /// Work runs only while its store lives.
+    /// Checks that work runs only while its store lives.
     private func checkWork() {
         let (stores, lives, isRemoved) = log.state.withLock { ($0.stores, $0.lives, $0.isRemoved) }
         for run in hooks.runs where !run.isCancelled {
@@ -29,7 +29,7 @@ extension SessionSimulation {
         }
     }
 
-    /// Checks that everything of a store or session ended with it.
+    /// Checks that the data of a store or a session is removed with it.
     private func checkRooms(of session: Session) {
         let (stores, waits, isLive) = session.core.withLock { core in
             (core.stores.map(\.feature), core.waits.count, core.isLive)
@@ -41,7 +41,7 @@ extension SessionSimulation {
 
     // MARK: Outages
 
-    /// Nothing can be asked of the journal for a while, and no client wants anything.
+    /// Makes the journal unreachable for a while without requests of clients.
     func outage() {
         guard log.state.withLock({ $0.reminders.isEmpty }), !session.isEnding else { return }
         deliver(.act(number: lastNumber + 1, fate: .works), to: ChoreBuild.desk)
@@ -59,7 +59,7 @@ extension SessionSimulation {
         process.journal.set(trouble)
     }
 
-    /// A row is damaged, and nothing else is wrong.
+    /// Damages a row for a while without other faults.
     func damage() {
         guard settle() else { return }
         tell("a row is damaged")
@@ -78,13 +78,13 @@ extension SessionSimulation {
         }
         process.journal.damage(false)
         process.journal.set(trouble)
-        // A session that leaves memory takes its work along.
+        // The work of an evicted session ends.
         isDamaged = true
     }
 
     // MARK: The end
 
-    /// A session follows the one that has ended.
+    /// Starts a session after the previous one has ended.
     func beginSession() {
         rest()
         tell("another session begins")
@@ -94,7 +94,7 @@ extension SessionSimulation {
 
     private func read(_ stream: DeviceStream) { for _ in 0..<80 where stream.read() {} }
 
-    /// Nothing goes wrong any more, and everything comes to its end in a bounded time.
+    /// Ends all faults and checks that everything completes in a bounded time.
     func finish() {
         tell("the end begins")
         process.journal.heal()
@@ -105,7 +105,7 @@ extension SessionSimulation {
             }
             if finding != nil { return }
             checkAnswers()
-            // All reminders are due, and each was tried as often as it may be.
+            // All reminders are due and were tried as often as allowed.
             come(rounds: 30, each: .seconds(6)) { !log.state.withLock { $0.reminders.isEmpty } }
             if finding != nil { return }
             come(rounds: 3)
@@ -120,7 +120,7 @@ extension SessionSimulation {
         rest()
     }
 
-    /// Some time passes in which clients repeat what was not answered, and read their streams.
+    /// Advances the time while clients repeat unanswered requests and read their streams.
     private func come(rounds: Int, each: Duration = .seconds(2), while isNeeded: () -> Bool = { true }) {
         for round in 0..<rounds where round < 3 || isNeeded() {
             for device in session.devices where !device.isGone {
@@ -147,7 +147,7 @@ extension SessionSimulation {
         }
     }
 
-    /// A stream that was told to go has gone, and the queue has nothing to do.
+    /// Checks that streams that were told to close are closed, and that the queue is idle.
     private func checkStreams() {
         for stream in session.devices.flatMap(\.streams) where stream.isTold && !stream.isOver {
             log.note("a stream that was told to go is still there", .streamStays)
@@ -159,7 +159,7 @@ extension SessionSimulation {
 
     private func checkReminders() {
         let (left, set, crashes) = log.state.withLock { ($0.reminders, $0.deeds, $0.crashes) }
-        // One that waits for a store, or whose append is undone, runs once more.
+        // A job that waits for a store, or whose append was undone, runs once more.
         let limit = 10 * (crashes + 1) + 3 * (troubles + process.journal.troubles)
         if let deed = set.first(where: { hooks.tries(of: $0.number) > limit }) {
             log.note("the reminder \(deed) was tried \(hooks.tries(of: deed.number)) times", .reminderForEver)
@@ -177,7 +177,7 @@ extension SessionSimulation {
         log.state.withLock { $0.readable.contains(name) }
     }
 
-    /// Every store that was there when a client signed in was told of it, once.
+    /// Checks that every store that existed at a client's sign-in got it once.
     private func checkSignIn() {
         log.state.withLock { state in
             for (feature, made) in state.signInStores ?? [:] {
@@ -189,7 +189,7 @@ extension SessionSimulation {
         }
     }
 
-    /// All devices leave, or the session is ended.
+    /// Signs all devices out, or ends the session.
     private func leave() {
         for _ in 0..<20 where !session.isOver {
             if chance(1, of: 2) || session.isEnding {
@@ -206,7 +206,7 @@ extension SessionSimulation {
         if !hooks.runs.isEmpty { checkWork() }
     }
 
-    /// Nothing uses the session any more, so that its time passes.
+    /// Advances the time of an unused session.
     private func grow() {
         for device in session.devices {
             for stream in device.streams { stream.close() }
@@ -215,7 +215,7 @@ extension SessionSimulation {
         for _ in 0..<120 {
             pass(.seconds(24 * 3_600))
             process.table.sweep(part: 1)
-            // A reminder that throws is tried as often as it may be before the session leaves memory.
+            // A reminder that throws is tried as often as allowed before the session leaves memory.
             for _ in 0..<7 {
                 guard settle() else { return }
                 pass(.seconds(10))

@@ -10,9 +10,9 @@ extension ChoreBuild {
     static let all = [desk, drawers[0], drawers[1], vault]
 }
 
-/// The requests of clients and of code outside the features.
+/// Requests of clients and of code outside the features.
 extension SessionSimulation {
-    /// A request begins: what it leads to is put into the inbox.
+    /// Starts a request whose result goes to the inbox.
     func begin(_ what: String) -> Question {
         lastQuestion += 1
         let question = Question(number: lastQuestion, what: what, life: life, session: session.key)
@@ -104,7 +104,7 @@ extension SessionSimulation {
         }
     }
 
-    /// A client sends more intents than may wait; others want something at the same time.
+    /// Sends more intents than may wait, together with other requests.
     func burst(_ device: Device) {
         guard lastNumber < 120, !device.isGone else { return }
         for _ in 0..<10 {
@@ -118,7 +118,7 @@ extension SessionSimulation {
         }
     }
 
-    /// A webhook, or a job.
+    /// Delivers an intent as a webhook or a background job does.
     func deliver(_ intent: ChoreIntent? = nil, to feature: FeatureID? = nil) {
         guard lastNumber < 120, !session.isEnding else { return }
         let fates: [ChoreFate] = [.well, .says, .says, .works, .stays]
@@ -246,7 +246,7 @@ extension SessionSimulation {
 
     private static var endQuestion: String { "the end of the session" }
 
-    /// The session is ended by code outside the features.
+    /// Ends the session by code outside the features.
     func end() {
         guard !asked.contains(where: { $0.what == Self.endQuestion && $0.session == session.key }) else { return }
         tell("the session is ended")

@@ -5,21 +5,21 @@ import SessionJournal
 
 @testable import Sessions
 
-/// One process with a session after another, whose clients do all that clients do, on one thread: what happens next is
-/// decided by a number that the seed gives, so that a seed that fails fails again.
+/// One process with consecutive sessions, whose clients send all kinds of requests, on one thread. The seed determines
+/// each step, so a failing seed fails again.
 final class SessionSimulation {
-    /// The setting of a simulation.
+    /// The kind of simulation.
     struct Setting: Sendable {
-        /// True if the process comes back with a newer build, which cannot read every reminder of the older one.
+        /// True if the process restarts with a newer build, which cannot read every reminder of the older one.
         var hasDeploys = false
     }
 
-    /// An answer that a client has not read.
+    /// The results for clients, until they read them.
     enum Item: Sendable {
         case answer(device: Int, number: Int, IntentResult)
         case stream(device: Int, filter: String, DeltaForm?, Result<SessionStream, StoreError>)
         case identity(device: Int, Device.SignIn, Result<SignInResult, StoreError>)
-        /// A device was signed out, and the session ended if that is said.
+        /// The answer to a sign-out, which also ends the session if `endsAll`.
         case signedOut(device: Int, endsAll: Bool, Result<Void, StoreError>)
         case ended(Result<Void, StoreError>)
         case removal(FeatureID, Result<Bool, StoreError>)
@@ -27,7 +27,7 @@ final class SessionSimulation {
         case delivered(number: Int, IntentResult)
     }
 
-    /// A request that is under way.
+    /// A running request.
     struct Question: Hashable, Sendable {
         let number: Int
         let what: String
@@ -62,15 +62,15 @@ final class SessionSimulation {
     let inbox = Inbox()
     /// Grows with each crash.
     var life = 0
-    /// The number of unwanted answers of the journal to earlier processes.
+    /// The number of faulty answers of the journal to earlier processes.
     var troubles = 0
     var lastNumber = 0
     var lastQuestion = 0
     /// True if a row was damaged.
     var isDamaged = false
-    /// Requests that were not answered yet.
+    /// The requests without an answer.
     var asked: Set<Question> = []
-    /// The session that is used now.
+    /// The present session.
     var session: SimulatedSession
 
     init(_ builds: [ChoreBuild], _ hooks: ChoreHooks, seed: UInt64, _ setting: Setting, tellsStory: Bool = false) {
@@ -94,7 +94,7 @@ final class SessionSimulation {
 
     func tell(_ text: @autoclosure () -> String) { log.tell(text()) }
 
-    /// The story of the run; empty unless it is told.
+    /// The story of the run; empty unless it is recorded.
     var story: [String] { logs.story?.withLock { $0 } ?? [] }
 
     func any<Element>(_ elements: [Element]) -> Element { elements[Int(random.next() % UInt64(elements.count))] }
@@ -103,7 +103,7 @@ final class SessionSimulation {
 
     // MARK: Steps
 
-    /// Runs it and returns what went wrong first, nil if nothing did; and the known faults that were found.
+    /// Runs the simulation and returns the first finding, nil if there is none, and the known faults that were found.
     func run() -> (new: ChoreFinding?, known: [ChoreFinding]) {
         let steps = 120 + Int(random.next() % 180)
         for _ in 0..<steps {
@@ -112,7 +112,7 @@ final class SessionSimulation {
         }
         if finding == nil { finish() }
         let findings = (finding, logs.knownFindings)
-        // What is left ends, so that nothing of the run outlives it.
+        // All remaining tasks end, so that nothing outlives the run.
         hooks.begin(on: nil)
         process.crash(&random)
         return findings
@@ -155,23 +155,23 @@ final class SessionSimulation {
         }
     }
 
-    /// Looks at what came back.
+    /// Handles the received results.
     func receive() {
         for (question, item) in inbox.take() where question.life == life {
             if asked.remove(question) == nil { log.note("\(question.what) was answered twice") }
-            // The answers of a session that has ended are not heard.
+            // Answers of an ended session are ignored.
             if question.session == session.key { receive(item, question) }
         }
         for device in session.devices { device.streams.removeAll(where: \.isOver) }
     }
 
-    /// Time passes.
+    /// Advances the time.
     func pass(_ duration: Duration) {
         time.advance(by: duration)
         process.clock.advance(by: duration)
     }
 
-    /// Lets all that is under way come to where it waits; false if it never does.
+    /// Runs all pending tasks until they wait; returns false if they never do.
     @discardableResult
     func settle() -> Bool {
         process.journal.hold(false)

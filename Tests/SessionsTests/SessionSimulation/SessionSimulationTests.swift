@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Whole runs of a session with all that clients, reminders and work can do. `MVI_SIMULATION_SEED=<seed>` runs that one alone
-/// and tells its story, `MVI_SIMULATION_SEEDS=<count>` more of them than usual. The same seed makes the same run with
+/// Whole runs of a session with all kinds of requests, reminders and work. `MVI_SIMULATION_SEED=<seed>` runs one seed
+/// and prints its story, `MVI_SIMULATION_SEEDS=<count>` sets the number of seeds. A seed repeats exactly with
 /// `SWIFT_DETERMINISTIC_HASHING=1`.
 @Suite("Simulated sessions", .timeLimit(.minutes(600)))
 struct SessionSimulationTests {

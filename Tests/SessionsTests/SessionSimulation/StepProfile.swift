@@ -1,11 +1,11 @@
 import MVI
 
-/// A step of a simulated session.
+/// A kind of step of the simulation.
 enum ChoreStep: CaseIterable {
     case intend, send, burst, work, tell, task, wait, waitLong, sweep, read, open, close, rotate, view, dispose, renew
     case signOut, end, deliver, crash, hold, rest, outage, damage
 
-    /// The frequency per about 1,000 steps.
+    /// The frequency among about 1,000 steps.
     fileprivate var weight: Int {
         switch self {
         case .intend: 180
@@ -25,7 +25,7 @@ enum ChoreStep: CaseIterable {
     }
 }
 
-/// The frequencies of a run's steps: each seed takes some steps more often than others, or never.
+/// The frequencies of a run's steps: each seed prefers some steps and omits others.
 struct StepProfile {
     private let steps: [(step: ChoreStep, until: Int)]
 

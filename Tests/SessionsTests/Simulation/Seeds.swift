@@ -8,13 +8,13 @@
 
 /// The seeds of a test run.
 enum Seeds {
-    /// - Parameter usual: how many they are if nothing else is asked for.
+    /// - Parameter usual: the number of seeds unless the environment sets another one.
     static func list(from first: UInt64, usual: UInt64 = 1_000) -> [UInt64] {
         if let one = number("MVI_SIMULATION_SEED") { return [one] }
         return (0..<(number("MVI_SIMULATION_SEEDS") ?? usual)).map { first + $0 }
     }
 
-    /// The folder for the stories of seeds that fail; nil for none.
+    /// The folder for the stories of failing seeds; nil for none.
     static var stories: String? { getenv("MVI_SIMULATION_STORIES").map { String(cString: $0) } }
 
     static func write(_ story: [String], to path: String) {

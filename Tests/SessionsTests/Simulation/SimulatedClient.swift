@@ -4,7 +4,7 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// The answers that a client has not read.
+/// The results for a client, until it reads them.
 final class ClientInbox: Sendable {
     enum Item: Sendable {
         case answer(SimulatedClient.Request, IntentResult)
@@ -25,8 +25,8 @@ final class ClientInbox: Sendable {
     }
 }
 
-/// One client with a session: sends intents with keys or numbers, repeats them until they are answered, and holds what
-/// it is shown against what it was promised.
+/// One client with a session: it sends intents with keys or numbers, repeats them until they are answered, and checks
+/// all guarantees.
 final class SimulatedClient {
     struct Request: Sendable {
         let number: Int
@@ -34,7 +34,7 @@ final class SimulatedClient {
         let name: IntentRequest.Name
         let feature: FeatureID
         var isUnderWay = false
-        /// The number of the connection.
+        /// The connection of the last attempt.
         var life = 0
     }
 
@@ -44,7 +44,7 @@ final class SimulatedClient {
 
     let token: SessionToken
     let features: [FeatureID]
-    /// Nil for a client that numbers its intents.
+    /// False for a client that numbers its intents.
     let usesKeys: Bool
     private(set) var open: [Request] = []
     /// The intents that were answered with success.
@@ -57,15 +57,15 @@ final class SimulatedClient {
     private var lastNumber = 0
     private var sent: UInt64 = 0
 
-    /// True if streams may be of several processes: another one may not have heard of all that this client was shown.
+    /// True if streams may be of several processes, which may not know all that this client got.
     private let hasManyNodes: Bool
 
-    // What the streams showed.
+    // Values from the streams.
     private var stream: TestStream?
     private var node = 0
     private var cursor: String?
     private var lastID: UInt64 = 0
-    /// By process: one of several may lag behind another.
+    /// The versions by process: one of several may lag behind another.
     private var versions: [Int: [FeatureID: UInt64]] = [:]
     private var witness = StreamWitness()
     private(set) var labels: [String: Int] = [:]
@@ -83,7 +83,7 @@ final class SimulatedClient {
     /// The faults in the order of the streams' events.
     var orderFaults: [String] { witness.faults }
 
-    /// Looks at what has come. What comes on a connection that broke is not heard.
+    /// Handles the received results. Results of a broken connection are ignored.
     func receive() {
         for item in inbox.take() {
             switch item {
@@ -101,7 +101,7 @@ final class SimulatedClient {
 
     // MARK: Intents
 
-    /// Makes a new request. One who numbers has one at a time under way.
+    /// Creates a request. A client with numbers has one at a time.
     func intend(_ random: inout SplitMix, limit: Int) {
         guard open.count < (usesKeys ? 3 : 1), lastNumber < limit else { return }
         lastNumber += 1
@@ -116,7 +116,7 @@ final class SimulatedClient {
                 name: usesKeys ? .key("k\(lastNumber)") : .sequence(sent, epoch: "client"), feature: feature))
     }
 
-    /// The next request to send, if one waits for that.
+    /// Returns the next waiting request, if there is one.
     func next(_ random: inout SplitMix) -> Request? {
         let waiting = open.indices.filter { !open[$0].isUnderWay }
         guard !waiting.isEmpty else { return nil }
@@ -138,7 +138,7 @@ final class SimulatedClient {
         case .failure where result.told == "failed":
             failed.insert(request.number)
             open.remove(at: index)
-            // The server's fault does not use a number up: the next intent has the same.
+            // A server fault does not consume a number: the next intent has the same.
             if !usesKeys { sent -= 1 }
             if request.type != "fail" { fault("an intent that does not throw failed") }
         case .failure:
@@ -148,10 +148,10 @@ final class SimulatedClient {
         }
     }
 
-    /// The labels that must have arrived if these intents ran.
+    /// Returns the labels that must have arrived if these intents ran.
     func expectedLabels(among numbers: Set<Int>) -> Set<Int> { saying.intersection(numbers) }
 
-    /// A process is gone, perhaps the one that was to answer.
+    /// Handles the end of a process, possibly the one that was answering.
     func disconnected(from lost: Int) {
         life += 1
         isOpening = false
@@ -162,7 +162,7 @@ final class SimulatedClient {
     // MARK: The stream
 
     private var isOpening = false
-    /// Returns the start of a wanted stream; nil if there is one or one is being opened.
+    /// The start of the next stream; nil if there is a stream or one is being opened.
     func wantsStream() -> StreamStart? {
         guard stream == nil, !isOpening else { return nil }
         isOpening = true
@@ -188,7 +188,7 @@ final class SimulatedClient {
     func read() {
         guard let stream else { return }
         do {
-            // A batch arrives whole or not at all, as a client sees it that takes an event's id when it is complete.
+            // A batch arrives whole or not at all for a client that stores an event's id after the whole event.
             for event in try stream.readBatch() ?? [] { try take(event) }
         } catch {
             fault("the stream cannot be read: \(error)")
@@ -231,7 +231,7 @@ final class SimulatedClient {
         case "goaway": hangUp()
         case "reset":
             let text = String(decoding: event.data, as: UTF8.self)
-            // A process that has not heard of another's turns knows no cursor of theirs.
+            // A process that does not know another's turns does not know their cursors either.
             if !hasManyNodes || !text.contains("unknown-cursor") { fault("a reset: \(text)") }
         default: break
         }

@@ -1,11 +1,11 @@
 import MVI
 
-/// A feature of which everything that ever happened to it can be told from its state and labels.
+/// A feature whose state and labels contain its complete history.
 struct Ledger: Feature {
     struct State: Codable, Equatable, Sendable {
         /// The numbers of the intents that ran, in order.
         var entries: [Int] = []
-        /// The numbers of the intents of which launched work arrived.
+        /// The numbers of the intents whose launched work arrived.
         var worked: [Int] = []
         var bootstraps = 0
     }
@@ -45,7 +45,7 @@ struct Ledger: Feature {
         }
     }
 
-    /// Longer than any run: a label whose time is over is no loss.
+    /// Longer than any run, so that an expired label counts as lost.
     func timeToLive(of label: Label) -> Duration { .seconds(10_000_000) }
 
     func reduce(_ state: inout State, _ message: Message) {
@@ -57,10 +57,10 @@ struct Ledger: Feature {
     }
 }
 
-/// The ledger of a later build: its state is kept in another form, and its view says which build made it.
+/// The ledger of a later build: its stored state has another form, and its view contains the build.
 struct NewerLedger: Feature {
     struct State: Codable, Equatable, Sendable {
-        /// The entries under the name that they have now.
+        /// The entries under their new name.
         var numbers: [Int] = []
         var worked: [Int] = []
         var bootstraps = 0

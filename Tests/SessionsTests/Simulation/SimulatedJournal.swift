@@ -15,7 +15,7 @@ final class SimulatedJournal: InterposedJournal {
         static let none = Trouble()
     }
 
-    /// The callbacks for each change at the moment at which it is kept.
+    /// The callbacks for each change when it is committed.
     struct Witness: Sendable {
         var committed: @Sendable (JournalBatch) -> Void
         var changed: @Sendable (CredentialChange) -> Void
@@ -24,9 +24,9 @@ final class SimulatedJournal: InterposedJournal {
 
     /// A request.
     private struct Question {
-        /// Does it, and returns what tells its result.
+        /// Runs the request, and returns a function that delivers its result.
         let work: @Sendable (_ isHeard: Bool) -> @Sendable () -> Void
-        /// Tells that the journal is closed.
+        /// Reports that the journal is closed.
         let refuse: @Sendable () -> Void
         let isRead: Bool
     }
@@ -34,16 +34,16 @@ final class SimulatedJournal: InterposedJournal {
     private struct State {
         var random: SplitMix
         var trouble: Trouble
-        /// The requests that are not done.
+        /// The requests that have not run.
         var asked: [Question] = []
         /// The results that were not delivered.
         var done: [@Sendable () -> Void] = []
         var isCrashed = false
-        /// True if what a process asks for after its crash is answered: it is to end all that it began.
+        /// True if requests after a crash are answered, so that the process's tasks end.
         var isClosed = false
-        /// True if changes wait, while reads go on.
+        /// True if changes wait while reads run.
         var isHolding = false
-        /// True if what is newer than a head is damaged.
+        /// True if rows after a head are damaged.
         var isDamaged = false
         var calls = 0
         var troubles = 0
@@ -62,9 +62,9 @@ final class SimulatedJournal: InterposedJournal {
         state = Lock(State(random: SplitMix(seed: seed), trouble: trouble))
     }
 
-    /// The process is gone: what it asked for may yet be done up to some point, and it hears of nothing.
+    /// Ends the process: its requests may still run up to some point, and it receives nothing.
     ///
-    /// - Parameter isClosedLater: whether `close` follows.
+    /// - Parameter isClosedLater: true if `close` follows.
     func crash(isClosedLater: Bool = false) {
         let (asked, count) = state.withLock { state in
             state.isCrashed = true
@@ -77,7 +77,7 @@ final class SimulatedJournal: InterposedJournal {
         if isClosedLater { state.withLock { $0.done += asked.map(\.refuse) } }
     }
 
-    /// Answers everything that the crashed process asked for and will ask for, so that everything it began ends.
+    /// Answers the present and later requests of the crashed process, so that all its tasks end.
     func close() {
         let answers = state.withLock { state in
             state.isClosed = true
@@ -91,17 +91,17 @@ final class SimulatedJournal: InterposedJournal {
 
     func set(_ trouble: Trouble) { state.withLock { $0.trouble = trouble } }
 
-    /// Changes wait from now on, or no more. What is asked for later is not done before them.
+    /// Holds changes, or releases them. Later requests do not run before them.
     func hold(_ isHolding: Bool) { state.withLock { $0.isHolding = isHolding } }
 
-    /// Damages everything newer than a head from now on, or stops doing so.
+    /// Damages the rows after a head, or repairs them.
     func damage(_ isDamaged: Bool) { state.withLock { $0.isDamaged = isDamaged } }
 
-    /// The number of requests, and of faults.
+    /// The number of requests, and of failed ones.
     var calls: Int { state.withLock { $0.calls } }
     var troubles: Int { state.withLock { $0.troubles } }
 
-    /// Does the next thing that was asked for; false if there is none.
+    /// Runs the next request; returns false if there is none.
     func work() -> Bool {
         let question = state.withLock { state -> Question? in
             let next = state.isHolding ? state.asked.firstIndex(where: \.isRead) : state.asked.indices.first
@@ -113,7 +113,7 @@ final class SimulatedJournal: InterposedJournal {
         return true
     }
 
-    /// Tells one result; false if there is none.
+    /// Delivers one result; returns false if there is none.
     func tell() -> Bool {
         let next = state.withLock { state -> (@Sendable () -> Void)? in
             state.done.isEmpty ? nil : state.done.remove(at: Int(state.random.next() % UInt64(state.done.count)))
@@ -162,7 +162,7 @@ final class SimulatedJournal: InterposedJournal {
                     result = .failed(coin & 2 == 0 ? StoreError(.full, "The simulation wants it.") : unavailable)
                 case .conflicts: result = .conflict
                 case .lostButDone:
-                    // What was certainly refused is heard of.
+                    // A definite refusal is always delivered.
                     let outcome = keep(append)
                     if case .committed? = outcome { break }
                     result = outcome ?? result

@@ -4,23 +4,23 @@ import SessionJournal
 import Sessions
 import WireJSON
 
-/// Some processes over one journal, and clients that use them, on one thread: what happens next is decided by a number
-/// that the seed gives, so that a seed that fails fails again.
+/// Some processes on one journal, and clients that use them, on one thread. The seed determines each step, so a failing
+/// seed fails again.
 final class Simulation {
-    /// The setting of a simulation.
+    /// The kind of simulation.
     struct Setting: Sendable {
         var nodes = 1
-        /// With one process always.
+        /// Always true with one process.
         var hasStreams = true
-        /// True if processes come back with a newer build, which keeps one feature's states in another form.
+        /// True if processes restart with a newer build, which stores one feature's states in another form.
         var hasDeploys = false
     }
 
-    /// The findings of a run.
+    /// The result of a run.
     struct Findings {
-        /// Something was lost or doubled.
+        /// Lost or doubled values.
         var faults: [String] = []
-        /// Streams or versions were not in order.
+        /// Streams or versions in the wrong order.
         var orderFaults: [String] = []
     }
 
@@ -57,10 +57,10 @@ final class Simulation {
     private var clients: [SimulatedClient] = []
     private let trouble: SimulatedJournal.Trouble
     private let intents: Int
-    /// True if something was tried again and again to no end.
+    /// True if a task was repeated without end.
     private var isRestless = false
 
-    /// Returns the features of both builds, the older one first.
+    /// Returns the features of the processes, the older build first.
     static func builds() throws -> [FeatureRegistry] {
         let keyed = try FeatureDefinition(keyed: { _, _ in KeyedLedger() })
         return [
@@ -90,11 +90,11 @@ final class Simulation {
         Node(kept, build: build, builds[build], time, seed: random.next(), trouble: trouble)
     }
 
-    /// The newest build there may be.
+    /// The newest possible build.
     private var lastBuild: Int { setting.hasDeploys ? builds.count - 1 : 0 }
 
     private func makeClient(usesKeys: Bool) throws {
-        // Sessions are made while nothing goes wrong; that they are kept is a test of its own.
+        // Sessions are created without faults; another test checks that they are stored.
         let (_, token) = try SessionTable(environment: plainEnvironment()).made(.bearer)
         let features = ["ledger", "keyed-ledger:a"].compactMap { FeatureID($0) }
         clients.append(
@@ -107,7 +107,7 @@ final class Simulation {
 
     // MARK: Steps
 
-    /// Runs it and returns what went wrong.
+    /// Runs the simulation and returns the findings.
     func run() throws -> Findings {
         let steps = 150 + Int(random.next() % 250)
         for _ in 0..<steps { step() }
@@ -131,7 +131,7 @@ final class Simulation {
         case 90..<94: if setting.hasStreams { openStream(client, on: node) }
         case 94..<96: client.hangUp()
         case 96..<98:
-            // Long enough for what is not used to leave memory.
+            // Long enough for unused sessions to leave memory.
             time.advance(by: .seconds(700))
             node.table.sweep(part: 1)
         default: crash(node)
@@ -170,7 +170,7 @@ final class Simulation {
     }
 
     private func crash(_ node: Node) {
-        // Half of the crashes are deploys; no process goes back to an older build.
+        // Half of the crashes are deploys; no process returns to an older build.
         let isDeploy = setting.hasDeploys && random.next() % 2 == 0
         restart(node, build: isDeploy ? lastBuild : node.build)
     }
@@ -179,16 +179,16 @@ final class Simulation {
         node.journal.crash()
         guard let index = nodes.firstIndex(where: { $0 === node }) else { return }
         nodes[index] = makeNode(build: build)
-        // With one process every client has lost its connection; with more, those who waited for this one have, and
-        // whoever cannot tell repeats as well.
+        // With one process every client has lost its connection; with more, those that waited for this one, and clients
+        // that cannot tell repeat too.
         for client in clients { client.disconnected(from: index) }
     }
 
     // MARK: The end
 
-    /// Heals everything and lets all that is under way come to its end.
+    /// Ends all faults and completes all pending tasks.
     private func quiesce() {
-        // A deploy comes to its end: no process of an older build is left.
+        // A deploy completes: no process of an older build remains.
         for node in nodes where node.build < lastBuild { restart(node, build: lastBuild) }
         for node in nodes { node.journal.heal() }
         for round in 0..<400 {
@@ -226,14 +226,14 @@ final class Simulation {
         isRestless = true
     }
 
-    /// Holds what is kept against what the clients were told.
+    /// Checks the stored values against the answers to clients.
     private func check() throws -> [String] {
         var faults: [String] = []
         let table = SessionTable(environment: plainEnvironment())
         for client in clients {
             let session = try table.live(client.token)
             if setting.hasStreams, nodes.count > 1 {
-                // A process that has heard of everything: what the streams of others did not show comes now.
+                // A process that knows all commits: it sends the events that others did not.
                 client.hangUp()
                 openStream(client, in: table, node: nodes.count)
                 for _ in 0..<20 { client.read() }
@@ -246,8 +246,8 @@ final class Simulation {
                 if state.entries.sorted() != acknowledged.sorted() {
                     faults.append("\(feature): acknowledged \(acknowledged.sorted()), kept \(state.entries)")
                 }
-                // A step of launched work has no receipt: with a second writer on top of it nobody can tell whether one
-                // of which the outcome is unknown was committed.
+                // A step of launched work has no receipt: with a second writer, a step of unknown outcome may have been
+                // committed.
                 let isDoubled = nodes.count == 1 && Set(state.worked).count != state.worked.count
                 if isDoubled || !Set(state.worked).isSubset(of: acknowledged) {
                     faults.append("\(feature): work arrived as \(state.worked)")

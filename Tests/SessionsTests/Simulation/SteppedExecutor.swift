@@ -11,7 +11,7 @@ final class SteppedExecutor: TaskExecutor, Sendable {
 
     var waiting: Int { jobs.withLock { $0.count } }
 
-    /// Runs one of the jobs that wait; false if there is none.
+    /// Runs one of the waiting jobs; returns false if there is none.
     func step(_ random: inout SplitMix) -> Bool {
         let next = jobs.withLock { jobs -> UnownedJob? in
             jobs.isEmpty ? nil : jobs.remove(at: Int(random.next() % UInt64(jobs.count)))

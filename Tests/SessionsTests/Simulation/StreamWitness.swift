@@ -3,15 +3,15 @@ import EventStream
 import Sessions
 import WireJSON
 
-/// Holds what a client's streams show against the contract, beside what `SimulatedClient` checks: the order of labels,
-/// that the state of a label's turn comes before it, and that one version never names two views.
+/// Checks a client's streams against the contract, besides the checks of `SimulatedClient`: the order of labels, the
+/// state of a label's turn before it, and one view per version.
 struct StreamWitness {
-    /// A view state as both builds of a ledger show it.
+    /// A view state of both builds of a ledger.
     private struct View: Decodable, Equatable {
         var entries: [Int]
         var worked: [Int]
         var bootstraps: Int
-        /// Only the newer build shows it.
+        /// Only the newer build sets it.
         var build: Int?
     }
 
@@ -27,22 +27,22 @@ struct StreamWitness {
         var id: String
     }
 
-    /// The faults.
+    /// The faults that were found.
     private(set) var faults: [String] = []
-    /// The view that each version of a feature named, over all streams and answers.
+    /// The view of each version of a feature, in all streams and answers.
     private var views: [String: [UInt64: View]] = [:]
-    /// The newest version of each feature that this stream showed.
+    /// The newest version of each feature on this stream.
     private var shown: [String: UInt64] = [:]
-    /// The label that this stream showed last.
+    /// The last label on this stream.
     private var lastLabel: (sequence: UInt64, index: UInt64)?
 
-    /// A new stream begins.
+    /// Starts a new stream.
     mutating func opened() {
         shown = [:]
         lastLabel = nil
     }
 
-    /// Looks at an event of the present stream.
+    /// Checks an event of the present stream.
     mutating func see(_ event: ParsedEvent) throws {
         switch event.name {
         case "state":
@@ -57,7 +57,7 @@ struct StreamWitness {
         }
     }
 
-    /// Looks at the view state of an answer.
+    /// Checks the view state of an answer.
     mutating func see(_ answer: IntentOutcome, of feature: FeatureID) throws {
         guard let state = answer.state else { return }
         see(try WireJSON.decode(View.self, from: state.view), of: feature.text, version: state.version)
