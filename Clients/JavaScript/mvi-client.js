@@ -1424,9 +1424,7 @@ class Client {
   /** `idle`, `connecting`, `live`, `reconnecting`, `offline`, `paused`, `signedOut`, `failed`, `ended` or `closed`. */
   get condition() { return this.#condition.condition; }
 
-  /**
-   * Details of the condition: `retryAt`, the time of the next try, and `problem`, the reason why there is no stream.
-   */
+  /** Details: `retryAt`, the time of the next try, and `problem`, the reason why there is no stream. */
   get conditionDetails() { return this.#condition; }
 
   /** The session's id on the last stream; null before. */

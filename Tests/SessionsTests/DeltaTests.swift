@@ -6,7 +6,7 @@ import WireJSON
 
 @testable import Sessions
 
-@Suite("Streams that are told of changes")
+@Suite("Streams that send changes")
 struct DeltaTests {
     private struct Patch: Decodable {
         var feature: String
@@ -83,7 +83,7 @@ struct DeltaTests {
         #expect(try second.read().names == ["hello", "state"])
     }
 
-    @Test("show the whole state where a patch is no shorter")
+    @Test("show the whole state if a patch is not shorter")
     func wholeState() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally", delta: .jsonPatch)
@@ -155,7 +155,7 @@ struct DeltaTests {
         }
     }
 
-    @Test("show a store that starts over whole")
+    @Test("show the whole state of a store that starts again")
     func startsOver() throws {
         let fixture = try Fixture()
         try fixture.send(note)
@@ -168,7 +168,7 @@ struct DeltaTests {
         #expect(try stream.read().names == ["patch"])
     }
 
-    @Test("hold no earlier view state when they have shown the newest")
+    @Test("hold no earlier view state after sending the newest")
     func memory() throws {
         let fixture = try Fixture()
         try fixture.send(note)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("A stream that is told to go")
+@Suite("A stream that is closed by the server")
 struct FarewellTests {
     private static let reasons: [GoAwayReason] = [.superseded, .drain, .rotate, .expired, .identity, .busy]
 
@@ -32,7 +32,7 @@ struct FarewellTests {
         return events
     }
 
-    @Test("69: writes the labels and states up to there, whatever comes meanwhile, and ends", arguments: reasons)
+    @Test("69: writes the labels and states up to that point and ends, even if others follow", arguments: reasons)
     func lastPosition(reason: GoAwayReason) throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -53,7 +53,7 @@ struct FarewellTests {
         #expect(try next.said.first == "0")
     }
 
-    @Test("69: superseded, drained or ended with its session goes, too", arguments: ["superseded", "drain", "expired"])
+    @Test("69: ends also when superseded, drained or expired", arguments: ["superseded", "drain", "expired"])
     func told(reason: String) throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -70,7 +70,7 @@ struct FarewellTests {
         #expect(try events.last?.json.reason == reason)
     }
 
-    @Test("69: whose store is disposed of afterwards leaves labels of states that it has not shown to the next one")
+    @Test("69: leaves labels of unshown states to the next stream if their store is disposed")
     func disposed() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -83,7 +83,7 @@ struct FarewellTests {
         #expect(try fixture.stream("tally").read().said == ["before"])
     }
 
-    @Test("69: that has nothing more to write is not woken by what comes later")
+    @Test("69: with nothing more to write is not woken by later events")
     func sleeps() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -95,7 +95,7 @@ struct FarewellTests {
         #expect(try stream.read().names == ["goaway"])
     }
 
-    @Test("69: has half a minute for it, then it goes without the rest")
+    @Test("69: has half a minute for that, then ends without the rest")
     func deadline() throws {
         let fixture = try Fixture { $0.outboxBytes = 1 << 20 }
         let stream = try fixture.stream("tally")
@@ -112,7 +112,7 @@ struct FarewellTests {
         #expect(try rest.last?.json.reason == "drain")
     }
 
-    @Test("69: hears of a label that it was owed and that had to go, and of no later one")
+    @Test("69: is told of a dropped label that it should have sent, and of no later one")
     func lost() throws {
         let fixture = try Fixture { $0.outboxLabels = 3 }
         let (owed, done) = (try fixture.stream("tally"), try fixture.stream("tally"))
@@ -125,7 +125,7 @@ struct FarewellTests {
         #expect(try done.read().names == ["goaway"])
     }
 
-    @Test("69: whose client loses its access afterwards writes nothing more")
+    @Test("69: writes nothing more if its client loses its access")
     func cut() async throws {
         let fixture = try ProductFixture()
         let principal = Principal(issuer: "i", subject: "anna")
@@ -149,7 +149,7 @@ struct FarewellTests {
         #expect(try events.last?.json.reason == "ended")
     }
 
-    @Test("a stream that reads nothing while very many of its stores are disposed of is told to go")
+    @Test("an unread stream is closed if very many of its stores are disposed")
     func manyEnds() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream()

@@ -23,7 +23,7 @@ struct IntentTests {
     }
 
     @Test(
-        "what is not an intent is refused, and the next one is served",
+        "an invalid intent is refused, and the next one is served",
         arguments: [
             ("", "malformed"), ("{", "malformed"), ("nonsense", "malformed"), ("\u{0}", "malformed"),
             (#"{"type":"add","type":"add","amount":1}"#, "malformed"),
@@ -43,7 +43,7 @@ struct IntentTests {
         #expect(try fixture.stream("tally").read().said.isEmpty)
     }
 
-    @Test("an intent is decoded once: for a store that is there, that has to be made, and that has to be loaded")
+    @Test("an intent is decoded once: for a store in memory, a new one, and one that must be loaded")
     func decodedOnce() throws {
         let features = try FeatureRegistry([FeatureDefinition(Decoded())])
         let table = SessionTable(environment: SessionEnvironment(features: features, limits: .patient))
@@ -82,13 +82,13 @@ struct IntentTests {
         func reduce(_ state: inout Int, _ intent: Intent) { state += 1 }
     }
 
-    @Test("unknown members are ignored, null is taken for absent")
+    @Test("unknown members are ignored, null counts as absent")
     func tolerance() throws {
         let fixture = try Fixture()
         #expect(try fixture.send(#"{"x":[1,{}],"type":"add","amount":1,"y":null}"#).refusal == nil)
     }
 
-    @Test("a view state over its bound is refused and changes nothing")
+    @Test("a view state over its limit is refused and changes nothing")
     func tooLarge() throws {
         let fixture = try Fixture { $0.stateBytes = 200 }
         let note = String(repeating: "n", count: 300)
@@ -96,7 +96,7 @@ struct IntentTests {
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).get().version == 2)
     }
 
-    @Test("labels that the outbox could never hold are refused, and cost the others nothing")
+    @Test("labels that the outbox could never hold are refused without losing others")
     func labelTooLarge() throws {
         let fixture = try Fixture { $0.outboxBytes = 1_000 }
         try fixture.send(#"{"type":"shout","text":"a"}"#)
@@ -105,7 +105,7 @@ struct IntentTests {
         #expect(try fixture.stream("tally").read().said == ["a"])
     }
 
-    @Test("a turn may have as many labels as a session keeps, and not one more", arguments: [1_000, 1_001])
+    @Test("a turn may have at most the number of labels that a session keeps", arguments: [1_000, 1_001])
     func manyLabels(count: Int) throws {
         let fixture = try Fixture()
         let texts = [String](repeating: #""a""#, count: count).joined(separator: ",")
@@ -114,7 +114,7 @@ struct IntentTests {
         #expect(try fixture.stream("tally", from: .earliest).read().said.count == (count > 1_000 ? 0 : 1_000))
     }
 
-    @Test("a key may be called as what the server calls its own turns")
+    @Test("a key may have the name of a server's own turn")
     func ownNames() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -123,7 +123,7 @@ struct IntentTests {
         #expect(try stream.read().first?.json.intent == "bootstrap")
     }
 
-    @Test("a feature that does not exist, an instance that does not, a key too many or too few: no store")
+    @Test("an unknown feature or instance, and a superfluous or missing key, have no store")
     func unknownFeatures() throws {
         let fixture = try Fixture()
         for id in ["nobody", "tally:1", "keyed", "keyed:none"] {
@@ -134,7 +134,7 @@ struct IntentTests {
         #expect(fixture.session.storeIDs.isEmpty)
     }
 
-    @Test("a session holds as many stores as it may, and a place that is given up can be taken")
+    @Test("a session has a limit of stores, and a disposed one frees its place")
     func storeLimit() throws {
         let fixture = try Fixture { $0.storesPerSession = 2 }
         for key in ["a", "b"] {
@@ -180,7 +180,7 @@ struct IntentTests {
         #expect(try fixture.send(#"{"type":"add","amount":5}"#, key: "k").get().isReplayed == false)
     }
 
-    @Test("before the commit the key is taken, and nobody outside sees anything")
+    @Test("before the commit the key is in use, and nothing is visible")
     func pendingReceipt() async throws {
         let journal = HeldJournal()
         let fixture = try Fixture(journal: journal)
@@ -239,7 +239,7 @@ struct IntentTests {
         #expect(try fixture.send(#"{"type":"nothing"}"#, key: "1").get().isReplayed == false, "it made room for 4")
     }
 
-    @Test("receipts are bounded in bytes, too: long keys leave room for fewer")
+    @Test("receipts are also limited in bytes: long keys leave room for fewer")
     func receiptBytes() throws {
         let fixture = try Fixture { $0.receiptBytes = 3_000 }
         func key(_ number: Int) -> String { String(repeating: "k", count: 199) + "\(number)" }
@@ -252,7 +252,7 @@ struct IntentTests {
         #expect(try fixture.send(#"{"type":"nothing"}"#, key: key(1)).get().isReplayed == false, "it made room for 4")
     }
 
-    @Test("keys that are refused again and again take no place")
+    @Test("keys that are refused repeatedly take no place")
     func refusedKeysAreFree() throws {
         let fixture = try Fixture { $0.receiptsPerSession = 3 }
         for number in 1...1_000 { try fixture.send(#"{"type":"fly"}"#, key: "\(number)") }
@@ -296,7 +296,7 @@ struct IntentTests {
 
     // MARK: Waits
 
-    @Test("40: a wait ends when no work that the intent launched is running, with the state of then")
+    @Test("40: a wait ends when no work that the intent launched is running, with the state at that time")
     func settles() async throws {
         let gate = Gate()
         let fixture = try Fixture(gate: gate)
@@ -313,7 +313,7 @@ struct IntentTests {
         #expect(fixture.table.environment.openWaits == 0)
     }
 
-    @Test("a wait ends after its time, capped, and says that work is still running")
+    @Test("a wait ends after its capped time, and reports that work is still running")
     func waitTimeout() async throws {
         let fixture = try Fixture()
         let answer = Answer()
@@ -327,7 +327,7 @@ struct IntentTests {
         #expect(fixture.table.environment.openWaits == 0)
     }
 
-    @Test("beyond the bound of waits the answer comes at once")
+    @Test("beyond the limit of waits the answer comes at once")
     func waitBound() throws {
         let fixture = try Fixture()
         for _ in 0..<2 {
@@ -344,7 +344,7 @@ struct IntentTests {
         #expect(try #require(answer.value).get().isSettled == false)
     }
 
-    @Test("a long poll is answered when the state changes, or with the old one after its time")
+    @Test("a long poll is answered when the state changes, or after its time with the old one")
     func longPoll() async throws {
         let fixture = try Fixture()
         let first = StateAnswer()

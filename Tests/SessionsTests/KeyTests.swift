@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("Keys that prove tokens, when they change")
+@Suite("Changes of the keys that prove tokens")
 struct KeyTests {
     private static let life: Duration = .seconds(1_000)
     private let journal = MemoryJournal()
@@ -31,7 +31,7 @@ struct KeyTests {
         if case .unknown = try process().found(token) { true } else { false }
     }
 
-    @Test func `a token that a former key proves names the same session until its life is over`() throws {
+    @Test func `a token of a former key is valid for the same session until it expires`() throws {
         let new = try process().new(.bearer)
         let epoch = try process().live(new.token).epoch
         for _ in 1...3 {
@@ -54,7 +54,7 @@ struct KeyTests {
         #expect(try isUnknown(old.token))
     }
 
-    @Test func `a former key proves no life that goes on after its own`() throws {
+    @Test func `a former key proves no token that outlives it`() throws {
         // A token that is made with a stolen key.
         let token = try process(life: .seconds(100_000)).new(.bearer).token
         #expect(try !isUnknown(token))
@@ -62,7 +62,7 @@ struct KeyTests {
         #expect(try isUnknown(token))
     }
 
-    @Test func `until a new key begins the former one proves tokens, and servers that know both take both`() throws {
+    @Test func `until a new key starts, the former one proves tokens, and servers that know both accept both`() throws {
         let before = JournalSecret.random()
         let now: Duration = .seconds(5_000)
         let since = now + .seconds(60)
@@ -101,7 +101,7 @@ struct EndedTokenTests {
         try Fixture(journal: journal) { $0.sessions = SessionTable.shardCount }
     }
 
-    @Test func `the end of many others does not make a token forgotten that the journal remembers`() throws {
+    @Test func `a token that the journal remembers is not forgotten when many others end`() throws {
         let fixture = try fixture()
         try fixture.send(#"{"type":"add","amount":1}"#)
         let kept = fixture.token
@@ -114,7 +114,7 @@ struct EndedTokenTests {
         for token in [kept, unkept] { #expect(try fixture.table.isEnded(token)) }
     }
 
-    @Test func `a session that ends twice is remembered as long as after its last end`() throws {
+    @Test func `a session that ends twice is remembered from its last end on`() throws {
         let fixture = try fixture()
         let hash = TokenHash(Array(repeating: 1, count: 32))
         fixture.table.bury(hash)
@@ -126,7 +126,7 @@ struct EndedTokenTests {
     }
 
     /// The random part alone is the secret: without it a client learns nothing, and the proof does not matter.
-    @Test func `a token is known by its random part, live and ended, in memory and out of it`() throws {
+    @Test func `a token is identified by its random part, live and ended, in memory and not`() throws {
         let journal = MemoryJournal()
         let fixture = try fixture(journal)
         try fixture.send(#"{"type":"add","amount":1}"#)

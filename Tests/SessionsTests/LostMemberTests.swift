@@ -119,7 +119,7 @@ struct LostMemberTests {
         #expect(reports.withLock { $0.count } == 1)
     }
 
-    @Test("members that a migration does not read are reported, and the state is set aside as it was")
+    @Test("members that a migration does not read are reported, and the old state is set aside")
     func migrated() throws {
         let (session, token) = try table(FeatureDefinition(Basket.Before())).made(.bearer)
         try run("add", in: session)
@@ -133,7 +133,7 @@ struct LostMemberTests {
         #expect(reports.withLock { $0 } == ["basket /note"])
     }
 
-    @Test("a state of another writer's newer code, taken over while in memory, is set aside as well")
+    @Test("a state of another writer's newer code, adopted while in memory, is set aside too")
     func adopted() throws {
         let after = try table(FeatureDefinition(Basket.After()))
         let (session, token) = try after.made(.bearer)

@@ -42,7 +42,7 @@ struct RecordingTests {
                 }))
     }
 
-    @Test("messages that cannot be encoded are reduced; a recording says that it has none, and that is reported once")
+    @Test("messages that cannot be encoded are reduced; the recording marks them missing, and that is reported once")
     func notCodable() throws {
         let table = try table(recordedTurns: 10)
         #expect(reports.withLock { $0 } == ["loader"])

@@ -114,13 +114,13 @@ extension Session {
     }
 }
 
-@Suite("Sessions that come back (rules 4, 50 to 52)")
+@Suite("Loaded sessions (rules 4, 50 to 52)")
 struct RestoreTests {
     private let shop: FeatureID
 
     init() throws { shop = try #require(FeatureID("shop")) }
 
-    @Test("50: state, version, cursor, labels and receipts are those of before, and bootstrap is told so")
+    @Test("50: state, version, cursor, labels and receipts are restored, and bootstrap is told so")
     func restart() throws {
         let lives = Lives()
         let before = try lives.table(FeatureDefinition(Tally()))
@@ -148,7 +148,7 @@ struct RestoreTests {
         #expect(try back.stateNow(of: tally).version == version + 2)
     }
 
-    @Test("27: a label that a stream took is not shown as news after a restart, if that was noted")
+    @Test("27: a label that a stream wrote is not new after a restart, if that was recorded")
     func writtenLabels() async throws {
         let lives = Lives()
         let before = try lives.table(FeatureDefinition(Tally()))
@@ -164,7 +164,7 @@ struct RestoreTests {
         #expect(try back.opened(.all, from: .unspecified).read().said == ["new"])
     }
 
-    @Test("51: members that a kept state lacks come from the initial state, and nil stays nil")
+    @Test("51: members that a stored state lacks come from the initial state, and nil stays nil")
     func addedMembers() throws {
         let lives = Lives()
         let (session, token) = try lives.table(FeatureDefinition(Shop.First())).made(.bearer)
@@ -173,7 +173,7 @@ struct RestoreTests {
         #expect(try back.text(of: shop) == #"{"items":1,"currency":"EUR","discount":5}"#)
     }
 
-    @Test("51: an older state goes through its migration, and the store goes on at a higher version")
+    @Test("51: an older state is migrated, and the store continues at a higher version")
     func migration() throws {
         let lives = Lives()
         let (session, token) = try lives.table(FeatureDefinition(Shop.First())).made(.bearer)
@@ -219,7 +219,7 @@ struct RestoreTests {
         #expect(try !third.opened(.features([shop]), from: .cursor(now)).read().names.contains("reset"))
     }
 
-    @Test("a state that new code shows another way is another version")
+    @Test("a state whose view changes with new code gets a new version")
     func otherView() throws {
         let lives = Lives()
         let (session, token) = try lives.table(FeatureDefinition(Shop.First())).made(.bearer)
@@ -230,7 +230,7 @@ struct RestoreTests {
         #expect(try back.stateNow(of: shop).version == version + 1)
     }
 
-    @Test("a store whose feature is served no more is kept, hidden, and back when the feature is")
+    @Test("a store whose feature is removed is kept hidden, and is back when the feature is")
     func removedFeature() throws {
         let lives = Lives()
         let (session, token) = try lives.table(FeatureDefinition(Shop.First())).made(.bearer)
@@ -242,7 +242,7 @@ struct RestoreTests {
         #expect(try back.text(of: shop) == #"{"items":1}"#)
     }
 
-    @Test("a session that was deleted is remembered as such over a restart, and then forgotten")
+    @Test("an ended session is remembered over a restart, and later forgotten")
     func tombstone() throws {
         let lives = Lives()
         let before = try lives.table(FeatureDefinition(Tally()))
@@ -259,7 +259,7 @@ struct RestoreTests {
         }
     }
 
-    @Test("a session expires by its last use, also while no process runs")
+    @Test("a session expires by its last use, even while no process runs")
     func expiryWhileAway() throws {
         let lives = Lives()
         let (session, token) = try lives.table(FeatureDefinition(Tally())).made(.bearer)
@@ -276,7 +276,7 @@ struct RestoreTests {
 
 @Suite("Stores and sessions that leave memory (rules 52)")
 struct PassivationTests {
-    @Test("52: a store that nobody uses leaves memory and comes back as it was; nobody can tell")
+    @Test("52: an unused store leaves memory and is loaded unchanged without visible effect")
     func passivation() throws {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"shoutMany","texts":["a"]}"#)
@@ -296,7 +296,7 @@ struct PassivationTests {
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).get().version == before.version + 1)
     }
 
-    @Test("52: a store stays while a stream shows it, while its work runs, and while it was used not long ago")
+    @Test("52: a store stays while a stream shows it, while its work runs, and shortly after its use")
     func stays() async throws {
         let gate = Gate()
         let fixture = try Fixture(gate: gate)
@@ -322,7 +322,7 @@ struct PassivationTests {
         #expect(fixture.table.liveStoreCount == 1, "it was used not long ago")
     }
 
-    @Test("a session that nobody uses leaves memory with all that it had, and comes back on the next request")
+    @Test("an unused session leaves memory completely, and is loaded on the next request")
     func eviction() throws {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"add","amount":5}"#, key: "k")
@@ -337,7 +337,7 @@ struct PassivationTests {
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).refusal == "evicted")
     }
 
-    @Test("a session whose stream is open does not leave, and does not expire")
+    @Test("a session with an open stream does not leave memory and does not expire")
     func streaming() throws {
         let fixture = try Fixture { $0.sessionLife = .seconds(1_000) }
         let stream = try fixture.stream("tally")
@@ -349,7 +349,7 @@ struct PassivationTests {
         _ = try stream.read()
     }
 
-    @Test("what is kept of sessions that nobody came for is forgotten, some at a time")
+    @Test("expired sessions are removed from the journal, some at a time")
     func keptExpiry() throws {
         let journal = MemoryJournal()
         let fixture = try Fixture(journal: journal)
@@ -365,7 +365,7 @@ struct PassivationTests {
         #expect(try fixture.table.isEnded(fixture.token))
     }
 
-    @Test("many who ask for a session that is not in memory get the same one")
+    @Test("concurrent requests for a session that is not in memory get the same one")
     func singleFlight() async throws {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"add","amount":5}"#)

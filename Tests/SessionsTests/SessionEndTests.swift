@@ -7,9 +7,9 @@ import Testing
 
 @testable import Sessions
 
-@Suite("What is told and what is left of sessions that end")
+@Suite("Observers and memory of ended sessions")
 struct SessionEndTests {
-    @Test("61: an end is told once, when it is kept")
+    @Test("61: an end is reported once, when it is committed")
     func toldWhenKept() throws {
         let journal = HeldJournal()
         let fixture = try Fixture(journal: journal)
@@ -30,7 +30,7 @@ struct SessionEndTests {
         #expect(try fixture.table.isEnded(fixture.token))
     }
 
-    @Test("61: an end that is asked for by a token fails where the journal cannot say whose it is")
+    @Test("61: ending a session by a token fails if the journal cannot find its session")
     func notFound() async throws {
         let journal = HeldJournal()
         let fixture = try Fixture(journal: journal)
@@ -44,7 +44,7 @@ struct SessionEndTests {
         #expect(try fixture.table.isEnded(fixture.token))
     }
 
-    @Test("61: a session that only leaves memory is not told as ended")
+    @Test("61: a session that only leaves memory is not reported as ended")
     func leaves() throws {
         let fixture = try Fixture()
         let ended = Collected<String>()
@@ -53,7 +53,7 @@ struct SessionEndTests {
         #expect(ended.all.isEmpty)
     }
 
-    @Test("receipts whose time is over leave memory without another request, and the journal with the next turn")
+    @Test("expired receipts leave memory without a request, and the journal with the next turn")
     func receipts() throws {
         let journal = MemoryJournal()
         let fixture = try Fixture(journal: journal) { $0.receiptLife = .seconds(60) }

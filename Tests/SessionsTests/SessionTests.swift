@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Sessions")
 struct SessionTests {
-    @Test("a token names its session, another names none, and neither looks like the other")
+    @Test("a token identifies its session, another one none, and they look different")
     func tokens() throws {
         let fixture = try Fixture()
         guard case .live(let found, _) = try fixture.table.found(fixture.token) else {
@@ -30,7 +30,7 @@ struct SessionTests {
         #expect(Set(others).count == 1_000)
     }
 
-    @Test("a session ends when its life is over, and every request renews it")
+    @Test("a session expires after its lifetime, and every request renews it")
     func expiry() throws {
         let fixture = try Fixture { $0.sessionLife = .seconds(100) }
         fixture.time.advance(by: .seconds(60))
@@ -63,7 +63,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a session lives while a stream is open, and its life begins anew when that closes")
+    @Test("a session lives while a stream is open, and its lifetime restarts when that closes")
     func streamsKeepAlive() throws {
         let fixture = try Fixture { $0.sessionLife = .seconds(100) }
         let stream = try fixture.stream("tally")
@@ -103,7 +103,7 @@ struct SessionTests {
         #expect(fixture.table.environment.openWaits == 0)
     }
 
-    @Test("when all sessions in memory are in use there is no place for another, until one is given up")
+    @Test("if all sessions in memory are in use there is no place for another until one is released")
     func sessionLimit() throws {
         let fixture = try Fixture { $0.sessions = 2 }
         let other = try fixture.table.made(.cookie)
@@ -114,7 +114,7 @@ struct SessionTests {
         withExtendedLifetime(streams) {}
     }
 
-    @Test("a new session takes the place of an empty one, which comes back when it is asked for")
+    @Test("a new session replaces an empty one, which is loaded when requested")
     func emptyOnesLeaveFirst() throws {
         let fixture = try Fixture { $0.sessions = 3 }
         try fixture.send(#"{"type":"add","amount":1}"#)
@@ -132,7 +132,7 @@ struct SessionTests {
         withExtendedLifetime(stream) {}
     }
 
-    @Test("where none is empty, the one that was used least recently makes room, with its stores")
+    @Test("if none is empty, the least recently used one leaves memory with its stores")
     func leastRecentlyUsedLeaves() throws {
         let fixture = try Fixture { $0.sessions = 2 }
         try fixture.send(#"{"type":"add","amount":1}"#)
@@ -146,7 +146,7 @@ struct SessionTests {
         withExtendedLifetime(otherStream) {}
     }
 
-    @Test("a session that is kept finds a place although all in memory are in use")
+    @Test("a stored session gets a place although all in memory are in use")
     func loadsFindPlace() throws {
         let fixture = try Fixture { $0.sessions = 1 }
         try fixture.send(#"{"type":"add","amount":1}"#)
@@ -178,7 +178,7 @@ struct SessionTests {
         return (fixture, kept, second.token, stream)
     }
 
-    @Test("a wall clock that is set, forward or back, ends no session that was in use within its life")
+    @Test("setting the wall clock forward or back ends no session that was used within its lifetime")
     func clockStep() throws {
         for step in [2, -2] {
             let (fixture, kept, streamed, stream) = try afterStep(by: .seconds(step * 24 * 3600))
@@ -188,7 +188,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a session that was not used for its life after a step is over")
+    @Test("a session that was unused for its lifetime after a clock change expires")
     func lifeAfterStep() throws {
         let (fixture, kept, _, _) = try afterStep(by: .seconds(2 * 24 * 3600))
         fixture.time.advance(by: .seconds(26 * 3600))
@@ -196,7 +196,7 @@ struct SessionTests {
         #expect(throws: SessionTable.NotLive.self) { try fixture.table.live(kept) }
     }
 
-    @Test("sessions that come and go leave a bounded trace")
+    @Test("ended sessions use limited memory")
     func churn() throws {
         let fixture = try Fixture { $0.sessions = 64 }
         for _ in 0..<5_000 {
@@ -207,7 +207,7 @@ struct SessionTests {
         #expect(fixture.table.traceCount < 2_000)
     }
 
-    @Test("labels whose time is over give their memory back, also in a session that nobody touches")
+    @Test("expired labels free their memory, even in an unused session")
     func sweptLabels() throws {
         let fixture = try Fixture()
         for text in ["a", "b"] { try fixture.send(#"{"type":"whisper","text":"\#(text)"}"#) }
@@ -220,7 +220,7 @@ struct SessionTests {
         #expect(try fixture.stream("tally").read().said == ["c"])
     }
 
-    @Test("a drain tells every stream, after the labels that it is owed, and answers every wait")
+    @Test("a drain closes every stream after its pending labels, and answers every wait")
     func drain() async throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -238,7 +238,7 @@ struct SessionTests {
         #expect(stream.stream.nextStep() == .finish([]))
     }
 
-    @Test("the cookie is due again when half of its life has passed")
+    @Test("the cookie is due again after half of its lifetime")
     func cookie() throws {
         let fixture = try Fixture { $0.sessionLife = .seconds(100) }
         #expect(!fixture.session.cookieIsDue())
@@ -248,7 +248,7 @@ struct SessionTests {
     }
 
     @Test(
-        "names that could forge an event are no feature ids",
+        "names that could forge an event are not feature ids",
         arguments: [
             "", ":", "a:", ":a", "A", "1a", "a b", "a\n", "a:b\r", "a:\u{0}", "a:b:c", "a/b", "ä", "a:ä",
             String(repeating: "a", count: 49), "a:" + String(repeating: "k", count: 65),
@@ -257,7 +257,7 @@ struct SessionTests {
         #expect(FeatureID(text) == nil)
     }
 
-    @Test("a feature id is a name and perhaps a key")
+    @Test("a feature id is a name and an optional key")
     func goodFeatureIDs() throws {
         let keyed = try #require(FeatureID("order-detail:A.b_c~1-2"))
         #expect(keyed.name == "order-detail")
@@ -266,7 +266,7 @@ struct SessionTests {
         #expect(FeatureID("counter")?.key == nil)
     }
 
-    @Test("a key that would forge an event comes back escaped")
+    @Test("a key that would forge an event is returned escaped")
     func forgedKeys() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -330,7 +330,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a store that another request disposes of while it is made is disposed of after that, in its turn")
+    @Test("a store that another request disposes during its creation is disposed after it, in order")
     func disposedMeanwhile() throws {
         let session = Lock<Session?>(nil)
         let rival = try #require(FeatureID("rivalled"))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Sessions
 
-@Suite("Streams of one session that stand at the same place")
+@Suite("Streams of one session at the same position")
 struct SharedStepTests {
-    @Test("are told the same, each of it once, whichever asks first")
+    @Test("get the same events once each, in any order of reads")
     func same() throws {
         let fixture = try Fixture()
         let streams = try (0..<3).map { _ in try fixture.stream("tally") }
@@ -21,7 +21,7 @@ struct SharedStepTests {
         for stream in streams { #expect(try stream.read().isEmpty) }
     }
 
-    @Test("but show other features are told of theirs")
+    @Test("with other features get their events")
     func filters() throws {
         let fixture = try Fixture()
         let all = try fixture.stream()
@@ -34,7 +34,7 @@ struct SharedStepTests {
         #expect(try all.read().said == ["a"])
     }
 
-    @Test("but for one of which it is a repetition are told so, or not, each for itself")
+    @Test("mark replays individually")
     func replays() throws {
         let fixture = try Fixture()
         let first = try fixture.stream("tally")
@@ -52,7 +52,7 @@ struct SharedStepTests {
         #expect(try replays(resumed) == Array(repeating: true, count: 40))
     }
 
-    @Test("but ask after a label's time is over are not told of it")
+    @Test("do not get a label after it has expired")
     func expiry() throws {
         let fixture = try Fixture()
         let (early, late) = (try fixture.stream("tally"), try fixture.stream("tally"))
@@ -63,7 +63,7 @@ struct SharedStepTests {
         #expect(try late.read().said.isEmpty)
     }
 
-    @Test("hold one buffer of what they are told")
+    @Test("share one buffer of their events")
     func oneBuffer() throws {
         let fixture = try Fixture()
         let streams = try (0..<2).map { _ in try fixture.stream("tally") }
@@ -78,7 +78,7 @@ struct SharedStepTests {
     }
 }
 
-@Suite("A list that mostly has one element")
+@Suite("A list that usually has one element")
 struct ShortListTests {
     @Test("behaves as an array does")
     func asArray() {
@@ -99,7 +99,7 @@ struct ShortListTests {
 
 @Suite("A session with many streams")
 struct ManyStreamsTests {
-    @Test("finds each by its number, whichever went before")
+    @Test("finds each by its number after any removals")
     func found() throws {
         let fixture = try Fixture { $0.streamsPerSession = 100 }
         var streams = try (0..<60).map { _ in try fixture.stream("tally") }

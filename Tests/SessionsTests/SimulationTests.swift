@@ -25,7 +25,7 @@ struct SimulationTests {
         if let fault = found.orderFault { Issue.record("\(fault)") }
     }
 
-    @Test("51: a process that comes back with a newer schema loses nothing and doubles nothing")
+    @Test("51: a process that restarts with a newer schema loses nothing and doubles nothing")
     func restartedDeploy() async throws {
         let found = try await run(Simulation.Setting(hasDeploys: true), from: 4_000_000)
         if let fault = found.fault { Issue.record("\(fault)") }

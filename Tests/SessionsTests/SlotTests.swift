@@ -7,13 +7,13 @@ import Testing
 
 @testable import Sessions
 
-@Suite("What belongs to a store dies with it")
+@Suite("The data of a store ends with it")
 struct SlotTests {
     private func patches(_ session: Session) -> Int {
         session.core.withLock { core in core.stores.reduce(0) { $0 + $1.patches.count } }
     }
 
-    @Test("patches stay as long as their store, its newest state and a stream of changes")
+    @Test("patches live as long as their store, its newest state and a stream of changes")
     func patches() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream(delta: .jsonPatch)
@@ -67,7 +67,7 @@ struct SlotTests {
         #expect(answer.value?.code == .gone)
     }
 
-    @Test("a reader that waits is answered with what another writer made of the store")
+    @Test("a reader that waits is answered with another writer's state of the store")
     func elsewhere() throws {
         let cluster = Cluster()
         let (here, there) = (try cluster.node(Probe.definition()), try cluster.node(Probe.definition()))

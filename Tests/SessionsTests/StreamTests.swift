@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Streams")
 struct StreamTests {
-    @Test("hello is first, then the whole state, whose id is the cursor that hello named")
+    @Test("hello is first, then the whole state, whose id is the cursor in hello")
     func opening() throws {
         let fixture = try Fixture()
         let events = try fixture.stream("tally").read()
@@ -99,7 +99,7 @@ struct StreamTests {
         #expect(try later[0].json.replay == false)
     }
 
-    @Test("27: nobody connected: the label waits for the next stream that shows the feature, once")
+    @Test("27: without a stream the label waits for the next one that shows the feature, once")
     func undelivered() throws {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"shout","text":"a"}"#)
@@ -114,7 +114,7 @@ struct StreamTests {
         #expect(try fixture.stream("tally", from: .now).read().said.isEmpty)
     }
 
-    @Test("a label counts as written when the socket took it, not when it was handed out")
+    @Test("a label counts as written when the socket has written it, not when it was read")
     func writtenWhenTaken() throws {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"shout","text":"a"}"#)
@@ -126,7 +126,7 @@ struct StreamTests {
     }
 
     @Test(
-        "an unknown, foreign, malformed or future cursor is answered with a reset, then as with none",
+        "an unknown, foreign, malformed or future cursor is answered with a reset, then like none",
         arguments: ["x", "aaaaaaaaaaaaa.1", "§", "{epoch}.99", "{epoch}.-1", "{epoch}.", "{epoch}.01"])
     func unknownCursor(text: String) throws {
         let fixture = try Fixture()
@@ -145,7 +145,7 @@ struct StreamTests {
         #expect(try events.said == ["b"])
     }
 
-    @Test("30: a full outbox drops the oldest, and only the stream that was owed it is told with a reset")
+    @Test("30: a full outbox drops the oldest, and only the stream that missed it gets a reset")
     func overflow() throws {
         let fixture = try Fixture { $0.outboxLabels = 3 }
         let slow = try fixture.stream("tally")
@@ -171,7 +171,7 @@ struct StreamTests {
         #expect(try resumed[1].json.reason == "expired")
     }
 
-    @Test("30: labels that nobody was there for and that had to go are owed to the first stream, which hears of it")
+    @Test("30: labels that were dropped without any stream cause a reset on the first stream")
     func unheard() throws {
         let fixture = try Fixture { $0.outboxLabels = 3 }
         for number in 1...5 { try fixture.send(#"{"type":"shout","text":"\#(number)"}"#) }
@@ -185,7 +185,7 @@ struct StreamTests {
         #expect(try fixture.stream("tally").read().names.contains("reset") == false)
     }
 
-    @Test("an outbox is bounded in bytes too")
+    @Test("an outbox is limited in bytes too")
     func overflowInBytes() throws {
         let fixture = try Fixture { $0.outboxBytes = 4_096 }
         let text = String(repeating: "x", count: 1_000)
@@ -194,7 +194,7 @@ struct StreamTests {
         #expect(kept.count == 3)
     }
 
-    @Test("a label's time running out is no loss")
+    @Test("an expired label does not count as lost")
     func timeToLive() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")
@@ -208,7 +208,7 @@ struct StreamTests {
         #expect(try resumed.said == ["stays"])
     }
 
-    @Test("one stream more than there may be, and the oldest goes with a minute's retry")
+    @Test("one stream beyond the limit closes the oldest with a minute's retry")
     func superseded() throws {
         let fixture = try Fixture()
         let streams = try (0..<5).map { _ in try fixture.stream("tally") }
@@ -223,7 +223,7 @@ struct StreamTests {
         #expect(fixture.session.streamCount == 4)
     }
 
-    @Test("labels that a stream was told before its farewell count as written")
+    @Test("labels that a stream wrote before its goaway count as written")
     func writtenBeforeFarewell() throws {
         let fixture = try Fixture()
         let old = try fixture.stream("tally")
@@ -251,7 +251,7 @@ struct StreamTests {
             batches.flatMap { $0 }.dropFirst().map { $0.id != nil } == [false, false, false, false, false, false, true])
     }
 
-    @Test("streams that are told to go and not read take no more places than a few times the bound")
+    @Test("closed but unread streams take at most a few times the limit of places")
     func crowd() throws {
         let fixture = try Fixture()
         let streams = try (0..<16).map { _ in try fixture.stream("tally") }
@@ -261,7 +261,7 @@ struct StreamTests {
         _ = try fixture.stream("tally")
     }
 
-    @Test("too many streams in all is a refusal that costs no place")
+    @Test("too many streams in all are refused and take no place")
     func busy() throws {
         let fixture = try Fixture { $0.streams = 2 }
         let first = try fixture.stream("tally")
@@ -274,7 +274,7 @@ struct StreamTests {
         #expect(fixture.table.environment.openStreams == 2)
     }
 
-    @Test("a stream of everything shows stores that the session makes later")
+    @Test("a stream of all features shows stores that the session creates later")
     func everything() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream()
@@ -299,7 +299,7 @@ struct StreamTests {
         #expect(try one.read().isEmpty)
     }
 
-    @Test("a store that is disposed ends on its streams, and a new one goes on at higher versions")
+    @Test("a disposed store ends on its streams, and a new one continues at higher versions")
     func disposal() throws {
         let fixture = try Fixture()
         let stream = try fixture.stream("tally")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("Sessions that are not kept yet")
+@Suite("Sessions that are not stored yet")
 struct UnkeptSessionTests {
     private let journal = MemoryJournal()
     private let time = ManualTime()
@@ -54,7 +54,7 @@ struct UnkeptSessionTests {
         #expect(try !isKept(new.id))
     }
 
-    @Test func `the first turn writes it down, and a restart finds it there`() throws {
+    @Test func `the first turn stores it, and a restart finds it`() throws {
         let new = try process().new(.bearer)
         let session = try process().live(new.token)
         #expect(try session.told(add, to: tally) == "ran")
@@ -74,7 +74,7 @@ struct UnkeptSessionTests {
         #expect(text.contains(#""count":3"#))
     }
 
-    @Test func `no one but the server can make a token that proves itself`() throws {
+    @Test func `only the server can create a token that proves itself`() throws {
         let table = try process()
         let text = Array(try table.new(.bearer).token.text.utf8)
         for index in text.indices {
@@ -96,7 +96,7 @@ struct UnkeptSessionTests {
         }
     }
 
-    @Test func `its life is over when its token says so, also after a restart`() throws {
+    @Test func `its lifetime ends as in its token, even after a restart`() throws {
         let new = try process().new(.bearer)
         time.advance(by: .seconds(999))
         _ = try process().live(new.token)
@@ -112,7 +112,7 @@ struct UnkeptSessionTests {
         }
     }
 
-    @Test func `one that is used long after it was made lives on after a restart`() async throws {
+    @Test func `one that is used long after its creation lives on after a restart`() async throws {
         let table = try process()
         let new = try table.new(.bearer)
         time.advance(by: .seconds(50))
@@ -143,7 +143,7 @@ struct UnkeptSessionTests {
         }
     }
 
-    @Test func `one that a turn had kept while it was being ended does not come back`() throws {
+    @Test func `one that a turn stored while it was being ended does not return`() throws {
         let journal = HeldJournal(self.journal)
         let table = try process(journal)
         let new = try table.new(.bearer)
@@ -158,7 +158,7 @@ struct UnkeptSessionTests {
         for table in [table, try process()] { #expect(try table.isEnded(new.token)) }
     }
 
-    @Test func `one that is looked up while it is being ended does not come back`() throws {
+    @Test func `one that is looked up while it is being ended does not return`() throws {
         let journal = HeldJournal(self.journal)
         let table = try process(journal)
         let new = try table.new(.bearer)
@@ -191,7 +191,7 @@ struct UnkeptSessionTests {
         #expect(try await table.records(.id(new.id)).count == 1)
     }
 
-    @Test func `a session is not made while the journal cannot say with which secret`() throws {
+    @Test func `a session is not created while the journal cannot provide the secret`() throws {
         let journal = HeldJournal()
         journal.fail(.unavailable)
         let table = try process(journal)
@@ -200,7 +200,7 @@ struct UnkeptSessionTests {
         _ = try table.live(try table.new(.bearer).token)
     }
 
-    @Test func `a first turn that cannot be written down is refused, and the next one writes both`() throws {
+    @Test func `a first turn that cannot be stored is refused, and the next one stores both`() throws {
         let journal = HeldJournal()
         let table = try process(journal)
         let session = try table.live(try table.new(.bearer).token)

@@ -121,7 +121,7 @@ extension DemoSeed {
             id: "42", status: .received, customer: "Café Morgenrot", phone: "+49 30 5550 0142",
             address: "Kastanienweg 8, Berlin", subject: "Espresso machine loses pressure",
             notes: "Ring at the side door before 9.", inDays: 1, fromHour: 8, technician: nil,
-            fee: [("Call-out", 4_900), ("Group head gasket", 1_850), ("Labour, 1 h", 7_200)]),
+            fee: [("Call-out", 4_900), ("Group head gasket", 1_850), ("Labor, 1 h", 7_200)]),
         OrderSeed(
             id: "43", status: .accepted, customer: "Familie Brandt", phone: "+49 30 5550 0143",
             address: "Lindenhof 21, Potsdam", subject: "Heat pump, yearly service", notes: nil, inDays: 2,
@@ -131,7 +131,7 @@ extension DemoSeed {
             id: "44", status: .onSite, customer: "Buchladen Anders", phone: "+49 30 5550 0144",
             address: "Am Markt 3, Berlin", subject: "Door opener stuck",
             notes: "Customers use the back entrance meanwhile.", inDays: 0, fromHour: 13,
-            technician: "Katrin Wolff", fee: [("Call-out", 4_900), ("Labour, 2 h", 14_400)]),
+            technician: "Katrin Wolff", fee: [("Call-out", 4_900), ("Labor, 2 h", 14_400)]),
         OrderSeed(
             id: "45", status: .done, customer: "Hotel Zur Brücke", phone: "+49 30 5550 0145",
             address: "Uferstraße 77, Berlin", subject: "Two lifts, safety inspection", notes: nil, inDays: 4,

@@ -70,7 +70,7 @@ import Testing
         await store.finish()
     }
 
-    @Test func `cancelling gives the place back, booking takes it again`() async {
+    @Test func `canceling gives the place back, booking takes it again`() async {
         let store = makeStore(
             StubLessons(onSetEnrolled: { _, _ in }), state: LessonDetail.State(lesson: .sample))
         await store.send(.tapConfirmCancelEnrollment)

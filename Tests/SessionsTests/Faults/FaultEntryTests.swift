@@ -40,7 +40,7 @@ struct FaultEntryTests {
         return removed
     }
 
-    @Test("67: a store that one batch made and disposed of leaves no work")
+    @Test("67: a store that one batch created and disposed leaves no work")
     func madeAndDisposed() throws {
         let (_, session) = try session()
         try session.told(.put(text: "first"), to: probes.first)
@@ -57,7 +57,7 @@ struct FaultEntryTests {
         #expect(session.diagnostics.runningWork == 0)
     }
 
-    @Test("67: a store that takes the place of one that was disposed of leaves no work when its batch fails")
+    @Test("67: a store that replaces a disposed one leaves no work if its batch fails")
     func madeAnewAndFailed() throws {
         let (_, session) = try session()
         try session.told(.put(text: "first"), to: probes.first)
@@ -75,7 +75,7 @@ struct FaultEntryTests {
         #expect(try session.entries(of: probes.first) == ["first", "held"])
     }
 
-    @Test("67: a feature instance that one batch makes, disposes of and makes again has the last store's work only")
+    @Test("67: a feature instance that one batch creates, disposes and creates again has only the last store's work")
     func madeTwice() throws {
         let (_, session) = try session()
         try session.told(.put(text: "first"), to: probes.first)
@@ -95,7 +95,7 @@ struct FaultEntryTests {
         #expect(session.storeIDs.isEmpty)
     }
 
-    @Test("49: of an intent and a disposal that could not be committed nothing is left")
+    @Test("49: an intent and a disposal that could not be committed leave nothing")
     func failedDisposal() throws {
         let (_, session) = try session()
         try session.told(.put(text: "first"), to: probes.first)
@@ -112,7 +112,7 @@ struct FaultEntryTests {
         #expect(try session.entries(of: probes.first) == ["first", "held", "next"])
     }
 
-    @Test("32: a store that the append in flight made does not come alive in a session that has ended")
+    @Test("32: a store from the append in flight does not start in an ended session")
     func endedMeanwhile() throws {
         let (_, session) = try session()
         journal.hold()

@@ -45,7 +45,7 @@ struct FaultLaneTests {
         return answer
     }
 
-    @Test("a client that sends as many intents as may wait keeps out no reminder, no delivery and no reader")
+    @Test("a client with the maximum of waiting intents blocks no reminder, delivery or read")
     func intents() throws {
         let fixture = try busyFixture()
         let answers = fillWithIntents(fixture)
@@ -62,7 +62,7 @@ struct FaultLaneTests {
         #expect(try fixture.state(Till.State.self, fixture.till).rings == 1)
     }
 
-    @Test("nor does one that asks for as many stores as may wait to be opened, and intents have their bound as well")
+    @Test("neither does a client with the maximum of waiting store openings, and intents have their own limit")
     func opens() throws {
         let fixture = try busyFixture()
         let reads = try fillWithOpens(fixture)
@@ -77,7 +77,7 @@ struct FaultLaneTests {
         #expect(try fixture.state(Till.State.self, fixture.till).rings == 1)
     }
 
-    @Test("they take turns: what waits alone in its lane is in the next batch, however many wait in the others")
+    @Test("lanes take turns: a single job in its lane is in the next batch, with any number in the others")
     func turns() async throws {
         let fixture = try ProductFixture { $0.queuedIntents = 1_000 }
         try fixture.send(#"{"type":"put","items":1}"#, to: fixture.basket)

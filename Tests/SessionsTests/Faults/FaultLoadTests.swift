@@ -56,7 +56,7 @@ struct FaultLoadTests {
         }
     }
 
-    @Test("a conflict with rows that are damaged is answered, reported once, and the session is there to be ended")
+    @Test("a conflict with damaged rows is answered and reported once, and the session can be ended")
     func damagedConflict() async throws {
         let server = try Server()
         let stream = try server.session.opened(.all, from: .now)
@@ -95,7 +95,7 @@ struct FaultLoadTests {
         #expect(server.session.queue.isIdle)
     }
 
-    @Test("a journal that is closed while an append is in doubt ends no session: it leaves memory")
+    @Test("closing a journal during an in-doubt append ends no session: it leaves memory")
     func closed() throws {
         let server = try Server()
         let ended = Collected<String>()
@@ -111,7 +111,7 @@ struct FaultLoadTests {
         #expect(ended.all.isEmpty)
     }
 
-    @Test("what a session reads again waits longer each time, as often as the journal cannot be read; one report tells")
+    @Test("repeated reads of an unreadable journal have growing delays and one report")
     func backoff() async throws {
         let server = try Server()
         server.journal.hold()
@@ -131,7 +131,7 @@ struct FaultLoadTests {
         #expect(server.reports.all.count == 1)
     }
 
-    @Test("an append that is lost each time is repeated once at once, and then after pauses that grow")
+    @Test("an append that is lost each time is repeated once at once, then with growing delays")
     func doubt() async throws {
         let server = try Server()
         let lost = AppendResult.unknown(StoreError(.unavailable, "A test wants it so."))

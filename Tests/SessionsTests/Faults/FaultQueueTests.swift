@@ -38,7 +38,7 @@ struct FaultQueueTests {
     }
 
     @Test(
-        "48: an intent whose state cannot be kept is refused alone; the others of its batch run once",
+        "48: an intent whose state cannot be stored is refused alone; the others of its batch run once",
         arguments: Unfit.allCases)
     func unfitAlone(_ unfit: Unfit) throws {
         let executed = Collected<String>()
@@ -50,7 +50,7 @@ struct FaultQueueTests {
     }
 
     @Test(
-        "45: interceptors judge an intent once also if another of its batch cannot be kept", arguments: Unfit.allCases)
+        "45: interceptors judge an intent once even if another of its batch cannot be kept", arguments: Unfit.allCases)
     func interceptedOnceBesideUnfit(_ unfit: Unfit) throws {
         let judged = Collected<String>()
         let hooks = Probe.Hooks(intercept: {
@@ -63,7 +63,7 @@ struct FaultQueueTests {
         }
     }
 
-    @Test("45: interceptors judge an intent once also if another writer was first")
+    @Test("45: interceptors judge an intent once even after a conflict")
     func interceptedOnceOnConflict() throws {
         let judged = Collected<String>()
         let hooks = Probe.Hooks(intercept: {
@@ -85,7 +85,7 @@ struct FaultQueueTests {
         }
     }
 
-    @Test("44: observers see an intent as interceptors left it, also if its turn throws")
+    @Test("44: observers see an intent as interceptors changed it, even if its turn throws")
     func observedAsRewritten() async throws {
         let seen = Collected<String>()
         let hooks = Probe.Hooks(
@@ -100,7 +100,7 @@ struct FaultQueueTests {
         }
     }
 
-    @Test("44: observers are told of an interceptor that throws what is no refusal")
+    @Test("44: observers are told of an interceptor that throws an error other than a refusal")
     func faultyInterceptor() async throws {
         let failures = Collected<String>()
         let hooks = Probe.Hooks(
@@ -117,7 +117,7 @@ struct FaultQueueTests {
     }
 
     @Test(
-        "49: a job that waits for its store is not lost when what ran before it conflicts: it keeps its place, or ends")
+        "49: a job that waits for its store survives a conflict of earlier jobs: it keeps its place, or ends")
     func waitingAndConflict() throws {
         for ends in [false, true] {
             let cluster = Cluster()
@@ -155,7 +155,7 @@ struct FaultQueueTests {
         }
     }
 
-    @Test("2: no intent overtakes a bootstrap that is owed after failed commits")
+    @Test("2: no intent overtakes a bootstrap that is pending after failed commits")
     func bootstrapFirst() async throws {
         let probe = probe
         let entries = try await offThePool { () throws -> [String] in
@@ -190,7 +190,7 @@ struct FaultQueueTests {
     }
 
     @Test(
-        "48: an intent is in one of the next batches, however many steps of launched work wait",
+        "48: an intent is in one of the next batches, with any number of waiting work steps",
         arguments: [600, 2_000])
     func intentAmongSteps(_ steps: Int) async throws {
         let probe = probe
@@ -225,7 +225,7 @@ struct FaultQueueTests {
         }
     }
 
-    @Test("63: work that ignores its cancellation counts for the limit of work until it ends")
+    @Test("63: work that ignores its cancellation counts toward the limit of work until it ends")
     func stubbornWork() async throws {
         let latch = Latch()
         let running = Lock((now: 0, most: 0))
@@ -261,7 +261,7 @@ struct FaultQueueTests {
         store.dispose()
     }
 
-    @Test("43, 44: an observer that blocks holds up no session's launched work")
+    @Test("43, 44: an observer that blocks does not delay launched work of sessions")
     func blockingObserver() async throws {
         let worked = DispatchSemaphore(value: 0)
         let reached = Collected<Void>()
@@ -292,7 +292,7 @@ struct FaultQueueTests {
         #expect(try other.entries(of: probe) == ["worked"])
     }
 
-    @Test("43: a turn is slow also if its interceptor or its view is", arguments: ["interceptor", "view"])
+    @Test("43: a turn counts as slow if its interceptor or its view is slow", arguments: ["interceptor", "view"])
     func slowBeside(_ place: String) throws {
         let slow = Collected<String>()
         @Sendable func spin(_ text: String?) {

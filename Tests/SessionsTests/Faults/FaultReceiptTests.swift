@@ -10,7 +10,7 @@ struct FaultReceiptTests {
 
     init() throws { probe = try Probes().first }
 
-    @Test("a key whose time is over is free also if the append that forgot its receipt failed")
+    @Test("an expired key is free even if the append that removed its receipt failed")
     func forgottenReceipt() throws {
         let cluster = Cluster()
         let journal = HeldJournal(cluster.kept)
@@ -50,7 +50,7 @@ struct FaultReceiptTests {
         }
     }
 
-    @Test("30: the loss of a label is told after a restart also if the append that should have noted it failed")
+    @Test("30: a lost label is reported after a restart even if the append that should have recorded it failed")
     func forgottenLoss() throws {
         let cluster = Cluster()
         let journal = HeldJournal(cluster.kept)
@@ -78,7 +78,7 @@ struct FaultReceiptTests {
         }
     }
 
-    @Test("a client of an Intent-Epoch goes on after 64 newer ones as long as its receipts are kept")
+    @Test("a client of an Intent-Epoch continues after 64 newer ones while its receipts are kept")
     func manyEpochs() throws {
         let (session, _) = try Cluster().node(Probe.definition()).made(.bearer)
         for number in 1...3 {

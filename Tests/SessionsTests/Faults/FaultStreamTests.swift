@@ -11,7 +11,7 @@ struct FaultStreamTests {
 
     init() throws { probes = try Probes() }
 
-    @Test("28: a label comes after its state also when the commits of two stores have an unknown outcome")
+    @Test("28: a label comes after its state even if the commits of two stores have an unknown outcome")
     func unknownCommitsOfTwoStores() throws {
         let cluster = Cluster()
         let journal = HeldJournal(cluster.kept)
@@ -69,7 +69,7 @@ struct FaultStreamTests {
         }
     }
 
-    @Test("30: labels that overflow an open stream that reads nothing are a reset for the next client without a cursor")
+    @Test("30: labels that overflow an unread open stream cause a reset for the next client without a cursor")
     func overflowOfDeadStream() throws {
         let fixture = try Fixture { $0.outboxLabels = 2 }
         let dead = try fixture.stream("tally")
@@ -86,7 +86,7 @@ struct FaultStreamTests {
         }
     }
 
-    @Test("30: a reset that the socket did not take is told to the next client without a cursor, and to no other")
+    @Test("30: a reset that the socket did not write is sent to the next client without a cursor, and to no other")
     func resetNotTaken() throws {
         let fixture = try Fixture { $0.outboxLabels = 2 }
         for text in ["a", "b", "c", "d"] { try fixture.send(#"{"type":"shout","text":"\#(text)"}"#) }
@@ -105,7 +105,7 @@ struct FaultStreamTests {
         #expect(try !fixture.stream("tally").read().names.contains("reset"))
     }
 
-    @Test("37: a label arrives also while two large views change between any two writes to the stream")
+    @Test("37: a label arrives even while two large views change between all writes to the stream")
     func labelBesideLargeViews() throws {
         let (session, _) = try Cluster().node(Probe.definition()).made(.bearer)
         let stream = try session.opened(.features([probes.first, probes.second]), from: .now)

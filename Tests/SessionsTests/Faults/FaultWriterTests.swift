@@ -16,7 +16,7 @@ struct FaultWriterTests {
         tally = try #require(FeatureID("tally"))
     }
 
-    @Test("51: a state that another process wrote under a newer schema is left alone, and its store answers 503")
+    @Test("51: a state of a newer schema from another process stays unchanged, and its store answers 503")
     func newerStateOfAnotherWriter() throws {
         let cluster = Cluster()
         let (old, token) = try cluster.node(FeatureDefinition(Shop.First()), FeatureDefinition(Tally())).made(.bearer)
@@ -40,7 +40,7 @@ struct FaultWriterTests {
         }
     }
 
-    @Test("44: a store's start is told once, with the turn that is committed, though another writer was first")
+    @Test("44: a store's start is reported once after a conflict, with the committed turn")
     func startToldOnce() async throws {
         let cluster = Cluster()
         let probe = try #require(FeatureID("probe:a"))
@@ -83,7 +83,7 @@ struct FaultWriterTests {
         }
     }
 
-    @Test("a store that one process disposes and makes anew has no version that another process showed")
+    @Test("a store that one process disposes and creates again has no version that another process showed")
     func madeAnewBesideAnotherWriter() throws {
         let cluster = Cluster()
         let (one, token) = try cluster.node(FeatureDefinition(Tally())).made(.bearer)
@@ -115,7 +115,7 @@ struct FaultWriterTests {
         #expect(after.version == shown.version + 1)
     }
 
-    @Test("52: a node takes over the log's new name that another node gave it, and its streams start over")
+    @Test("52: a node adopts the log's new epoch from another node, and its streams start again")
     func epochOfAnotherWriter() throws {
         let cluster = Cluster()
         let (session, _) = try cluster.node(FeatureDefinition(Tally())).made(.bearer)
@@ -138,7 +138,7 @@ struct FaultWriterTests {
         #expect(try stream.read().names.contains("reset"))
     }
 
-    @Test("a store that is disposed while its commit is in flight comes back with no version that it had")
+    @Test("a store that is disposed while its commit is in flight gets none of its old versions again")
     func disposedBehindCommit() throws {
         let cluster = Cluster()
         let add = #"{"type":"add","amount":1}"#
@@ -165,7 +165,7 @@ struct FaultWriterTests {
         }
     }
 
-    @Test("a view that new code shows before it could be kept has no version that another view has")
+    @Test("a view that new code shows before its commit shares its version with no other view")
     func newViewNotKept() throws {
         let cluster = Cluster()
         let (old, token) = try cluster.node(FeatureDefinition(Shop.First())).made(.bearer)

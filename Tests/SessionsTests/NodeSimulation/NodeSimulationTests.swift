@@ -14,7 +14,7 @@ struct NodeSimulationTests {
     @Test("a deploy of a newer schema, one of three nodes after the other, loses nothing")
     func deploys() async throws { try await run(NodeSimulation.Setting(hasDeploys: true), from: 1_000_000) }
 
-    @Test("a journal that loses what was committed last shows no version that named another state")
+    @Test("after a journal loses its latest commits no version is reused for another state")
     func backwards() async throws { try await run(NodeSimulation.Setting(goesBack: true), from: 2_000_000) }
 
     private func run(_ setting: NodeSimulation.Setting, from first: UInt64) async throws {

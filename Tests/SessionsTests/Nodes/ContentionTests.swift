@@ -6,9 +6,9 @@ import Testing
 
 @testable import Sessions
 
-@Suite("Of two nodes that use one session at the same time", .timeLimit(.minutes(10)))
+@Suite("Two nodes that use one session at the same time", .timeLimit(.minutes(10)))
 struct ContentionTests {
-    @Test("the one that lost again and again owns the session for some seconds")
+    @Test("the node with repeated conflicts owns the session for some seconds")
     func collisions() throws {
         let nodes = try NodePair()
         nodes.cluster.lose(true)
@@ -26,7 +26,7 @@ struct ContentionTests {
         _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
     }
 
-    @Test("the one against which another lost again and again owns the session for some seconds")
+    @Test("the node that caused repeated conflicts owns the session for some seconds")
     func contention() throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"add","amount":1}"#)
@@ -40,7 +40,7 @@ struct ContentionTests {
         _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
     }
 
-    @Test("a reader waits for a slow journal that answers others, and two seconds for one that is silent")
+    @Test("a reader waits for a slow journal that answers others, but only two seconds for a silent one")
     func slowJournal() async throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"add","amount":1}"#)

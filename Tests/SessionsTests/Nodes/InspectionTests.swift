@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A session as administrators see and reach it on several nodes", .timeLimit(.minutes(10)))
 struct InspectionTests {
-    @Test func `every node shows what is kept, and which node runs the work`() async throws {
+    @Test func `every node shows the stored values and the node of the work`() async throws {
         let nodes = try NodePair()
         let id = nodes.here.session.id
         let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)

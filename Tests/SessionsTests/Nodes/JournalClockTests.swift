@@ -32,7 +32,7 @@ struct JournalClockTests {
         return kept.mark(of: key) != nil
     }
 
-    @Test("is the journal's: a node whose own is a day off lets no session expire, says so, and goes by the right time")
+    @Test("is the journal's: a node whose own is a day off expires no session, reports that, and uses the right time")
     func ahead() throws {
         for offset in [day + day, .zero - day - day] {
             let (one, other) = (try node(), try node())
@@ -52,7 +52,7 @@ struct JournalClockTests {
         }
     }
 
-    @Test("lets sessions expire that nobody used, on whichever node's turn it is")
+    @Test("expires unused sessions on any node")
     func expiry() throws {
         let (one, other) = (try node(), try node())
         try one.send(#"{"type":"add","amount":1}"#)
@@ -62,7 +62,7 @@ struct JournalClockTests {
         #expect(try !isKept(one))
     }
 
-    @Test("is not moved by an answer that took long, and follows one that shows that it was set")
+    @Test("ignores a slow answer, and follows one that shows that it was set")
     func estimate() {
         let own = ManualTime()
         let clock = JournalClock(own.source)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("A session of which the journal lost what was committed last")
+@Suite("A session whose latest commits the journal lost")
 struct LostBranchTests {
     private typealias Branches = (nodes: NodePair, goBack: () -> Void)
 
@@ -38,7 +38,7 @@ struct LostBranchTests {
         try #require(nodes.hereJournal.tellLoad(), "the session was to be read")
     }
 
-    @Test("runs nothing before it is read anew: what is read then is no older than what was kept")
+    @Test("runs nothing before it is read again, and then has at least the stored state")
     func order() async throws {
         let nodes = try nodes()
         try notice(nodes)
@@ -67,7 +67,7 @@ struct LostBranchTests {
         #expect(try await nodes.countLater(nodes.other).contains(#""count":201"#))
     }
 
-    @Test("shows the labels of the newer branch after its states, whatever streams had not shown of the lost one")
+    @Test("shows the labels of the newer branch after its states, with any unshown events of the lost one")
     func labels() throws {
         let (nodes, goBack) = try branches(#"{"type":"shoutMany","texts":["kept"]}"#)
         let stream = try nodes.here.stream(from: .now)
@@ -81,7 +81,7 @@ struct LostBranchTests {
         #expect(before + (try stream.read().names) == ["reset", "state", "label"])
     }
 
-    @Test("does not go on with a store that was read before the branch was lost")
+    @Test("does not continue with a store that was read before the branch was lost")
     func staleStore() throws {
         let (nodes, goBack) = try branches()
         try nodes.here.send(#"{"type":"add","amount":10}"#)
@@ -94,7 +94,7 @@ struct LostBranchTests {
         #expect(try nodes.count(nodes.other).contains(#""count":1"#))
     }
 
-    @Test("takes no store for disposed of that only the lost branch had")
+    @Test("does not treat a store that only the lost branch had as disposed")
     func missingStore() throws {
         let (nodes, goBack) = try branches(#"{"type":"rename","to":"a"}"#, to: FeatureID(name: "keyed", key: "a"))
         try nodes.here.send(#"{"type":"shout","text":"lost"}"#)

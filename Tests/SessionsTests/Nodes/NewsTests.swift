@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("What one node appends")
+@Suite("A commit of one node")
 struct NewsTests {
     /// Two nodes with one session.
     private struct Nodes {
@@ -45,7 +45,7 @@ struct NewsTests {
         }
     }
 
-    @Test("is shown where nothing had happened in the session when the stream was opened")
+    @Test("is shown if the session was empty when the stream was opened")
     func firstTurn() throws {
         let nodes = try Nodes()
         let here = try nodes.here.stream()
@@ -56,7 +56,7 @@ struct NewsTests {
         #expect(try there.read().counts == [7])
     }
 
-    @Test("is shown after the next comparison if the news were lost")
+    @Test("is shown after the next comparison if its notification was lost")
     func lostNews() throws {
         let nodes = try Nodes()
         let there = try nodes.stream()
@@ -70,7 +70,7 @@ struct NewsTests {
         #expect(try there.read().isEmpty)
     }
 
-    @Test("is shown when news come again after they were interrupted")
+    @Test("is shown when notifications resume after an interruption")
     func interrupted() throws {
         let nodes = try Nodes()
         let there = try nodes.stream()
@@ -82,7 +82,7 @@ struct NewsTests {
         #expect(try there.read().counts == [2])
     }
 
-    @Test("ends the streams of the others where it ended the session", arguments: [true, false])
+    @Test("ends the streams of the others if it ended the session", arguments: [true, false])
     func ended(isHeard: Bool) throws {
         let nodes = try Nodes()
         try nodes.here.send(#"{"type":"add","amount":1}"#)
@@ -94,7 +94,7 @@ struct NewsTests {
         #expect(try there.read().last?.json.reason == "ended")
     }
 
-    @Test("is not read again by a node that shows nothing of the session, and is there when it is asked")
+    @Test("is not read by a node without streams of the session, and is there when requested")
     func unwatched() throws {
         let nodes = try Nodes()
         nodes.cluster.lose(true)
@@ -104,7 +104,7 @@ struct NewsTests {
         #expect(try nodes.session.opened(.features([nodes.here.tally]), from: .now).read().counts == [3])
     }
 
-    @Test("is in the states and streams that a client asks another node for, also where no news came")
+    @Test("is in the states and streams of other nodes even without notifications")
     func askedElsewhere() throws {
         let nodes = try Nodes()
         nodes.cluster.lose(true)
@@ -147,7 +147,7 @@ struct NewsTests {
         for node in [nodes.there, nodes.here] { #expect(try node.table.isEnded(nodes.here.token)) }
     }
 
-    @Test("is not told again when the session left memory because its time seemed to be over")
+    @Test("is not reported again when the session left memory because it seemed expired")
     func writtenLabels() throws {
         let nodes = try Nodes { $0.sessionLife = .seconds(200) }
         try nodes.here.send(#"{"type":"shout","text":"a"}"#)
@@ -160,7 +160,7 @@ struct NewsTests {
         #expect(try again.opened(.features([nodes.here.tally]), from: .unspecified).read().said.isEmpty)
     }
 
-    @Test("is known of sessions in memory only")
+    @Test("is noticed for sessions in memory only")
     func index() throws {
         let nodes = try Nodes()
         try nodes.here.send(#"{"type":"add","amount":1}"#)

@@ -33,7 +33,7 @@ struct NodeReminderTests {
         String(decoding: try table.live(token).stateNow(of: till).view, as: UTF8.self).contains(#""rings":1"#)
     }
 
-    @Test("a reminder fires on a node that did not hear that the session's owner gave it up")
+    @Test("a reminder fires on a node that was not told that the owner released the session")
     func unheardRelease() async throws {
         let (cluster, time) = (NodeJournal.Cluster(), ManualTime())
         let (tables, session, token) = try reminded(cluster, time)
@@ -51,7 +51,7 @@ struct NodeReminderTests {
         #expect(try hasRung(token, in: tables[1]))
     }
 
-    @Test("a reminder fires on one node, and on the other one if the first is gone before it was kept")
+    @Test("a reminder fires on one node, and on the other if the first dies before the commit")
     func reminders() async throws {
         let (cluster, time) = (NodeJournal.Cluster(), ManualTime())
         let (tables, _, token) = try reminded(cluster, time)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The owner of a session", .timeLimit(.minutes(10)))
 struct OwnerTests {
-    @Test("is nobody as long as no work runs: any node runs its turns")
+    @Test("does not exist while no work runs: any node runs its turns")
     func nobody() throws {
         let nodes = try NodePair()
         for number in 1...3 {
@@ -19,7 +19,7 @@ struct OwnerTests {
         #expect(try nodes.owner == nil)
     }
 
-    @Test("is the node whose turn launched work, until the work is over; others pass intents on to it")
+    @Test("is the node whose turn launched work, until the work ends; others forward intents to it")
     func work() async throws {
         let nodes = try NodePair()
         let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
@@ -40,7 +40,7 @@ struct OwnerTests {
         _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
     }
 
-    @Test("can only be a node that is among the others, and reaches the journal")
+    @Test("can only be a registered node that reaches the journal")
     func mayRunWork() throws {
         let (cluster, kept) = (NodeJournal.Cluster(), MemoryJournal())
         let journal = NodeJournal(kept, cluster)
@@ -62,7 +62,7 @@ struct OwnerTests {
         #expect(node.table.mayRunWork)
     }
 
-    @Test("keeps its work where others would be in the way: a store shown there does not begin")
+    @Test("keeps its work when others would conflict: a store shown there does not begin")
     func onlyShown() async throws {
         let nodes = try NodePair()
         let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
@@ -81,7 +81,7 @@ struct OwnerTests {
         #expect(try stream.read().counts == [100])
     }
 
-    @Test("is another node when it is gone; what it did not know of that is never kept")
+    @Test("is replaced when it dies; its own commits after that fail")
     func zombie() async throws {
         let nodes = try NodePair()
         let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
@@ -99,7 +99,7 @@ struct OwnerTests {
         #expect(try nodes.count(nodes.here.session).contains(#""count":5"#))
     }
 
-    @Test("stops its work before others may take it over, when it does not reach the journal")
+    @Test("stops its work before others may take over if it cannot reach the journal")
     func leaseIsOver() async throws {
         let nodes = try NodePair()
         _ = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
@@ -121,7 +121,7 @@ struct OwnerTests {
         #expect(try nodes.count(nodes.other).contains(#""count":2"#))
     }
 
-    @Test("is not needed by a node that cannot renew: turns without work go on, those with work are refused")
+    @Test("is not needed by a node that cannot renew: turns without work run, those with work are refused")
     func noLease() throws {
         let nodes = try NodePair()
         nodes.pass(11, running: [])
@@ -131,7 +131,7 @@ struct OwnerTests {
         #expect(try nodes.count(nodes.other).contains(#""count":1"#))
     }
 
-    @Test("gives its sessions away at once when it drains")
+    @Test("releases its sessions at once when it drains")
     func drain() async throws {
         let nodes = try NodePair()
         _ = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
@@ -142,7 +142,7 @@ struct OwnerTests {
         _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
     }
 
-    @Test("gives one session away when it is asked to")
+    @Test("releases a session on request")
     func givenAway() async throws {
         let nodes = try NodePair()
         _ = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
@@ -160,7 +160,7 @@ struct OwnerTests {
 
 @Suite("Answers over nodes")
 struct NodeAnswerTests {
-    @Test("take what others appended into account, also where nothing is appended")
+    @Test("include the commits of others, even without an own append")
     func refusals() throws {
         let nodes = try NodePair()
         nodes.cluster.lose(true)
@@ -172,7 +172,7 @@ struct NodeAnswerTests {
         _ = try nodes.here.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == version + 1 }).get()
     }
 
-    @Test("refuse nothing for what may have changed meanwhile, where the journal cannot be asked")
+    @Test("refuse nothing on possibly outdated data if the journal is unreachable")
     func unconfirmed() throws {
         let nodes = try NodePair()
         nodes.cluster.lose(true)
@@ -188,7 +188,7 @@ struct NodeAnswerTests {
         _ = try nodes.here.send(#"{"type":"add","amount":1}"#, name: next).get()
     }
 
-    @Test("to numbered intents keep their order, whichever node they come to")
+    @Test("to numbered intents keep their order on any nodes")
     func sequences() throws {
         let nodes = try NodePair()
         nodes.cluster.lose(true)
@@ -210,7 +210,7 @@ struct NodeAnswerTests {
         #expect(try nodes.count(nodes.here.session).contains(#""count":9"#))
     }
 
-    @Test("come from one node alone for a while, where two are in each other's way")
+    @Test("come from one node alone for a while after conflicts of two")
     func contention() throws {
         let nodes = try NodePair()
         nodes.cluster.lose(true)
@@ -246,7 +246,7 @@ struct NodeWatcherTests {
         stream.stream.closed()
     }
 
-    @Test("runs at the owner for a stream of another node, until that says no more")
+    @Test("runs on the owner for a stream of another node, until that reports its end")
     func remote() async throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"watch"}"#)
@@ -276,7 +276,7 @@ struct NodeWatcherTests {
 
 @Suite("What nodes know of each other's sessions")
 struct NodeKnowledgeTests {
-    @Test("a session that another node ended is not served for more than five seconds, also where no news come")
+    @Test("a session that another node ended is served for at most five seconds, even without notifications")
     func ended() throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"add","amount":1}"#)
@@ -290,7 +290,7 @@ struct NodeKnowledgeTests {
         #expect(try nodes.there.table.isEnded(nodes.here.token))
     }
 
-    @Test("is believed for a minute where the journal does not answer, and no longer")
+    @Test("is used for at most a minute if the journal does not answer")
     func unreachable() throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"add","amount":1}"#)
@@ -310,7 +310,7 @@ struct NodeKnowledgeTests {
         _ = try nodes.there.table.live(nodes.here.token)
     }
 
-    @Test("is not shown from a journal that answers and has kept nothing of this node for as long as a lease lasts")
+    @Test("is not shown if the journal answers but stored nothing of this node for the duration of a lease")
     func replaced() throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"add","amount":1}"#)
@@ -326,7 +326,7 @@ struct NodeKnowledgeTests {
         _ = try nodes.there.table.live(nodes.here.token)
     }
 
-    @Test("has another epoch on each node when its journal lost what was committed last")
+    @Test("has a new epoch on each node when its journal lost its latest commits")
     func backwards() throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"add","amount":1}"#)

@@ -7,7 +7,7 @@ import Testing
 @testable import Sessions
 
 /// After a restore a node may have sessions in memory that the database lacks.
-@Suite("A session whose key names another session", .timeLimit(.minutes(10)))
+@Suite("A session whose key belongs to another session", .timeLimit(.minutes(10)))
 struct ReusedKeyTests {
     /// Returns a session of this node, that of another user which has its key now, and the key.
     private func nodes(
@@ -42,7 +42,7 @@ struct ReusedKeyTests {
         #expect(try nodes.count(stranger).contains(#""count":21"#))
     }
 
-    @Test("writes nothing into it, and leaves memory: its token says what becomes of it")
+    @Test("writes nothing into it, and leaves memory")
     func write() throws {
         let (nodes, stranger) = try nodes()
         let outcome = try nodes.here.send(#"{"type":"add","amount":500}"#)

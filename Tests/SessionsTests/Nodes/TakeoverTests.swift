@@ -5,9 +5,9 @@ import Testing
 
 @testable import Sessions
 
-@Suite("Work whose node is gone", .timeLimit(.minutes(10)))
+@Suite("Work whose node died", .timeLimit(.minutes(10)))
 struct TakeoverTests {
-    @Test("goes on where its store was in memory already")
+    @Test("continues where its store was in memory already")
     func inMemory() throws {
         let nodes = try ErrandNodes()
         _ = try nodes.send(#"{"type":"enter","value":1}"#, on: 1).get()
@@ -17,7 +17,7 @@ struct TakeoverTests {
         #expect(try nodes.owner() == 1)
     }
 
-    @Test("goes on although an intent for another store came first")
+    @Test("continues although an intent for another store came first")
     func otherStore() throws {
         let nodes = try ErrandNodes()
         _ = try nodes.send(#"{"type":"enter","value":1}"#, to: 1, on: 1).get()
@@ -28,7 +28,7 @@ struct TakeoverTests {
         #expect(try nodes.owner() == 1)
     }
 
-    @Test("goes on although work of another store began first")
+    @Test("continues although work of another store began first")
     func otherWork() throws {
         let nodes = try ErrandNodes()
         _ = try nodes.send(#"{"type":"work","value":1}"#, to: 0, on: 0).get()
@@ -53,7 +53,7 @@ struct TakeoverTests {
         #expect(try nodes.owner() == 2)
     }
 
-    @Test("leaves nothing in memory on a node that only showed it")
+    @Test("leaves no data in memory on a node that only showed it")
     func memory() async throws {
         let nodes = try NodePair()
         let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
@@ -68,7 +68,7 @@ struct TakeoverTests {
         #expect(nodes.there.table.count == 0)
     }
 
-    @Test("shows what its owner made last, where another build derives the view otherwise")
+    @Test("shows the owner's last view if another build derives it differently")
     func derivedView() throws {
         let nodes = try ErrandNodes(builds: [1, 2])
         _ = try nodes.send(#"{"type":"work","value":1}"#, on: 0).get()
@@ -84,7 +84,7 @@ struct TakeoverTests {
         #expect(String(decoding: state.view, as: UTF8.self).contains(#""entries":[1,2]"#))
     }
 
-    @Test("for watchers begins where the stream is, when the owner ends its own and never heard of them")
+    @Test("for watchers begins on the stream's node if the owner ends its own work without knowing them")
     func watchers() throws {
         let nodes = try ErrandNodes()
         _ = try nodes.send(#"{"type":"enter","value":1}"#, to: 2, on: 0).get()
@@ -114,7 +114,7 @@ struct TakeoverTests {
         #expect(nodes.runs.count == 3)
     }
 
-    @Test("goes on somewhere although the node that it was given to never came")
+    @Test("continues although the node that should take it over never starts")
     func givenToNobody() throws {
         let nodes = try ErrandNodes()
         _ = try nodes.send(#"{"type":"work","value":1}"#, on: 0).get()

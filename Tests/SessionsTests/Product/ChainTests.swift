@@ -20,7 +20,7 @@ struct ChainTests {
         #expect(outcome.version < (try fixture.session.stateNow(of: fixture.basket)).version)
     }
 
-    @Test("58: an action of another store is performed in the same commit, and its refusal undoes the turn")
+    @Test("58: an action of another store is performed in the same commit, and its refusal reverts the turn")
     func action() throws {
         let fixture = try ProductFixture()
         try fixture.send(#"{"type":"put","items":3}"#, to: fixture.basket)
@@ -35,7 +35,7 @@ struct ChainTests {
         #expect(try fixture.orders == [-2])
     }
 
-    @Test("58: a store that is not there is made")
+    @Test("58: a missing store is created")
     func made() throws {
         let fixture = try ProductFixture()
         let refused = try fixture.send(#"{"type":"order"}"#, to: fixture.till)
@@ -45,7 +45,7 @@ struct ChainTests {
         #expect(try fixture.orders.isEmpty)
     }
 
-    @Test("58: a store whose load failed is loaded anew for the next turn that needs it")
+    @Test("58: a store whose load failed is loaded again for the next turn that needs it")
     func loadedAnew() throws {
         let (kept, time) = (MemoryJournal(), ManualTime())
         let first = try ProductFixture(kept: kept, time: time)
@@ -60,7 +60,7 @@ struct ChainTests {
         #expect(try session.told(#"{"type":"order"}"#, to: second.till) == "ran")
     }
 
-    @Test("58: a refusal in the chain undoes the chain, and is the answer")
+    @Test("58: a refusal in the chain reverts the chain, and is the answer")
     func refused() throws {
         let fixture = try ProductFixture()
         try fixture.send(#"{"type":"put","items":2}"#, to: fixture.basket)
@@ -94,7 +94,7 @@ struct ChainTests {
         #expect(try fixture.send(#"{"type":"stamp"}"#, to: fixture.till).code == nil)
     }
 
-    @Test("58: what cannot be committed leaves no store of the chain changed")
+    @Test("58: a failed commit changes no store of the chain")
     func failedCommit() throws {
         let fixture = try ProductFixture()
         try fixture.send(#"{"type":"put","items":2}"#, to: fixture.basket)
@@ -124,7 +124,7 @@ struct ChainTests {
         #expect(String(decoding: try session.stateNow(of: second.till).view, as: UTF8.self).contains(#""orders":[4]"#))
     }
 
-    @Test("59: a turn that runs again after another writer was first has the same time and ids")
+    @Test("59: a turn that runs again after a conflict has the same time and ids")
     func inputsAgain() throws {
         let kept = MemoryJournal()
         let first = try ProductFixture(kept: kept)

@@ -15,7 +15,7 @@ struct CheckTests {
         })
     }
 
-    @Test("57: a check adds what it found by an action, which no client can send")
+    @Test("57: a check adds its result by an action, which no client can send")
     func found() async throws {
         let fixture = try ProductFixture(till: Till(prices: { $0 == "tea anna" ? 7 : 1 }))
         let principal = Principal(issuer: "i", subject: "anna")
@@ -45,7 +45,7 @@ struct CheckTests {
         #expect(failures.all == ["check"])
     }
 
-    @Test("57: while a check runs other intents go on")
+    @Test("57: while a check runs other intents continue")
     func notWaiting() async throws {
         let gate = Gate()
         let fixture = try ProductFixture(till: waitingTill(gate))
@@ -112,7 +112,7 @@ struct CheckTests {
         #expect(try fixture.items == 3)
     }
 
-    @Test("57: a number whose check fails for now is still to come, and its successors are told so")
+    @Test("57: a number whose check fails temporarily is still expected, and its successors are told so")
     func numberReleased() async throws {
         let gate = Gate()
         let fixture = try ProductFixture(
@@ -134,7 +134,7 @@ struct CheckTests {
         #expect(error.expectedNumber == 1)
     }
 
-    @Test("57: a session that ends tells those that wait for a check")
+    @Test("57: a session that ends answers those that wait for a check")
     func ended() async throws {
         let gate = Gate()
         let fixture = try ProductFixture(till: waitingTill(gate))

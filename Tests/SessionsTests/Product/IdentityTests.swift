@@ -38,7 +38,7 @@ struct IdentityTests {
         #expect(found === credential)
     }
 
-    @Test("a token kept from before the sign-in is good for nothing, in memory or loaded anew")
+    @Test("a token from before the sign-in is invalid, in memory or after a load")
     func oldTokenIsDead() async throws {
         let kept = MemoryJournal()
         let fixture = try ProductFixture(kept: kept)
@@ -129,7 +129,7 @@ struct IdentityTests {
         #expect(credential.principal?.subject == "anna")
     }
 
-    @Test("a sign-in that cannot be kept keeps the anonymous token out, and can be repeated")
+    @Test("a sign-in that cannot be committed blocks the anonymous token, and can be repeated")
     func notKept() async throws {
         let fixture = try ProductFixture()
         try fixture.send(#"{"type":"put","items":3}"#, to: fixture.basket)
@@ -144,7 +144,7 @@ struct IdentityTests {
         #expect(try fixture.state(Trolley.State.self, fixture.basket, for: credential).items == 3)
     }
 
-    @Test("a renewed principal is what the next intent has, also after a restart")
+    @Test("the next intent has the renewed principal, even after a restart")
     func renewed() async throws {
         let kept = MemoryJournal()
         let fixture = try ProductFixture(kept: kept)
@@ -196,7 +196,7 @@ struct IdentityTests {
         #expect(sessions.count == 1)
     }
 
-    @Test("one device signs out, the other goes on; everywhere ends the session")
+    @Test("one device signs out, the other continues; everywhere ends the session")
     func signsOut() async throws {
         let fixture = try ProductFixture()
         let (phone, session) = try await fixture.table.create(.bearer, for: principal(), isShared: true).get()
@@ -244,7 +244,7 @@ struct IdentityTests {
         #expect(items.contains(#""items":2"#))
     }
 
-    @Test("a stream is told before its principal's time is over, and ends with it")
+    @Test("a stream is told before its principal expires, and ends with it")
     func expires() async throws {
         let fixture = try ProductFixture()
         let now = Timestamp(sinceEpoch: fixture.time.source.sinceEpoch())
@@ -267,7 +267,7 @@ struct IdentityTests {
         #expect(fixture.time.source.sinceEpoch() == now.sinceEpoch + .seconds(600))
     }
 
-    @Test("a stream that is opened when all others have closed is told of its principal's time as well")
+    @Test("a stream that is opened when all others have closed is told of its principal's expiry too")
     func watchedAgain() async throws {
         let fixture = try ProductFixture()
         let now = Timestamp(sinceEpoch: fixture.time.source.sinceEpoch())
@@ -297,7 +297,7 @@ struct IdentityTests {
         #expect(names.last == "goaway")
     }
 
-    @Test("of the watches of a principal's time one is present, and an earlier one does not end it")
+    @Test("a new watch of a principal's expiry replaces the earlier one and is not ended by it")
     func watches() async throws {
         let fixture = try ProductFixture()
         let (credential, _) = try await signIn(fixture, as: principal())

@@ -40,7 +40,7 @@ private struct NewBell: Feature {
     func reduce(_ state: inout State, _ message: Message) { state.rings += 1 }
 }
 
-@Suite("60: what is known of a reminder's tries, and how long it keeps its session", .timeLimit(.minutes(10)))
+@Suite("60: the tries of a reminder, and the lifetime of its session", .timeLimit(.minutes(10)))
 struct ReminderLifeTests {
     private let kept = MemoryJournal()
     private let time = ManualTime()
@@ -65,7 +65,7 @@ struct ReminderLifeTests {
         return token
     }
 
-    @Test func `one that is set under the id of one that this build cannot read fires`() async throws {
+    @Test func `one with the id of one that this build cannot read fires`() async throws {
         let token = try reminded()
         time.advance(by: .seconds(20))
         let second = try table(FeatureDefinition(NewBell()))
@@ -136,7 +136,7 @@ struct ReminderLifeTests {
         #expect(String(decoding: try session.stateNow(of: bell).view, as: UTF8.self) == #"{"rings":1}"#)
     }
 
-    @Test func `one that is set anew after throws has all its tries`() async throws {
+    @Test func `one that is set again after errors has all its tries`() async throws {
         let failures = Collected<String>()
         let fixture = try ProductFixture(till: Till(failures: failures))
         for tries in [3, 4] {
@@ -152,7 +152,7 @@ struct ReminderLifeTests {
         #expect(failures.all == ["execute"] && fixture.session.keptReminders.isEmpty)
     }
 
-    @Test func `a catch-up leaves the tries of reminders as they are`() async throws {
+    @Test func `a catch-up does not change the tries of reminders`() async throws {
         let failures = Collected<String>()
         let fixture = try ProductFixture(kept: kept, time: time)
         let second = try ProductFixture(till: Till(failures: failures), kept: kept, time: time)
@@ -168,7 +168,7 @@ struct ReminderLifeTests {
         #expect(failures.all == ["execute"])
     }
 
-    @Test func `a session that does not get on holds up no other session's reminders`() async throws {
+    @Test func `a stuck session does not delay other sessions' reminders`() async throws {
         let (clock, count) = (ManualClock(), 600)
         let journal = HeldJournal(kept)
         let table = SessionTable(

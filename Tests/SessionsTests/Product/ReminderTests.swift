@@ -26,7 +26,7 @@ struct ReminderTests {
         #expect(try rings(fixture) == 1)
     }
 
-    @Test("60: setting it again replaces it, and cancelling forgets it")
+    @Test("60: setting it again replaces it, and canceling removes it")
     func replaced() async throws {
         let fixture = try ProductFixture()
         try fixture.send(#"{"type":"ring","after":10}"#, to: fixture.till)
@@ -94,7 +94,7 @@ struct ReminderTests {
         #expect(!fixture.session.hasStore(fixture.till))
     }
 
-    @Test("60: a session has 64 at most, and a turn that asks for more fails")
+    @Test("60: a session has at most 64, and a turn that sets more fails")
     func bounded() throws {
         let failures = Collected<String>()
         let fixture = try ProductFixture(till: Till(failures: failures))
@@ -104,7 +104,7 @@ struct ReminderTests {
             try fixture.send(#"{"type":"ring","after":\#(31 * 24 * 3600)}"#, to: fixture.till).code == .failed)
     }
 
-    @Test("60: an action that throws is tried 5 times, then handed to the feature")
+    @Test("60: an action that throws is tried 5 times, then passed to onFailure")
     func retried() async throws {
         let failures = Collected<String>()
         let fixture = try ProductFixture(till: Till(failures: failures))
@@ -127,7 +127,7 @@ struct ReminderTests {
         case swell, spoil
     }
 
-    @Test("68: one whose turn cannot be kept is tried 5 times, then handed to the feature", arguments: Failing.allCases)
+    @Test("68: one that cannot be committed is tried 5 times, then passed to onFailure", arguments: Failing.allCases)
     func notKept(_ failing: Failing) async throws {
         let (failures, performed, reports) = (Collected<String>(), Collected<String>(), Collected<String>())
         let fixture = try ProductFixture(
@@ -153,7 +153,7 @@ struct ReminderTests {
         #expect(fixture.session.keptReminders.isEmpty)
     }
 
-    @Test("60: a refusal uses it up")
+    @Test("60: a refusal consumes it")
     func refused() async throws {
         let failures = Collected<String>()
         let fixture = try ProductFixture(till: Till(failures: failures))

@@ -37,7 +37,7 @@ private struct Greeter: Feature {
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) { failures.append("\(failure.stage)") }
 }
 
-@Suite("A sign-in tells each store, once, whatever happens", .timeLimit(.minutes(10)))
+@Suite("A sign-in reaches each store once", .timeLimit(.minutes(10)))
 struct SignInTests {
     private let kept = MemoryJournal()
     private let time = ManualTime()
@@ -76,7 +76,7 @@ struct SignInTests {
         return (session, token)
     }
 
-    @Test func `a store is told although the process ended after the sign-in was kept`() async throws {
+    @Test func `a store is told even if the process ended after the sign-in was committed`() async throws {
         let (session, _) = try await interrupted()
         let second = try table()
         for _ in 0..<3 { _ = await second.fireDueReminders() }
@@ -119,7 +119,7 @@ struct SignInTests {
         #expect(try keptState(session) == #"{"guests":["hello","anna"]}"#)
     }
 
-    @Test func `a store that was told is not told again by a look at the reminders`() async throws {
+    @Test func `a store that was told is not told again by a check of the reminders`() async throws {
         let first = try table()
         let (session, token) = try first.made(.bearer)
         #expect(try session.told(#"{"type":"hello"}"#, to: greeter) == "ran")
@@ -128,7 +128,7 @@ struct SignInTests {
         #expect(try keptState(session) == #"{"guests":["hello","anna"]}"#)
     }
 
-    @Test func `a throw is reported and handed to the feature once, and does not run again`() async throws {
+    @Test func `an error is reported and passed to onFailure once, and the turn does not run again`() async throws {
         let failures = Collected<String>()
         let first = try table(Greeter(throwsAtSignIn: true, failures: failures))
         let (session, token) = try first.made(.bearer)
@@ -142,7 +142,7 @@ struct SignInTests {
         #expect(try keptState(session) == #"{"guests":["hello"]}"#)
     }
 
-    @Test func `what tells the stores is not among a session's 64 reminders`() async throws {
+    @Test func `the notice to stores is not among a session's 64 reminders`() async throws {
         let journal = HeldJournal(kept)
         let first = try table(on: journal)
         let (session, token) = try first.made(.bearer)
@@ -159,7 +159,7 @@ struct SignInTests {
         #expect(session.keptReminders.count == 64)
     }
 
-    @Test func `a store that is disposed of before it was told is told nothing, and leaves nothing`() async throws {
+    @Test func `a store that is disposed before it was told is told nothing, and leaves nothing`() async throws {
         let (session, _) = try await interrupted()
         let second = try table()
         let removed = Box<Result<Bool, StoreError>>()

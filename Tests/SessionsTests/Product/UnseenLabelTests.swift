@@ -64,7 +64,7 @@ struct UnseenLabelTests {
         return TestStream(try #require(opened.value).get())
     }
 
-    @Test("66: what was read before a renewal does not take its place")
+    @Test("66: a principal that was read before a renewal does not replace it")
     func staleRead() async throws {
         let journal = HeldJournal(kept)
         let table = try process(journal)
@@ -79,7 +79,7 @@ struct UnseenLabelTests {
         #expect(session.queue.isIdle)
     }
 
-    @Test("70: stay unseen also if no stream was open then; those before and after it are shown")
+    @Test("70: stay unseen even if no stream was open then; those before and after are shown")
     func withoutStream() async throws {
         let table = try process()
         let token = try await signIn(table, "premium")
@@ -110,7 +110,7 @@ struct UnseenLabelTests {
         for table in [third, try process()] { #expect(try open(table, token).read().said == ["1", "2"]) }
     }
 
-    @Test("70: those of a principal that was excluded from the beginning stay unseen")
+    @Test("70: stay unseen by a principal that was excluded from the start")
     func fromTheBeginning() async throws {
         let table = try process()
         let token = try await signIn(table, "free")
@@ -120,7 +120,7 @@ struct UnseenLabelTests {
         #expect(try open(table, token).read().said == ["after"])
     }
 
-    @Test("70: the time of a principal running out excludes nothing")
+    @Test("70: are not excluded by the expiry of a principal")
     func expiry() async throws {
         let table = try process()
         let now = Timestamp(sinceEpoch: time.source.sinceEpoch())
@@ -131,7 +131,7 @@ struct UnseenLabelTests {
         for table in [table, try process()] { #expect(try open(table, token).read().said == ["late"]) }
     }
 
-    @Test("70: a stream that may show the feature again shows what was published since, and nothing from before")
+    @Test("70: stay unseen when a stream may show the feature again, which shows later ones only")
     func openStream() async throws {
         let table = try process()
         let token = try await signIn(table, "premium")
@@ -168,7 +168,7 @@ struct UnseenLabelTests {
         #expect(try open(table, token).read().said == ["a"])
     }
 
-    @Test("70: where a rule asks more than the principal, they stay unseen from the recheck on")
+    @Test("70: if a rule depends on more than the principal, stay unseen from the recheck on")
     func recheck() async throws {
         let members = Lock(true)
         let table = try process(nil) { _, _, _ in members.withLock { $0 } }
@@ -221,7 +221,7 @@ struct UnseenLabelTests {
         #expect(try client(try process(), token).1.principal?.claim("tier") == "premium")
     }
 
-    @Test("what is kept of earlier principals is bounded, and an older server reads who is signed in")
+    @Test("the stored earlier principals are limited, and an older server reads the present one")
     func bounded() async throws {
         let table = try process()
         let token = try await signIn(table, "premium")

@@ -6,10 +6,10 @@ import Testing
 /// `SWIFT_DETERMINISTIC_HASHING=1`.
 @Suite("Simulated sessions", .timeLimit(.minutes(600)))
 struct SessionSimulationTests {
-    @Test("a session does what it promises, whatever its clients do and whatever becomes of its process")
+    @Test("a session keeps its guarantees with any requests and crashes")
     func oneProcess() async throws { try await run(SessionSimulation.Setting(), from: 1) }
 
-    @Test("a session does what it promises also where a newer build cannot read every reminder")
+    @Test("a session keeps its guarantees even if a newer build cannot read every reminder")
     func deploys() async throws { try await run(SessionSimulation.Setting(hasDeploys: true), from: 1_000_000) }
 
     private func run(_ setting: SessionSimulation.Setting, from first: UInt64) async throws {

@@ -51,7 +51,7 @@ extension OrderDetail {
         case .accepted: "The order is accepted"
         case .onSite: "The technician is on site"
         case .done: "The order is done"
-        case .cancelled: "The order is cancelled"
+        case .cancelled: "The order is canceled"
         }
     }
 }
