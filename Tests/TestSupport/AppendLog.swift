@@ -49,7 +49,7 @@ package final class AppendLog<F: Feature>: Sendable {
                     place.feature, of: place.session, state: try WireJSON.encodeStored(state).bytes,
                     view: try WireJSON.encode(place.view(state)))
             } catch {
-                preconditionFailure("the state is no JSON: \(error)")
+                preconditionFailure("the state is not JSON: \(error)")
             }
         }
     }

@@ -113,7 +113,7 @@ package final class HostedStore<F: Feature>: Sendable {
                 client: SessionClient(principal: principal))
             session.send(request, to: feature, completion: completion)
         } catch {
-            preconditionFailure("the intent is no JSON: \(error)")
+            preconditionFailure("the intent is not JSON: \(error)")
         }
     }
 

@@ -34,7 +34,7 @@ struct StreamReading {
         self.parser = parser
         for event in events {
             try hold(StreamEvents.names.contains(event.name), "a stream has the event '\(event.name)'")
-            _ = try succeed("'\(event.text)' is no JSON") { try WireJSON.decode(JSONText.self, from: event.data) }
+            _ = try succeed("'\(event.text)' is not JSON") { try WireJSON.decode(JSONText.self, from: event.data) }
             if let id = event.id { try note(id) }
         }
     }

@@ -66,7 +66,7 @@ struct KeySetDocument {
         guard values.count <= mostKeys else { throw Unusable("it has more than \(mostKeys) keys") }
         var entries: [[ClaimName: ClaimValue]] = []
         for (place, value) in values.enumerated() {
-            guard case .object(let members) = value else { throw Unusable("key \(place + 1) is no JSON object") }
+            guard case .object(let members) = value else { throw Unusable("key \(place + 1) is not a JSON object") }
             guard members["kty"]?.string != "oct", privateMembers.allSatisfy({ members[$0] == nil }) else {
                 throw Unusable("\(name(members, place)) is a private key or a secret, which a key set must not publish")
             }

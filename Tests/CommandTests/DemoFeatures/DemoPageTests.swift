@@ -53,7 +53,7 @@ import WireJSON
                 case "user-info": _ = try WireJSON.decode(UserInfo.Intent.self, from: bytes)
                 case "lesson-detail": _ = try WireJSON.decode(LessonDetail.Intent.self, from: bytes)
                 case "order-detail": _ = try WireJSON.decode(OrderDetail.Intent.self, from: bytes)
-                default: Issue.record("the page shows \(name), which is no feature of the demo")
+                default: Issue.record("the page shows \(name), which is not a feature of the demo")
                 }
             }
         }

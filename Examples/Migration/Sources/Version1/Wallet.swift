@@ -8,7 +8,7 @@ struct Wallet: Feature {
     enum Intent: Codable, Equatable, Sendable { case payIn(euros: Double) }
     enum Label: Codable, Equatable, Sendable { case paidIn(euros: Double) }
 
-    static let summary = "Somebody's money."
+    static let summary = "A user's money."
     static let examples: [Intent] = [.payIn(euros: 12.5)]
     static let labelExamples: [Label] = [.paidIn(euros: 12.5)]
     let initialState = State()
