@@ -67,8 +67,7 @@ struct BackupTests {
         }
         #expect(
             error?.description == """
-                '\(data)/journal.sqlite' is there already, and a backup overwrites nothing. Give another name, or remove \
-                it first.
+                '\(data)/journal.sqlite' exists, and a backup overwrites no file. Give another name, or remove the file.
                 """)
         #expect(try KeptSessions.count(ofSession: 3, inFolder: data) == "{\"count\":3}")
 

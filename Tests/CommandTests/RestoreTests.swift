@@ -81,7 +81,7 @@ struct RestoreTests {
         try #require(mkfifo(pipe, 0o600) == 0)
         let reasons = [
             (text, "The backup \(text) is damaged or not a backup: "),
-            ("\(temporary.path)/nothing", "There is no backup "),
+            ("\(temporary.path)/nothing", "/nothing' does not exist."),
             (temporary.path, "\(temporary.path) is not a file."), (pipe, "\(pipe) is not a file."),
         ]
         for (number, (path, reason)) in reasons.enumerated() {

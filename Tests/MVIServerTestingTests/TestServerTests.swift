@@ -87,9 +87,9 @@ struct TestServerTests {
             try await seat.sendRejected(.reserve, status: 422, code: "full")
             try await seat.sendRejected(.tick)
         } failing: {
-            "The intent .reserve to seat was refused: 409 taken Somebody has the seat."
-            "The intent .reserve to seat should be refused with 422 full, but the answer was: 409 taken Somebody has "
-                + "the seat."
+            "The intent .reserve to seat was refused: 409 taken The seat is taken."
+            "The intent .reserve to seat should be refused with 422 full, but the answer was: 409 taken The seat "
+                + "is taken."
             "The intent .tick to seat should be refused, but the answer was: 202 "
         }
     }

@@ -219,7 +219,7 @@ struct SettingsTests {
         let token = "An-admin-token-012345"
         try await withFile(token) { path in
             let both = await message(["admin-token-file": path], ["MVI_ADMIN_TOKEN": token])
-            #expect(both.contains("expected nothing, since --admin-token is there") && !both.contains(token))
+            #expect(both.contains("expected nothing, since --admin-token is given") && !both.contains(token))
         }
         #expect(await message(["admin-token-file": "/nowhere/token"]).contains("but it cannot be opened"))
         #expect(await message(["admin-token-file": "/tmp"]).contains("but it cannot be read"))

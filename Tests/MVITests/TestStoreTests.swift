@@ -223,10 +223,10 @@ struct TestStoreTests {
             await store.send(.add(amount: 1)) { state in state.count += 1 }
             await store.finish()
         } matching: { issue in
-            severities.append("\(issue.severity) \(issue.comments.first?.rawValue.prefix(11) ?? "")")
+            severities.append("\(issue.severity) \(issue.comments.first?.rawValue.prefix(7) ?? "")")
             return true
         }
-        #expect(severities.all == ["warning The closure", "warning The closure"])
+        #expect(severities.all == ["warning Neither", "warning Neither"])
     }
 
     @Test("53: an intent that is rejected fails the test, unless that is what the test says")

@@ -66,7 +66,7 @@ struct Incoming: Sendable {
         guard fields.contains("mvi-session"), !fields.list(of: "mvi-session").elementsEqual(session.id.utf8) else {
             return
         }
-        throw Problem(.otherSession, "`MVI-Session` names another session than the request's credential.")
+        throw Problem(.otherSession, "The request names another session than its credential.")
     }
 
     /// True if the request has a body.

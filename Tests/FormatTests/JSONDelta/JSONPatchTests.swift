@@ -9,22 +9,22 @@ import Testing
     @Test(
         "A patch that does not fit is refused with the reason",
         arguments: [
-            ("{}", "an array"), ("[1]", "no \"op\""), (#"[{"op":"add","value":1}]"#, "no \"path\""),
-            (#"[{"op":"add","path":"/b"}]"#, "no \"value\""), (#"[{"op":"put","path":"/b"}]"#, "no operation 'put'"),
+            ("{}", "an array"), ("[1]", "the \"op\""), (#"[{"op":"add","value":1}]"#, "the \"path\""),
+            (#"[{"op":"add","path":"/b"}]"#, "no \"value\""), (#"[{"op":"put","path":"/b"}]"#, "operation 'put'"),
             (#"[{"op":"add","path":"b","value":1}]"#, "begins with '/'"),
             (#"[{"op":"add","path":"/~2","value":1}]"#, "'~'"),
-            (#"[{"op":"remove","path":"/none"}]"#, "nothing at 'none'"),
+            (#"[{"op":"remove","path":"/none"}]"#, "no value at 'none'"),
             (#"[{"op":"remove","path":""}]"#, "whole document"),
-            (#"[{"op":"replace","path":"/none","value":1}]"#, "nothing at 'none'"),
-            (#"[{"op":"replace","path":"/list/01","value":1}]"#, "no place '01'"),
-            (#"[{"op":"replace","path":"/list/-","value":1}]"#, "no place '-'"),
-            (#"[{"op":"add","path":"/list/4","value":1}]"#, "no place '4'"),
-            (#"[{"op":"remove","path":"/list/3"}]"#, "no place '3'"),
-            (#"[{"op":"add","path":"/a/b","value":1}]"#, "nothing at 'b'"),
+            (#"[{"op":"replace","path":"/none","value":1}]"#, "no value at 'none'"),
+            (#"[{"op":"replace","path":"/list/01","value":1}]"#, "no index '01'"),
+            (#"[{"op":"replace","path":"/list/-","value":1}]"#, "no index '-'"),
+            (#"[{"op":"add","path":"/list/4","value":1}]"#, "no index '4'"),
+            (#"[{"op":"remove","path":"/list/3"}]"#, "no index '3'"),
+            (#"[{"op":"add","path":"/a/b","value":1}]"#, "no value at 'b'"),
             (#"[{"op":"move","from":"/list","path":"/list/0"}]"#, "into itself"),
-            (#"[{"op":"move","from":"/none","path":"/b"}]"#, "nothing at 'none'"),
+            (#"[{"op":"move","from":"/none","path":"/b"}]"#, "no value at 'none'"),
             (#"[{"op":"test","path":"/a","value":"1"}]"#, "test failed"),
-            (#"[{"op":"add","path":"/b","value":1}"#, "no JSON text"),
+            (#"[{"op":"add","path":"/b","value":1}"#, "not valid JSON"),
         ])
     func refused(_ patch: String, _ reason: String) {
         let error = #expect(throws: DeltaError.self) { try apply(patch, to: #"{"a":1,"list":[1,2,3]}"#) }
