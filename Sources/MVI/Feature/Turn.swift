@@ -16,7 +16,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
     /// Data that few turns need.
-    @usableFromInline package var rare: RareRequests<F>?
+    @usableFromInline package var rare: DeferredRequests<F>?
 
     @inlinable
     init(runner: TurnRunner<F>, state: F.State, context: TurnContext, cause: F.Intent?, origin: WorkOrigin?) {
@@ -132,7 +132,7 @@ private struct TurnWithoutEnd: Error, CustomStringConvertible {
 
 /// Data that few turns need. A class that is created on first use, so that other turns carry only a nil reference.
 @usableFromInline
-package final class RareRequests<F: Feature> {
+package final class DeferredRequests<F: Feature> {
     @usableFromInline package var reminders: [ReminderRequest<F>] = []
     @usableFromInline var sends: [SiblingIntent] = []
     /// The first store that the turn needs and that is not loaded.
@@ -158,9 +158,9 @@ package final class RareRequests<F: Feature> {
 extension Turn {
     /// Returns the rare requests, creating them if needed.
     @usableFromInline
-    mutating func makeRare() -> RareRequests<F> {
+    mutating func makeRare() -> DeferredRequests<F> {
         if let rare { return rare }
-        let made = RareRequests<F>(context.inputs)
+        let made = DeferredRequests<F>(context.inputs)
         rare = made
         return made
     }

@@ -52,7 +52,7 @@ extension TurnRunner {
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, _ stage: Failure.Stage?, _ cause: StoreObservation<F>.Event?,
-        _ rare: RareRequests<F>?, _ judged: RunTurn?, hasRun: Bool
+        _ rare: DeferredRequests<F>?, _ judged: RunTurn?, hasRun: Bool
     ) -> TurnResult {
         func result(_ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event] = []) -> TurnResult {
             TurnResult(outcome, observe: telling(events, context), judged: judged, inputs: rare?.inputs)

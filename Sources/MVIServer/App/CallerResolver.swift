@@ -36,7 +36,7 @@ enum CallerLookup: Sendable {
 struct PendingCaller: Sendable {
     let token: SessionToken
     let isByCookie: Bool
-    let lookup: Later<SessionLookup>
+    let lookup: Promise<SessionLookup>
 }
 
 /// Finds the session of a request's credential. A bearer token takes precedence over the cookie, also if it is invalid,
@@ -81,7 +81,7 @@ struct CallerResolver: Sendable {
         _ token: SessionToken, isByCookie: Bool, _ head: RequestHead
     ) throws(Problem) -> CallerLookup {
         if let found = sessions.lookup(token) { return .known(try caller(found, token, isByCookie: isByCookie)) }
-        let lookup = Later<SessionLookup>()
+        let lookup = Promise<SessionLookup>()
         try find(token, head) { lookup.resolve($0) }
         if let found = lookup.value { return .known(try caller(found, token, isByCookie: isByCookie)) }
         return .pending(PendingCaller(token: token, isByCookie: isByCookie, lookup: lookup))
@@ -150,7 +150,7 @@ struct CallerResolver: Sendable {
 }
 
 /// A value that is available now or later.
-final class Later<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var waiters: [@Sendable (Value) -> Void] = []

@@ -226,7 +226,7 @@ final class RequestContext {
         }
         if let lastWords, reason != .REQUEST_TERMINATED_READ_ERROR {
             let copy = fcntl(cmhd_socket(connection), F_DUPFD_CLOEXEC, 0)
-            if copy >= 0 { core.farewell(copy, lastWords) }
+            if copy >= 0 { core.sendAndClose(copy, lastWords) }
         }
         watch?.enter(.idle)
         bodyRoom = nil

@@ -116,7 +116,7 @@ final class Acceptor: ReactorMember {
             "An address has too many connections, or the most while few are left; more are refused. List a proxy as --trusted-proxy.",
             metadata: ["address": "\(peer)"])
         let fault = RequestFault(.tooManyConnections, "Your address has too many open connections to this server.")
-        core.farewell(descriptor, core.lastWords(core.response(to: fault), head: nil))
+        core.sendAndClose(descriptor, core.lastWords(core.response(to: fault), head: nil))
     }
 
     /// Returns true to retry at once.

@@ -104,7 +104,7 @@ final class ServerCore: Sendable {
     func lastWords(_ response: Response, head: RequestHead?, since start: UInt64? = nil) -> [UInt8] {
         handler.answered(
             RequestAnswer(response, head: head, nanoseconds: start.map { monotonicNow() - $0 } ?? 0))
-        return LastWords.bytes(response)
+        return RawResponse.bytes(response)
     }
 
     var statistics: HTTPServerStatistics {
@@ -141,7 +141,7 @@ final class ServerCore: Sendable {
     }
 
     /// Sends `words` on a connection without further requests, drains the client's input, and closes.
-    func farewell(_ descriptor: Int32, _ words: [UInt8]) {
+    func sendAndClose(_ descriptor: Int32, _ words: [UInt8]) {
         let thread = reactor.thread(for: descriptor)
         // Each is limited in time and bytes; this limits their number.
         guard thread.count(of: .linger) < 256 else {

@@ -160,7 +160,7 @@ extension SessionTable {
     /// memory, and the journal decides.
     ///
     /// - Returns: the lookup of its token or credential; nil if the journal has to be asked.
-    func over(_ session: Session, _ credential: Credential? = nil) -> SessionLookup? {
+    func lookUpExpired(_ session: Session, _ credential: Credential? = nil) -> SessionLookup? {
         if session.hasLeft {
             drop(session)
             return nil

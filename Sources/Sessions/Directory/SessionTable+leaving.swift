@@ -184,7 +184,7 @@ extension SessionTable {
         }
         for session in sessions {
             if session.timeLeft(now: now.monotonic) <= .zero || session.isEnded || session.hasLeft {
-                _ = over(session)
+                _ = lookUpExpired(session)
                 continue
             }
             if session.isEnding {
@@ -239,7 +239,7 @@ extension SessionTable {
 
     /// The time since 1970 by which sessions that are not in memory expire.
     func lifeTime(_ now: Moment) -> Duration {
-        totals.withLock { $0.lifeClock.time(now, sessionLife: environment.limits.sessionLife) }
+        totals.withLock { $0.expiryClock.time(now, sessionLife: environment.limits.sessionLife) }
     }
 
     /// Deletes expired sessions from the journal, unless the clocks differ: a wrong clock would end all sessions.

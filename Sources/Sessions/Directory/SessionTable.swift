@@ -59,7 +59,7 @@ package final class SessionTable: Sendable {
         /// The shard in which the next search for room begins, and the time before which none begins.
         var nextRoom = 0
         var isFullUntil: Duration = .zero
-        var lifeClock = LifeClock()
+        var expiryClock = ExpiryClock()
         /// The seal with the journal's secret, after the first query.
         var seal: SessionSeal?
         /// True while the journal deletes expired sessions.
@@ -193,7 +193,7 @@ package final class SessionTable: Sendable {
         case .forgotten?: return purpose == .client ? .ended : found
         case .credential(let credential)?:
             return purpose == .client ? lookup(credential, now: now) : found ?? lookup(credential, now: now)
-        case .over?: return found?.session.map { over($0) } ?? .ended
+        case .over?: return found?.session.map { lookUpExpired($0) } ?? .ended
         }
     }
 
@@ -204,7 +204,7 @@ package final class SessionTable: Sendable {
             (shard.sessions[root], shard.sessions[root]?.use(now: now))
         }
         guard let session else { return nil }
-        if case .over? = use { return over(session, credential) }
+        if case .over? = use { return lookUpExpired(session, credential) }
         return session.lookup(credential)
     }
 

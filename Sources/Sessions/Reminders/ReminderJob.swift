@@ -75,7 +75,7 @@ final class ReminderJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([reminder.feature], resume) }
 
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         ReminderJob(session, reminder, inputs: inputs ?? self.inputs, done: done)
     }
 

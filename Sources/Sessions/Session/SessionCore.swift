@@ -44,7 +44,7 @@ struct SessionCore {
     var epoch: String
     var head = SessionHead.empty
     /// True if the journal knows the log by another name.
-    var epochIsNews = false
+    var epochIsUnsaved = false
     var stores: [StoreSlot] = []
     var loads = StoreLoads()
     /// Nil if the session never had an owner.

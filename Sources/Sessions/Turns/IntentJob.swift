@@ -63,7 +63,7 @@ final class IntentJob: QueueJob {
 
     var isChecked: Bool { stage.isChecked }
 
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         var stage = stage
         stage.inputs = inputs ?? stage.inputs
         stage.judged = judged ?? stage.judged

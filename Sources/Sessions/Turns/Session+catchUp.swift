@@ -95,7 +95,7 @@ extension Session {
             core.reminders.adopt(news.reminders, now: now)
             if isConfirmed { core.confirmed = now.monotonic }
         }
-        let isRenamed = core.withLock { $0.epoch != news.record.epoch && !$0.epochIsNews }
+        let isRenamed = core.withLock { $0.epoch != news.record.epoch && !$0.epochIsUnsaved }
         guard news.head != head || isRenamed else { return then() }
         let isOtherBranch =
             !news.recentHeads.contains(head)
@@ -159,8 +159,8 @@ extension Session {
                 apply(news, news.changed.map { Adoption($0, by: nil) })
                 // The new name is committed with the next turn, so there is one.
                 enqueue(.steps) { core in
-                    if core.epochIsNews { core.batch.count += 1 }
-                    return core.epochIsNews
+                    if core.epochIsUnsaved { core.batch.count += 1 }
+                    return core.epochIsUnsaved
                 }
             }
             then()
@@ -202,7 +202,7 @@ extension SessionCore {
         head = news.head
         var applied = Applied()
         for store in adopt(news.owner) { applied.changes.append(.stopped(store)) }
-        if !epochIsNews, news.record.epoch != epoch {
+        if !epochIsUnsaved, news.record.epoch != epoch {
             // Another writer found that the log is another one; the data here is still valid.
             epoch = news.record.epoch
             streams.rename(.unknownCursor)
@@ -257,7 +257,7 @@ extension SessionCore {
     mutating func lose(_ epoch: String?) -> Applied {
         self.epoch = epoch ?? Epoch.random()
         head = .empty
-        epochIsNews = epoch == nil
+        epochIsUnsaved = epoch == nil
         var applied = Applied()
         for slot in stores { applied.add(slot) }
         stores = []
@@ -286,18 +286,18 @@ private final class CatchUpJob: QueueJob {
         session.loadOnce { [self] result in
             switch result {
             case .success(.found(let news)):
-                return session.apply(news, since: head) { [self] in over(resume, waiters) }
-            case .success(.gone): return session.gone { [self] _ in over(resume, waiters) }
+                return session.apply(news, since: head) { [self] in finishCatchUp(resume, waiters) }
+            case .success(.gone): return session.gone { [self] _ in finishCatchUp(resume, waiters) }
             case .success(.unusable(let reason)): session.leave(reason)
             // The next comparison finds it again.
             case .failure: break
             }
-            over(resume, waiters)
+            finishCatchUp(resume, waiters)
         }
         return true
     }
 
-    private func over(_ resume: @Sendable () -> Void, _ waiters: [@Sendable () -> Void]) {
+    private func finishCatchUp(_ resume: @Sendable () -> Void, _ waiters: [@Sendable () -> Void]) {
         hasRead.withLock { $0 = true }
         resume()
         for waiter in waiters { waiter() }

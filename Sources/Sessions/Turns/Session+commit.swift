@@ -177,7 +177,7 @@ extension SessionCore {
         guard isLive else { return nil }
         let first = head.number + 1
         head = pending.batch.head
-        if pending.batch.epoch == epoch { epochIsNews = false }
+        if pending.batch.epoch == epoch { epochIsUnsaved = false }
         if let change = pending.batch.ownerChange { take(change, node) }
         if pending.batch.firstLabel != nil || pending.batch.lostLabels != nil || !pending.batch.forgottenLabels.isEmpty
         {
@@ -316,7 +316,7 @@ final class PendingCommit: Sendable {
             recordingLimit: session.shared.limits.recordedTurns, forgottenReceipts: core.receipts.forgotten,
             firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
-            epoch: core.epochIsNews ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
+            epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.

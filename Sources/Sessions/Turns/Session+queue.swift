@@ -50,7 +50,7 @@ final class JobResult: Sendable {
     var outcome: TurnOutcome { turn.outcome }
 
     /// The job that runs instead of this one, which was not committed.
-    var again: any QueueJob { job.again(turn.inputs, turn.judged, onKept: isOfKeptStore) }
+    var again: any QueueJob { job.retry(turn.inputs, turn.judged, onKept: isOfKeptStore) }
 
     /// Counts a committed turn, and tells observers and the log.
     func tell() {
@@ -275,7 +275,7 @@ protocol QueueJob: AnyObject, Sendable {
     ///   - inputs: the time and random values of the turn; nil if it used none.
     ///   - judged: the intent after interceptors; nil if there are none.
     ///   - onKept: true if it ran on a store that other writers know.
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob
+    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob
     /// Called when nothing of the job is committed and it will not run again.
     func end(_ error: StoreError)
 }
@@ -287,7 +287,7 @@ extension QueueJob {
     var kind: TurnKind { .other }
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
     func finished(_ result: JobResult, isSettled: Bool) {}
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { self }
+    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { self }
     func end(_ error: StoreError) {}
 }
 

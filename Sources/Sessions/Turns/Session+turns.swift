@@ -45,7 +45,7 @@ struct TurnCall {
     }
 
     /// The job to run instead, when the turn no longer has to wait.
-    var waiting: any QueueJob { job.again(context.inputs, judged, onKept: false) }
+    var waiting: any QueueJob { job.retry(context.inputs, judged, onKept: false) }
 }
 
 /// The consequences of a turn: the one table of its origin and outcome.
@@ -256,7 +256,7 @@ final class BootstrapJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([], resume) }
 
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         inputs.map { BootstrapJob(session, store, $0) } ?? self
     }
 }

@@ -76,7 +76,7 @@ final class StoreJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { store.session.awaitStores([], resume) }
 
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         guard let inputs else { return self }
         return StoreJob(store, context.with(inputs: inputs), turn, token, isFailureTurn: isFailureTurn, done: done)
     }

@@ -70,7 +70,7 @@ final class Examination: Sendable {
         }
         guard answer.status == 200, Wire.read(FeatureList.self, answer.body) != nil else {
             throw Unreachable(
-                "\(options.address) answers GET /features with \(Judge.words(exchange)), expected a list of features. Give the address of the server's root, and the fields that the proxy requires with --header."
+                "\(options.address) answers GET /features with \(ProxyChecks.words(exchange)), expected a list of features. Give the address of the server's root, and the fields that the proxy requires with --header."
             )
         }
         note { measured in

@@ -11,7 +11,7 @@ struct DoctorReport: Sendable {
 
     init(_ measured: Measurements, openSessions: Int = 0) {
         address = measured.address
-        findings = Judge.findings(measured)
+        findings = ProxyChecks.findings(measured)
         proxy = Proxy(serverField: measured.serverField)
         self.openSessions = openSessions
     }

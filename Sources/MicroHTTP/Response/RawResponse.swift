@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Glibc
 
 /// Serializes a response where libmicrohttpd can no longer send one: while a body is arriving, and after a timeout.
-enum LastWords {
+enum RawResponse {
     /// Returns the whole message, with `Connection: close`.
     static func bytes(_ response: Response, time: time_t = Glibc.time(nil)) -> [UInt8] {
         var body: [UInt8] = []

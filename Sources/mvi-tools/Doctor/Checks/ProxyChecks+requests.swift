@@ -1,5 +1,5 @@
 /// Checks of requests on their path.
-extension Judge {
+extension ProxyChecks {
     static func health(_ measured: Measurements) -> Finding {
         let ways = [
             ("/health/live", measured.live, "live"), ("/health/ready", measured.ready, "ready"),

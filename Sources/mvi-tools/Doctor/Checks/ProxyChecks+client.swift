@@ -1,5 +1,5 @@
 /// Checks of the server's view of its clients, and of the clients' view of the server.
-extension Judge {
+extension ProxyChecks {
     static func upstream(_ measured: Measurements) -> Finding {
         guard let arrival = measured.arrival else {
             return Finding(

@@ -71,7 +71,7 @@ enum Proxy: String, Sendable, CaseIterable {
 }
 
 /// Judges measurements with a pure function for each check.
-enum Judge {
+enum ProxyChecks {
     /// Returns a finding for each check, in order.
     static func findings(_ measured: Measurements) -> [Finding] {
         Check.allCases.map { check in

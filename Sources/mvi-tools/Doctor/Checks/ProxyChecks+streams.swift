@@ -1,5 +1,5 @@
 /// Checks of streams on their path.
-extension Judge {
+extension ProxyChecks {
     /// Events later than this are buffered.
     static let late = Duration.seconds(1)
     /// Events later than this wait for a timer.

@@ -46,7 +46,7 @@ extension Attempt {
 }
 
 @Suite("Doctor's findings about measurements")
-struct JudgeTests {
+struct ProxyChecksTests {
     private static func dated(_ text: String, sent: Int, received: Int) -> Answer {
         Answer(status: 200, fields: [("Date", text)], sent: .seconds(sent), received: .seconds(received))
     }
@@ -298,7 +298,7 @@ struct JudgeTests {
     func judges(row: Row) throws {
         var measured = Measurements(try #require(ServerAddress(row.url)))
         row.change(&measured)
-        let finding = try #require(Judge.findings(measured).first { $0.check == row.check })
+        let finding = try #require(ProxyChecks.findings(measured).first { $0.check == row.check })
         #expect(finding.verdict == row.verdict, "\(finding.measured)")
         #expect(row.words.isEmpty || finding.measured.contains(row.words), "\(finding.measured)")
         #expect(finding.advice != nil || finding.verdict != .wrong, "no advice for what is wrong")
@@ -307,7 +307,7 @@ struct JudgeTests {
     @Test("every check has a finding, also without measurements")
     func nothing() throws {
         let measured = Measurements(try #require(ServerAddress("https://mvi.example.com")))
-        let findings = Judge.findings(measured)
+        let findings = ProxyChecks.findings(measured)
         #expect(findings.map(\.check) == Check.allCases)
         #expect(!findings.contains { $0.verdict == .warning })
     }

@@ -3,7 +3,7 @@
 /// If a wall clock is set forward, or the machine slept, every session not in use would expire at once. So such a step
 /// counts only after a session's lifetime has passed: until then the clock before the step is used. A clock that is set
 /// back, or drifts, is followed.
-struct LifeClock {
+struct ExpiryClock {
     /// The maximum step of a correct clock between two looks.
     private static let drift: Duration = .seconds(60)
 
