@@ -21,6 +21,9 @@ package struct CurlRequest: Sendable {
     package var decodes = false
     /// A file with certificates (PEM) that are trusted in addition to the system's.
     package var authorities: String?
+    /// True to send the body only after `100 Continue`, or after a second without an answer (RFC 9110 section 10.1.1): a
+    /// refusal by the head then arrives before the body. With `http1` only.
+    package var expectsContinue = false
     /// True to use a connection and a name look-up for this request only.
     package var isAlone = false
 

@@ -126,7 +126,7 @@ final class Transfer: @unchecked Sendable, Hashable {
 
     /// Returns the lines of the request's fields, without those that libcurl adds.
     private func fieldLines() -> UnsafeMutablePointer<curl_slist>? {
-        var texts = ["Expect:"]
+        var texts = [request.expectsContinue ? "Expect: 100-continue" : "Expect:"]
         let names = Set(request.fields.map { $0.name.lowercased() })
         for (name, line) in [("accept", "Accept:"), ("content-type", "Content-Type:")] where !names.contains(name) {
             texts.append(line)

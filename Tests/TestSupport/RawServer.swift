@@ -116,7 +116,8 @@ package final class RawServer: Sendable {
         return false
     }
 
-    /// Reads a whole request: closing a connection with unread bytes resets it and loses the answer.
+    /// Reads a whole request: closing a connection with unread bytes resets it and loses the answer. Of a request that
+    /// expects `100 Continue` it reads the head only.
     private func request(_ connection: Int32) -> String? {
         var request = ""
         while true {
@@ -124,7 +125,8 @@ package final class RawServer: Sendable {
             let length = parts[0].lowercased().split(separator: "\r\n").lazy.compactMap { line in
                 line.hasPrefix("content-length:") ? Int(line.dropFirst(15).trimmingPrefix(" ")) : nil
             }.first
-            if parts.count == 2, parts[1].utf8.count >= length ?? 0 { return request }
+            let isHeadOnly = parts[0].lowercased().contains("expect: 100-continue")
+            if parts.count == 2, isHeadOnly || parts[1].utf8.count >= length ?? 0 { return request }
             guard let part = receive(connection) else { return nil }
             request += String(decoding: part, as: UTF8.self)
         }

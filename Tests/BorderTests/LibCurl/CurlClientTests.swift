@@ -50,6 +50,15 @@ import Testing
         #expect(lines.last == "{}\n")
     }
 
+    @Test func `a refusal by the head arrives before the body if the request expects 100 Continue`() async throws {
+        let server = try RawServer(.whole("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"))
+        defer { server.stop() }
+        var request = CurlRequest("POST", server.url(), body: [UInt8](repeating: 0x20, count: 2 << 20))
+        request.expectsContinue = true
+        #expect(try await result(request).get().head.status == 413)
+        #expect(try #require(server.requests.first).hasSuffix("\r\n\r\n"))
+    }
+
     @Test(arguments: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
     func `each method is sent without a body where there is none`(method: String) async throws {
         let server = try RawServer(.whole(method == "HEAD" ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" : ok))

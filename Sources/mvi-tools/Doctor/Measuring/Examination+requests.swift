@@ -6,7 +6,7 @@ extension Examination {
     /// Sends a body that is no valid intent of any feature; it is refused before a store is made.
     func sendNoIntent(
         _ session: SessionKeeper.Session, _ feature: String, _ fields: [(name: String, value: String)] = [],
-        bytes: Int = 0
+        bytes: Int = 0, expectsContinue: Bool = false
     ) async -> Attempt {
         var body = Array(#"{"type":"mvi-doctor""#.utf8)
         if bytes > 0 {
@@ -15,7 +15,9 @@ extension Examination {
             body.append(UInt8(ascii: "\""))
         }
         body.append(UInt8(ascii: "}"))
-        return await link.send("POST", "/features/\(feature)/intents", [session.field] + fields, body: body)
+        return await link.send(
+            "POST", "/features/\(feature)/intents", [session.field] + fields, body: body,
+            expectsContinue: expectsContinue)
     }
 
     func measureIntents(_ feature: String?) async {
@@ -76,13 +78,9 @@ extension Examination {
             note { $0.bodies.append((bytes, exchange)) }
             guard exchange.answer?.problem != nil else { continue }
             if bytes == Measurements.usualBodyLimit {
-                // A body above the server's limit may be cut off, which proves nothing.
-                for _ in 0..<3 {
-                    let more = await sendNoIntent(session, name, bytes: bytes + 1)
-                    guard more.answer != nil else { continue }
-                    note { $0.bodies.append((bytes + 1, more)) }
-                    break
-                }
+                // The refusal of a larger body can be lost in the reset of its connection, so it is awaited before the body.
+                let more = await sendNoIntent(session, name, bytes: bytes + 1, expectsContinue: true)
+                if more.answer != nil { note { $0.bodies.append((bytes + 1, more)) } }
             }
             break
         }

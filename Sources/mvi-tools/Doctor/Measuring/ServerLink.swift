@@ -16,13 +16,15 @@ struct ServerLink: Sendable {
 
     /// Sends a request and returns its answer or a timeout.
     ///
-    /// - Parameter server: nil for the examined address.
+    /// - Parameters:
+    ///   - server: nil for the examined address.
+    ///   - expectsContinue: true to send the body only if the head is not refused, over HTTP/1.1.
     @discardableResult
     func send(
         _ method: String, _ target: String, _ fields: [(name: String, value: String)] = [], body: [UInt8] = [],
-        to server: ServerAddress? = nil
+        to server: ServerAddress? = nil, expectsContinue: Bool = false
     ) async -> Attempt {
-        let request = request(method, target, fields, body: body, to: server ?? options.address)
+        let request = request(method, target, fields, body: body, to: server ?? options.address, expectsContinue)
         let outcome: Attempt? = await within(options.answerTime) { await exchange(request) }
         return outcome ?? .failure("none in \(Readable.time(options.answerTime))")
     }
@@ -35,13 +37,14 @@ struct ServerLink: Sendable {
 
     private func request(
         _ method: String, _ target: String, _ fields: [(name: String, value: String)], body: [UInt8],
-        to server: ServerAddress
+        to server: ServerAddress, _ expectsContinue: Bool = false
     ) -> CurlRequest {
         var request = CurlRequest(
             method, "\(server)\(target)", fields: [("User-Agent", "mvi-server-doctor")] + options.fields + fields,
             body: body)
         if !body.isEmpty { request.fields.append(("Content-Type", "application/json")) }
-        request.version = .newest
+        request.version = expectsContinue ? .http1 : .newest
+        request.expectsContinue = expectsContinue
         request.connectTime = min(options.answerTime, .seconds(5))
         request.decodes = decodes
         request.authorities = options.authorities
