@@ -67,11 +67,11 @@ struct ImportCommandTests {
             cursor=$(stream "$token" | sed -n 's/^id: //p' | tail -n 1)
             [[ $state == *'"count":7'* && $cursor ]]
             refused --data data "${database[@]}"
-            said 'Nothing is imported. Another server uses the journal'
+            said 'nothing was imported. Another server uses the journal'
             stop
 
             refused --data data
-            said 'An import goes into PostgreSQL. Name the database with --journal'
+            said 'An import needs a PostgreSQL database. Name it with --journal'
             mvi-server import --data data "${database[@]}" | tee report
             grep -q ': 2 sessions, 2 stores, 0 credentials, .* 1 receipts' report
 
@@ -91,7 +91,7 @@ struct ImportCommandTests {
             said 'A server used the journal in .* Stop all of them first'
             stop
             refused --data data "${database[@]}"
-            said 'Nothing is imported. The journal in .* has sessions'
+            said 'nothing was imported. The journal in .* has sessions'
             """#,
         ])
         #expect(code == 0, "\(text)")
