@@ -70,7 +70,7 @@ public struct ServerSettings: Sendable {
     public var trustedProxies: [AddressRange] = []
 
     /// True if every session has to be somebody's: anonymous ones are refused.
-    @Setting("require-identity", .flag, "Refuse anonymous sessions: somebody has to be signed in.")
+    @Setting("require-identity", .flag, "Refuse anonymous sessions: clients have to sign in.")
     public var requireIdentity: Bool = false
 
     /// The header field in which trusted proxies name the signed-in subject; nil for none.
@@ -266,7 +266,7 @@ public struct ServerSettings: Sendable {
     public var idleTimeout: Duration = .seconds(60)
 
     /// The maximum duration of a shutdown.
-    @Setting("grace", .time(.seconds(1) ... .seconds(600)), "How long the server takes at most to stop.")
+    @Setting("grace", .time(.seconds(1) ... .seconds(600)), "Maximum time that the server takes to stop.")
     public var grace: Duration = .seconds(10)
 
     /// The log level.
