@@ -28,7 +28,6 @@ struct cmhd_settings {
                                        struct MHD_Connection *_Nonnull connection);
     MHD_RequestCompletedCallback _Nonnull completed;
     MHD_NotifyConnectionCallback _Nonnull connection;
-    unsigned int threads;
     unsigned int connection_limit;
     unsigned int timeout_seconds;
     size_t memory_limit;
@@ -63,14 +62,13 @@ static inline void cmhd_empty_query(const char *_Nonnull target) {
 
 /// `MHD_start_daemon` is variadic.
 ///
-/// epoll in internal threads: a thread per connection loses wake-ups, and `select` is limited to 1,017 sockets. No
+/// epoll without the library's threads: one of ours runs it, so that a request can wait without being suspended. No
 /// listening socket: the library cannot safely stop accepting. TURBO closes without `shutdown()`, which leaves a
 /// handed-over socket open. Strictness 0 is explicit: above it the library answers in HTML or cuts without a response;
 /// all of its checks are repeated in Swift, where the refusal can be a proper response.
 static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull settings) {
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-            MHD_USE_NO_LISTEN_SOCKET,
+        MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET,
         0, NULL, NULL, settings->handler, settings->context,
         MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log_line, (void *)settings->log,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->memory_limit,
@@ -81,10 +79,14 @@ static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings
         MHD_OPTION_UNESCAPE_CALLBACK, &cmhd_keep_escapes, NULL,
         MHD_OPTION_URI_LOG_CALLBACK, settings->target, settings->context,
         MHD_OPTION_NOTIFY_COMPLETED, settings->completed, settings->context,
-        MHD_OPTION_NOTIFY_CONNECTION, settings->connection, settings->context,
-        // The library logs a notice about a pool of one thread.
-        settings->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, settings->threads,
-        MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, settings->connection, settings->context, MHD_OPTION_END);
+}
+
+/// `MHD_get_daemon_info` is variadic. The daemon's epoll descriptor, which is ready when `MHD_run` has work; -1 if it
+/// has none.
+static inline int cmhd_epoll(struct MHD_Daemon *_Nonnull daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info == NULL ? -1 : info->epoll_fd;
 }
 
 /// `MHD_get_connection_info` is variadic. The connection's socket, owned by the library; -1 if it has none.

@@ -75,7 +75,7 @@ struct SlowJournalTests {
             try connection.send(String(Self.increment.dropFirst(5)))
             if !isLater {
                 // The request is complete when its connection is suspended.
-                while server.assembly.http.statistics.suspendedExchanges == 0 { await Task.yield() }
+                while server.assembly.http.statistics.waitingExchanges == 0 { await Task.yield() }
                 server.journal.releaseLoads()
             }
             let response = try await offThePool { try connection.response(to: "POST") }

@@ -9,7 +9,7 @@ extension MicroHTTPSuites {
 
         @Test func `A second answer traps in a debug build`() async {
             await #expect(processExitsWith: .failure) {
-                let exchange = MicroHTTP.Exchange(SuspendedExchanges {})
+                let exchange = MicroHTTP.Exchange(WaitingExchanges {}, nil)
                 exchange.respond(Response(status: 200))
                 exchange.respond(Response(status: 200))
             }
@@ -17,12 +17,12 @@ extension MicroHTTPSuites {
 
         @Test func `A status that is none traps`() async {
             await #expect(processExitsWith: .failure) {
-                MicroHTTP.Exchange(SuspendedExchanges {}).respond(Response(status: 100))
+                MicroHTTP.Exchange(WaitingExchanges {}, nil).respond(Response(status: 100))
             }
         }
 
         @Test func `Answers from many threads at every moment reach their requests`() async throws {
-            // Some respond at once, some while the connection is being suspended, some after.
+            // Some respond at once, some while the handler returns, some after.
             let handler = TestHandler { request, exchange in
                 let body = request.body
                 if body.first == UInt8(ascii: "0") {
@@ -52,11 +52,11 @@ extension MicroHTTPSuites {
                 }
                 threads.forEach { $0.join() }
                 #expect(failures.withLock { $0 } == [])
-                try await eventually("nothing is suspended") { server.statistics.suspendedExchanges == 0 }
+                try await eventually("nothing waits") { server.statistics.waitingExchanges == 0 }
             }
         }
 
-        @Test func `Requests behind a suspended one wait for it`() async throws {
+        @Test func `Requests behind a waiting one wait for it`() async throws {
             let waiting = Lock<[Exchange]>([])
             let handler = TestHandler { request, exchange in
                 if request.body.isEmpty { return exchange.respond(.text("second")) }
@@ -65,20 +65,20 @@ extension MicroHTTPSuites {
             try await withServer(handler) { server in
                 let client = try RawClient(port: server.port)
                 try client.send(Self.post + "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                try await eventually("the first is suspended") { server.statistics.suspendedExchanges == 1 }
+                try await eventually("the first waits") { server.statistics.waitingExchanges == 1 }
                 waiting.withLock { $0.removeFirst() }.respond(.text("first"))
                 #expect(try client.response().body == "first")
                 #expect(try client.response().body == "second")
             }
         }
 
-        @Test func `A client that leaves while its request is suspended harms nothing`() async throws {
+        @Test func `A client that leaves while its request waits harms nothing`() async throws {
             let waiting = Lock<[Exchange]>([])
             try await withServer(TestHandler { _, exchange in waiting.withLock { $0.append(exchange) } }) { server in
                 for _ in 1...50 {
                     let client = try RawClient(port: server.port)
                     try client.send(Self.post)
-                    try await eventually("the exchange is suspended") { server.statistics.suspendedExchanges > 0 }
+                    try await eventually("the exchange waits") { server.statistics.waitingExchanges > 0 }
                     client.reset()
                     while let exchange = waiting.withLock({ $0.popLast() }) { exchange.respond(.text("nobody")) }
                 }

@@ -42,10 +42,10 @@ extension MicroHTTPSuites {
             try await withServer(handler) { server in
                 let client = try RawClient(port: server.port)
                 try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
-                try await eventually("the exchange is suspended") { server.statistics.suspendedExchanges == 1 }
+                try await eventually("the exchange is suspended") { server.statistics.waitingExchanges == 1 }
                 waiting.withLock { $0.removeFirst() }.respond(.text("later"))
                 #expect(try client.response().body == "later")
-                try await eventually("nothing is suspended") { server.statistics.suspendedExchanges == 0 }
+                try await eventually("nothing is suspended") { server.statistics.waitingExchanges == 0 }
             }
         }
     }

@@ -18,7 +18,7 @@ extension MicroHTTPSuites {
                 try stream.read(through: "one\r\n")
                 let post = try RawClient(port: server.port)
                 try post.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
-                try await eventually("the exchange is suspended") { server.statistics.suspendedExchanges == 1 }
+                try await eventually("the exchange is suspended") { server.statistics.waitingExchanges == 1 }
                 async let stopped: Void = server.shutdown(grace: .seconds(60))
                 try await eventually("nothing is accepted") { (try? RawClient(port: server.port)) == nil }
                 source.add([.finish(Array("end".utf8))])
@@ -45,7 +45,7 @@ extension MicroHTTPSuites {
                 try stream.read(through: "one\r\n")
                 let posts = try (1...10).map { _ in try RawClient(port: server.port) }
                 for post in posts { try post.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n") }
-                try await eventually("they are suspended") { server.statistics.suspendedExchanges == 10 }
+                try await eventually("they are suspended") { server.statistics.waitingExchanges == 10 }
                 await server.shutdown(grace: .milliseconds(50))
                 #expect(source.ends == [.shutdown])
                 #expect(try stream.readToEnd() == "")

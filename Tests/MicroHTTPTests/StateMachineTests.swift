@@ -10,18 +10,43 @@ import Testing
     private func answer(_ state: inout State, status: Int = 200, overruling: Bool = false) -> String {
         switch state.respond(Response(status: status), overruling: overruling) {
         case .none: "none"
+        case .ask: "ask"
         case .resume(let connection): "resume \(connection)"
         case .drop: "drop"
         case .refuse: "refuse"
         }
     }
 
-    /// A state whose connection, 7, is suspended.
-    private func suspended() -> State {
+    /// Returns the reply to the library's question, in words.
+    private func ask(_ state: inout State) -> String {
+        switch state.ask() {
+        case .response(let response, let wasSuspended): "\(response.status)\(wasSuspended ? " after suspension" : "")"
+        case .wait: "wait"
+        case .suspend: "suspend"
+        }
+    }
+
+    /// A state whose handler has returned without a response.
+    private func waiting() -> State {
         var state = State()
         let response = state.handlerReturned()
+        #expect(response == nil)
+        return state
+    }
+
+    /// A state that was asked in vain until it asks to be suspended.
+    private func impatient() -> State {
+        var state = waiting()
+        for _ in 1..<State.patience { #expect(ask(&state) == "wait") }
+        #expect(ask(&state) == "suspend")
+        return state
+    }
+
+    /// A state whose connection, 7, is suspended.
+    private func suspended() -> State {
+        var state = impatient()
         let resumes = state.suspended(7)
-        #expect(response == nil && !resumes)
+        #expect(!resumes)
         return state
     }
 
@@ -34,35 +59,39 @@ import Testing
         #expect(answer(&state) == "refuse")
     }
 
+    @Test func `An answer to a waiting request is fetched by the next question`() {
+        var state = waiting()
+        #expect(ask(&state) == "wait")
+        #expect(answer(&state) == "ask")
+        #expect(answer(&state) == "refuse")
+        #expect(ask(&state) == "200")
+        let left = state.abandon()
+        #expect(left.response == nil && !left.wasWaiting)
+    }
+
     @Test func `An answer while the connection is being suspended resumes it when it is`() {
-        var state = State()
-        let response = state.handlerReturned()
-        #expect(response == nil)
-        #expect(answer(&state) == "none")
+        var state = impatient()
+        #expect(answer(&state) == "ask")
         let resumes = state.suspended(7)
         #expect(resumes)
-        #expect(state.name == "resuming")
-        let fetched = state.resumed()
-        #expect(fetched.status == 200)
+        #expect(ask(&state) == "200 after suspension")
     }
 
     @Test func `An answer to a suspended connection resumes it, once`() {
         var state = suspended()
         #expect(answer(&state) == "resume 7")
         #expect(answer(&state) == "refuse")
-        let fetched = state.resumed()
-        #expect(fetched.status == 200)
+        #expect(ask(&state) == "200 after suspension")
         let left = state.abandon()
-        #expect(left == nil)
+        #expect(left.response == nil && !left.wasWaiting)
     }
 
     @Test func `After an answer in place of the handler's, the handler's is late and not a second one`() {
-        var state = suspended()
-        #expect(answer(&state, status: 503, overruling: true) == "resume 7")
+        var state = waiting()
+        #expect(answer(&state, status: 503, overruling: true) == "ask")
         #expect(answer(&state) == "drop")
         #expect(answer(&state, status: 503, overruling: true) == "drop")
-        let fetched = state.resumed()
-        #expect(fetched.status == 503)
+        #expect(ask(&state) == "503")
         #expect(answer(&state) == "drop")
     }
 
@@ -70,33 +99,31 @@ import Testing
         var state = suspended()
         #expect(answer(&state) == "resume 7")
         #expect(answer(&state, status: 503, overruling: true) == "drop")
-        let fetched = state.resumed()
-        #expect(fetched.status == 200)
-    }
-
-    @Test(arguments: [true, false])
-    func `If suspending is impossible, the present answer is sent, otherwise ours`(_ answers: Bool) {
-        var state = State()
-        let response = state.handlerReturned()
-        #expect(response == nil)
-        if answers { #expect(answer(&state) == "none") }
-        let sent = state.notSuspended(Response(status: 503))
-        #expect(sent.status == (answers ? 200 : 503))
-        #expect(answer(&state) == (answers ? "refuse" : "drop"))
+        #expect(ask(&state) == "200 after suspension")
     }
 
     @Test func `An answer that was not fetched comes back when the connection is gone`() {
-        var state = suspended()
-        #expect(answer(&state) == "resume 7")
+        var state = waiting()
+        #expect(answer(&state) == "ask")
         let left = state.abandon()
-        #expect(left?.status == 200)
+        #expect(left.response?.status == 200 && left.wasWaiting)
         #expect(answer(&state) == "drop")
     }
 
-    @Test func `A resume without a suspension traps`() async {
+    @Test func `A waiting request whose connection is gone waits no longer`() {
+        var state = waiting()
+        let left = state.abandon()
+        #expect(left.response == nil && left.wasWaiting)
+        #expect(answer(&state) == "drop")
+    }
+
+    @Test func `A question while the connection is suspended traps`() async {
         await #expect(processExitsWith: .failure) {
             var state = ExchangeState<Int>()
-            _ = state.resumed()
+            _ = state.handlerReturned()
+            for _ in 1...ExchangeState<Int>.patience { _ = state.ask() }
+            _ = state.suspended(1)
+            _ = state.ask()
         }
     }
 

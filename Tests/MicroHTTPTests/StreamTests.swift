@@ -116,7 +116,7 @@ extension MicroHTTPSuites {
             try await withServer(TestHandler { _, exchange in waiting.withLock { $0.append(exchange) } }) { server in
                 let client = try RawClient(port: server.port)
                 try client.send(Self.get)
-                try await eventually("the exchange is suspended") { server.statistics.suspendedExchanges == 1 }
+                try await eventually("the exchange is suspended") { server.statistics.waitingExchanges == 1 }
                 waiting.withLock { $0.removeFirst() }.respond(Response(status: 200, body: .stream(source)))
                 try client.read(through: "\r\n\r\n")
                 #expect(try client.readToEnd() == "4\r\nlate\r\n0\r\n\r\n")
@@ -155,7 +155,7 @@ extension MicroHTTPSuites {
             try await withServer(TestHandler { _, exchange in waiting.withLock { $0.append(exchange) } }) { server in
                 let client = try RawClient(port: server.port)
                 try client.send(Self.get)
-                try await eventually("the exchange is suspended") { server.statistics.suspendedExchanges == 1 }
+                try await eventually("the exchange is suspended") { server.statistics.waitingExchanges == 1 }
                 client.reset()
                 waiting.withLock { $0.removeFirst() }.respond(Response(status: 200, body: .stream(source)))
                 try await eventually("the source is closed") { source.ends == [.peerClosed] }

@@ -148,6 +148,13 @@ final class ConnectionWatch: ReactorMember {
         if let id { thread.setDeadline(deadline, for: id) }
     }
 
+    /// The exchange of a request that waits for its response.
+    var exchange: Exchange? {
+        state.withLock { state in
+            if case .answer(let exchange, _) = state.phase { exchange } else { nil }
+        }
+    }
+
     /// True if the connection was ended by its deadline.
     var hasExpired: Bool { state.withLock { $0.hasExpired } }
 

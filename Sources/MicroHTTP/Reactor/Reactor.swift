@@ -27,12 +27,12 @@ struct SocketEvents: OptionSet, Sendable {
 
 /// The kinds of members, which are counted separately.
 enum ReactorMemberKind: Int, CaseIterable, Sendable {
-    case stream, linger, connection, acceptor, nudge, question
+    case stream, linger, connection, acceptor, question
 }
 
-/// The threads that watch sockets released by libmicrohttpd, and all deadlines of this module.
+/// The threads that run libmicrohttpd, watch the sockets that it released, and check all deadlines of this module.
 struct Reactor: Sendable {
-    private let threads: [ReactorThread]
+    let threads: [ReactorThread]
 
     /// Starts `count` threads with timers of `granularity` nanoseconds; nil if the system refuses one.
     init?(threads count: Int, granularity: UInt64, changed: @escaping @Sendable () -> Void) {
@@ -48,7 +48,10 @@ struct Reactor: Sendable {
     }
 
     /// Returns the thread for a socket, always the same for a number.
-    func thread(for descriptor: Int32) -> ReactorThread { threads[Int(descriptor) % threads.count] }
+    func thread(for descriptor: Int32) -> ReactorThread { threads[index(for: descriptor)] }
+
+    /// Returns the index of `thread(for:)`.
+    func index(for descriptor: Int32) -> Int { Int(descriptor) % threads.count }
 
     /// Calls `answer` after each thread has run its loop; never if they have ended.
     func ask(_ answer: @escaping @Sendable () -> Void) {

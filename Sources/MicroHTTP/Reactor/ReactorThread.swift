@@ -2,7 +2,19 @@ import CMicroHTTPD
 import Glibc
 import Locking
 
-/// An epoll loop on one thread, with its timer wheel.
+/// A library that a reactor's thread runs.
+protocol LoopDriver: AnyObject, Sendable {
+    /// The descriptor that is readable when there is something to do.
+    var descriptor: Int32 { get }
+
+    /// Does what there is to do without blocking. Called on the reactor's thread, last in a round of its loop.
+    func run() -> DriverPause
+}
+
+/// The time until a driver runs again, unless its descriptor becomes ready or `requestRun` is called earlier.
+enum DriverPause { case none, millisecond, untilReady }
+
+/// An epoll loop on one thread, with its timer wheel, for members and one driver.
 ///
 /// Members are found by a number that is never reused, not by pointer or descriptor, so that a pending event of a
 /// removed member finds nothing.
@@ -17,12 +29,26 @@ final class ReactorThread: Sendable {
         var counts = [Int](repeating: 0, count: ReactorMemberKind.allCases.count)
         var wheel: TimerWheel
         var queue: [UInt64] = []
+        var tasks: [@Sendable () -> Void] = []
+        var driver: (any LoopDriver)?
+        var isDriverDue = false
+        /// True from before `epoll_wait` until it returns or the alarm is rung.
+        var isAsleep = false
         var lastID: UInt64 = 0
         /// The time of the loop's next timer check. An earlier deadline must wake it.
         var sleepsUntil: UInt64 = 0
         var isHalted = false
         var thread: SystemThread?
+
+        /// True if the caller has to ring the alarm.
+        mutating func wakes() -> Bool {
+            defer { isAsleep = false }
+            return isAsleep
+        }
     }
+
+    /// The number of the driver's events. Members' numbers begin at 1 and do not reach it.
+    private static let driverID = UInt64.max
 
     private let state: Lock<State>
     private let epoll: Int32
@@ -49,15 +75,41 @@ final class ReactorThread: Sendable {
 
     /// Adds a member with its first deadline and returns its number.
     func add(_ member: any ReactorMember, _ kind: ReactorMemberKind, deadline: UInt64) -> UInt64 {
-        let (id, wakes) = state.withLock { state in
+        let (id, rings) = state.withLock { state in
             state.lastID += 1
             state.members[state.lastID] = Member(object: member, kind: kind)
             state.counts[kind.rawValue] += 1
             state.wheel.insert(state.lastID, at: deadline)
-            return (state.lastID, deadline < state.sleepsUntil)
+            return (state.lastID, deadline < state.sleepsUntil && state.wakes())
         }
-        if wakes { ring() }
+        if rings { ring() }
         return id
+    }
+
+    /// Runs `driver` from now on. Called once. Returns false if the system refuses to watch its descriptor.
+    func drive(_ driver: any LoopDriver) -> Bool {
+        state.withLock { $0.driver = driver }
+        return watch(driver.descriptor, for: Self.driverID)
+    }
+
+    /// Makes the loop run its driver.
+    func requestRun() {
+        let rings = state.withLock { state in
+            state.isDriverDue = true
+            return state.wakes()
+        }
+        if rings { ring() }
+    }
+
+    /// Runs `task` on the loop's thread. Returns false if the loop has ended.
+    func perform(_ task: @escaping @Sendable () -> Void) -> Bool {
+        let (isTaken, rings) = state.withLock { state in
+            if state.isHalted { return (false, false) }
+            state.tasks.append(task)
+            return (true, state.wakes())
+        }
+        if rings { ring() }
+        return isTaken
     }
 
     /// Reports edge-triggered events of `descriptor` to member `id`. Returns false if the system refuses.
@@ -86,21 +138,22 @@ final class ReactorThread: Sendable {
 
     /// Makes the loop call the member's `run`. Returns false if the loop has ended.
     func enqueue(_ id: UInt64) -> Bool {
-        let isTaken = state.withLock { state in
-            if !state.isHalted { state.queue.append(id) }
-            return !state.isHalted
+        let (isTaken, rings) = state.withLock { state in
+            if state.isHalted { return (false, false) }
+            state.queue.append(id)
+            return (true, state.wakes())
         }
-        if isTaken { ring() }
+        if rings { ring() }
         return isTaken
     }
 
     /// Adds an earlier deadline for a member; the later one remains and fires too.
     func setDeadline(_ deadline: UInt64, for id: UInt64) {
-        let wakes = state.withLock { state in
+        let rings = state.withLock { state in
             state.wheel.insert(id, at: deadline)
-            return deadline < state.sleepsUntil
+            return deadline < state.sleepsUntil && state.wakes()
         }
-        if wakes { ring() }
+        if rings { ring() }
     }
 
     func count(of kind: ReactorMemberKind) -> Int { state.withLock { $0.counts[kind.rawValue] } }
@@ -113,7 +166,7 @@ final class ReactorThread: Sendable {
     func halt() {
         let thread = state.withLock { state in
             state.isHalted = true
-            defer { state.thread = nil }
+            defer { (state.thread, state.driver) = (nil, nil) }
             return state.thread
         }
         ring()
@@ -129,32 +182,50 @@ final class ReactorThread: Sendable {
     private func loop() {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 256) { events in
             guard let first = events.baseAddress else { return }
-            while let pause = pauseBeforeNextDeadline() {
+            var driverPause = DriverPause.untilReady
+            while let pause = pauseBeforeNextDeadline(driverPause) {
                 let count = epoll_wait(epoll, first, Int32(events.count), pause)
-                for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
+                var isDriverDue = driverPause != .untilReady
+                for index in 0..<max(0, Int(count)) {
+                    if events[index].data.u64 == Self.driverID { isDriverDue = true } else { dispatch(events[index]) }
+                }
                 runQueue()
                 runTimers()
+                // Last, so that it sends what all others have answered.
+                driverPause = runDriver(isDriverDue)
             }
         }
     }
 
     /// Returns the milliseconds to wait for events: -1 without a deadline, nil if the loop has ended.
-    private func pauseBeforeNextDeadline() -> Int32? {
+    private func pauseBeforeNextDeadline(_ driver: DriverPause) -> Int32? {
         let now = monotonicNow()
         return state.withLock { state in
             guard !state.isHalted else { return nil }
-            guard state.queue.isEmpty else {
+            guard state.queue.isEmpty, state.tasks.isEmpty, !state.isDriverDue, driver != .none else {
                 state.sleepsUntil = 0
                 return 0
             }
-            guard let deadline = state.wheel.nextDeadline else {
+            state.isAsleep = true
+            let latest = driver == .millisecond ? now + 1_000_000 : .max
+            guard let deadline = state.wheel.nextDeadline ?? (latest == .max ? nil : latest) else {
                 state.sleepsUntil = .max
                 return -1
             }
             state.sleepsUntil = deadline
-            guard deadline > now else { return 0 }
-            return Int32(min((deadline - now + 999_999) / 1_000_000, UInt64(Int32.max)))
+            let end = min(deadline, latest)
+            guard end > now else { return 0 }
+            return Int32(min((end - now + 999_999) / 1_000_000, UInt64(Int32.max)))
         }
+    }
+
+    private func runDriver(_ isDue: Bool) -> DriverPause {
+        let driver = state.withLock { state -> (any LoopDriver)? in
+            guard isDue || state.isDriverDue else { return nil }
+            state.isDriverDue = false
+            return state.driver
+        }
+        return driver?.run() ?? .untilReady
     }
 
     private func dispatch(_ event: epoll_event) {
@@ -176,11 +247,16 @@ final class ReactorThread: Sendable {
 
     /// Called on the loop's thread, or after it has ended.
     func runQueue() {
-        let members = state.withLock { state in
-            defer { state.queue.removeAll(keepingCapacity: true) }
-            return state.queue.compactMap { state.members[$0]?.object }
+        let (members, tasks) = state.withLock { state in
+            defer {
+                state.queue.removeAll(keepingCapacity: true)
+                state.tasks = []
+                state.isAsleep = false
+            }
+            return (state.queue.compactMap { state.members[$0]?.object }, state.tasks)
         }
         members.forEach { $0.run() }
+        for task in tasks { task() }
     }
 
     private func runTimers() {

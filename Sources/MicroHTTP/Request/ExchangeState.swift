@@ -6,24 +6,31 @@ struct ExchangeState<Connection> {
     private enum Phase {
         /// A `BodyHandler` runs on libmicrohttpd's thread. It may have responded.
         case running(Response?)
-        /// The handler returned without a response, and the thread is about to suspend the connection.
-        case suspending(Response?)
+        /// The handler returned without a response. The library asks for it in each of its rounds.
+        case waiting
+        /// It waits for long, so the library does not ask until it is resumed.
         case suspended(Connection)
         /// The response is ready for libmicrohttpd's thread.
-        case resuming(Response)
+        case answered(Response)
         case completed
     }
 
+    /// The number of vain questions after which a waiting request is suspended: a question costs a fraction of a
+    /// microsecond, suspending and resuming a connection six system calls.
+    static var patience: Int { 64 }
+
     private var phase = Phase.running(nil)
+    private var questions = 0
+    private var wasSuspended = false
     /// True if this module responded in place of the handler, whose late response is then dropped.
     private var isOverruled = false
 
     var name: String {
         switch phase {
         case .running: "running"
-        case .suspending: "suspending"
+        case .waiting: "waiting"
         case .suspended: "suspended"
-        case .resuming: "resuming"
+        case .answered: "answered"
         case .completed: "completed"
         }
     }
@@ -31,6 +38,8 @@ struct ExchangeState<Connection> {
     /// The consequence of `respond`.
     enum RespondAction {
         case none
+        /// Make the library ask.
+        case ask
         /// Resume this connection.
         case resume(Connection)
         /// Drop the response, since this module responded first.
@@ -40,62 +49,73 @@ struct ExchangeState<Connection> {
     }
 
     mutating func respond(_ response: Response, overruling: Bool = false) -> RespondAction {
+        let action: RespondAction
         switch phase {
-        case .running(nil): phase = .running(response)
-        case .suspending(nil): phase = .suspending(response)
+        case .running(nil):
+            phase = .running(response)
+            action = .none
+        case .waiting:
+            phase = .answered(response)
+            action = .ask
         case .suspended(let connection):
-            phase = .resuming(response)
-            isOverruled = overruling
-            return .resume(connection)
-        case .running, .suspending, .resuming, .completed: return isOverruled || overruling ? .drop : .refuse
+            phase = .answered(response)
+            action = .resume(connection)
+        case .running, .answered, .completed: return isOverruled || overruling ? .drop : .refuse
         }
         isOverruled = overruling
-        return .none
+        return action
     }
 
-    /// `handle` has returned: returns the response to send now, or nil to suspend.
+    /// `handle` has returned: returns the response to send now, or nil to wait.
     mutating func handlerReturned() -> Response? {
         guard case .running(let response) = phase else { preconditionFailure("cannot return a handler when \(name)") }
-        phase = response == nil ? .suspending(nil) : .completed
+        phase = response == nil ? .waiting : .completed
         return response
+    }
+
+    /// The reply to the library's question for a response.
+    enum Answer {
+        case response(Response, wasSuspended: Bool)
+        case wait
+        /// Suspend the connection, then call `suspended`.
+        case suspend
+    }
+
+    mutating func ask() -> Answer {
+        switch phase {
+        case .answered(let response):
+            phase = .completed
+            return .response(response, wasSuspended: wasSuspended)
+        case .waiting:
+            questions += 1
+            return questions < Self.patience ? .wait : .suspend
+        case .running, .suspended, .completed: preconditionFailure("cannot ask for an answer when \(name)")
+        }
     }
 
     /// The connection is suspended. Returns true if a response arrived meanwhile, to resume it.
     mutating func suspended(_ connection: Connection) -> Bool {
-        guard case .suspending(let response) = phase else { preconditionFailure("cannot suspend when \(name)") }
-        guard let response else {
+        wasSuspended = true
+        switch phase {
+        case .answered: return true
+        case .waiting:
             phase = .suspended(connection)
             return false
+        case .running, .suspended, .completed: preconditionFailure("cannot suspend when \(name)")
         }
-        phase = .resuming(response)
-        return true
     }
 
-    /// Suspending is no longer possible: returns the present response, or `response` in place of the handler.
-    mutating func notSuspended(_ response: Response) -> Response {
-        guard case .suspending(let answer) = phase else { preconditionFailure("cannot answer at once when \(name)") }
-        phase = .completed
-        isOverruled = answer == nil
-        return answer ?? response
-    }
-
-    /// Returns the response of a resumed connection.
-    mutating func resumed() -> Response {
-        guard case .resuming(let response) = phase else { preconditionFailure("cannot fetch an answer when \(name)") }
-        phase = .completed
-        return response
-    }
-
-    /// The connection is gone: returns a response that was not sent.
-    mutating func abandon() -> Response? {
+    /// The connection is gone. Returns a response that was not sent, and true if the request waited unsuspended.
+    mutating func abandon() -> (response: Response?, wasWaiting: Bool) {
         defer {
             isOverruled = true
             phase = .completed
         }
         switch phase {
-        case .running(let response), .suspending(let response): return response
-        case .resuming(let response): return response
-        case .completed: return nil
+        case .running(let response): return (response, false)
+        case .waiting: return (nil, true)
+        case .answered(let response): return (response, !wasSuspended)
+        case .completed: return (nil, false)
         case .suspended: preconditionFailure("cannot abandon when suspended")
         }
     }

@@ -21,7 +21,8 @@ final class RequestContext {
         case over
     }
 
-    private let core: ServerCore
+    private let daemon: Daemon.Box
+    private var core: ServerCore { daemon.core }
     private let watch: ConnectionWatch?
     /// The time at which its line had arrived.
     private let begun = monotonicNow()
@@ -30,6 +31,8 @@ final class RequestContext {
     @exclusivity(unchecked) private var head: RequestHead?
     @exclusivity(unchecked) private var body: [UInt8] = []
     private var bodyLimit = 0
+    /// The library's round in which the last part of the body arrived.
+    @exclusivity(unchecked) private var partRound: UInt64 = 0
     /// The request's share of the bodies' budget.
     private var bodyRoom: NetworkPlaces.Place?
     private var bodyRoomBytes = 0
@@ -41,20 +44,20 @@ final class RequestContext {
     /// The bytes to send after the library has released the connection; empty to only drain its input.
     private var lastWords: [UInt8]?
 
-    init(_ core: ServerCore, _ connection: OpaquePointer, target: UnsafePointer<CChar>) {
-        self.core = core
+    init(_ daemon: Daemon.Box, _ connection: OpaquePointer, target: UnsafePointer<CChar>) {
+        self.daemon = daemon
         watch = cmhd_socket_context(connection).map {
             Unmanaged<ConnectionWatch>.fromOpaque($0).takeUnretainedValue()
         }
         self.target = target.withMemoryRebound(to: UInt8.self, capacity: 1) { start in
             RequestTarget(UnsafeBufferPointer(start: start, count: strlen(target)))
         }
-        core.openRequests.add(1, ordering: .relaxed)
+        daemon.core.openRequests.add(1, ordering: .relaxed)
         watch?.enter(.head)
     }
 
     /// Handles a call of the library: first with the head, then with parts of the body, then without data after the
-    /// body and after each resume.
+    /// body and, while the request waits, in each of the library's rounds.
     func advance(_ raw: HeadReader.Raw, _ part: UnsafePointer<CChar>?, _ partSize: UnsafeMutablePointer<Int>)
         -> MHD_Result
     {
@@ -63,10 +66,17 @@ final class RequestContext {
         case .body where partSize.pointee > 0:
             let bytes = UnsafeRawBufferPointer(start: part, count: partSize.pointee)
             partSize.pointee = 0
+            if partRound != daemon.round {
+                partRound = daemon.round
+                daemon.incomplete += 1
+            }
             return receiveBody(bytes)
         case .body: return handle(raw.connection)
         case .refused(let response): return answer(response, raw.connection)
-        case .handled(let exchange): return answer(exchange.resumed(), raw.connection)
+        case .handled(let exchange):
+            let reply = exchange.ask(raw.connection)
+            if reply.endsWaiting { daemon.waiting -= 1 }
+            return reply.response.map { answer($0, raw.connection) } ?? .YES
         case .over: return .NO
         }
     }
@@ -77,8 +87,7 @@ final class RequestContext {
         case .success(let (head, framing)):
             self.head = head
             if core.isStopping.load(ordering: .acquiring) {
-                let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
-                return refuseAndClose(core.response(to: fault, head: head), raw.connection)
+                return refuseAndClose(core.response(to: .stopping, head: head), raw.connection)
             }
             switch core.handler.receive(head) {
             case .refuse(let response):
@@ -145,7 +154,8 @@ final class RequestContext {
 
     private func handle(_ connection: OpaquePointer) -> MHD_Result {
         guard let head, let handler else { preconditionFailure("cannot handle a request without its head") }
-        let exchange = Exchange(core.suspended)
+        if partRound == daemon.round { daemon.incomplete -= 1 }
+        let exchange = Exchange(core.waiting, daemon.thread)
         stage = .handled(exchange)
         watch?.enter(.none)
         // Captures one reference, so that no closure is allocated.
@@ -153,14 +163,15 @@ final class RequestContext {
         body = []
         self.handler = nil
         if let response = exchange.handlerReturned() { return answer(response, connection) }
+        daemon.waiting += 1
         watch?.enter(
             .answer(exchange) { [core] in
                 core.response(
                     to: RequestFault(.answerTimeout, "The request could not be answered in time."), head: head)
             })
-        if exchange.suspend(connection) { return .YES }
-        let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
-        return answer(exchange.answerWithoutSuspending(core.response(to: fault, head: head)), connection)
+        // After the phase: a stop that begins now finds the exchange there.
+        if core.isStopping.load(ordering: .sequentiallyConsistent) { exchange.overrule(core.response(to: .stopping)) }
+        return .YES
     }
 
     /// Answers in the first call: the library then stops reading and closes the connection.
@@ -198,6 +209,7 @@ final class RequestContext {
         // the socket, as if the stream had not ended. It examines a resumed connection in its next round.
         MHD_suspend_connection(connection)
         MHD_resume_connection(connection)
+        daemon.thread.requestRun()
         let copy = fcntl(cmhd_socket(connection), F_DUPFD_CLOEXEC, 0)
         if copy >= 0 {
             SocketOptions.limitUnsent(on: copy)
@@ -212,7 +224,7 @@ final class RequestContext {
         if let source {
             openStream(source)
         } else if case .handled(let exchange) = stage {
-            exchange.abandon()
+            if exchange.abandon() { daemon.waiting -= 1 }
         } else if case .body = stage, reason == .REQUEST_TERMINATED_CLIENT_ABORT {
             let fault =
                 watch?.givesWay == true
@@ -241,7 +253,7 @@ final class RequestContext {
         }
         StreamHandle(
             descriptor: handedOver, isFramed: head?.isHTTP10 != true, source: source,
-            thread: core.reactor.thread(for: handedOver), timing: core.spreadStreamTiming()
+            thread: daemon.thread, timing: core.spreadStreamTiming()
         ).open(source)
     }
 }

@@ -122,6 +122,8 @@ package struct RequestFault: Error, Sendable, Equatable {
     /// A sentence for the client with the problem and the expectation.
     package let detail: String
 
+    static let stopping = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
+
     /// Creates a fault; public for handlers' tests.
     package init(_ reason: Reason, _ detail: String) {
         self.reason = reason

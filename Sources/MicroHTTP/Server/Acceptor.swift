@@ -26,17 +26,15 @@ final class Acceptor: ReactorMember {
     private let listenSocket: Int32
     private let core: ServerCore
     private let thread: ReactorThread
-    private let serve: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
+    /// One for each thread of the reactor.
+    private let daemons: [Daemon]
     private let state: Lock<State>
 
-    /// Takes ownership of `listenSocket`. `serve` takes ownership of each connection; false if it has closed it.
-    init(
-        _ core: ServerCore, listenSocket: Int32,
-        serve: @escaping @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
-    ) {
+    /// Takes ownership of `listenSocket`.
+    init(_ core: ServerCore, _ daemons: [Daemon], listenSocket: Int32) {
         self.core = core
+        self.daemons = daemons
         self.listenSocket = listenSocket
-        self.serve = serve
         thread = core.reactor.thread(for: listenSocket)
         state = Lock(State(spare: Self.openSpare()))
     }
@@ -89,26 +87,35 @@ final class Acceptor: ReactorMember {
 
     /// Returns false if there is nothing to accept.
     private func acceptOne() -> Bool {
-        var storage = sockaddr_storage()
-        return withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-                let descriptor = accept(listenSocket, address, &length)
-                guard descriptor >= 0 else { return goOn(after: errno) }
-                admit(descriptor, address, length)
-                return true
-            }
-        }
+        var address = SocketAddress()
+        let descriptor = address.withPointer { accept(listenSocket, $0, $1) }
+        guard descriptor >= 0 else { return goOn(after: errno) }
+        admit(descriptor, address)
+        return true
     }
 
-    private func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
+    private func admit(_ descriptor: Int32, _ address: SocketAddress) {
         SocketOptions.set(on: descriptor, userTimeout: core.configuration.tcpUserTimeout)
-        let peer = PeerAddress(address)
+        let peer = address.peer
         guard core.connections.accepted(descriptor, peer) else { return refuse(descriptor, peer) }
-        if !serve(descriptor, address, length) {
-            core.connections.refused(descriptor)
-            core.roomChanged()
-        }
+        let index = core.reactor.index(for: descriptor)
+        let owner = core.reactor.threads[index]
+        if owner === thread { return serve(descriptor, address, index) }
+        let isTaken = owner.perform { [self] in serve(descriptor, address, index) }
+        if !isTaken { drop(descriptor, uncounting: descriptor) }
+    }
+
+    /// Gives a connection to the daemon that has its number, on that daemon's thread.
+    private func serve(_ descriptor: Int32, _ address: SocketAddress, _ index: Int) {
+        var address = address
+        let isServed = address.withPointer { daemons[index].add(descriptor, $0, $1.pointee) }
+        if !isServed { drop(nil, uncounting: descriptor) }
+    }
+
+    private func drop(_ descriptor: Int32?, uncounting number: Int32) {
+        if let descriptor { Glibc.close(descriptor) }
+        core.connections.refused(number)
+        core.roomChanged()
     }
 
     private func refuse(_ descriptor: Int32, _ peer: PeerAddress) {
@@ -157,5 +164,24 @@ final class Acceptor: ReactorMember {
         Glibc.close(listenSocket)
         if spare >= 0 { Glibc.close(spare) }
         thread.remove(id)
+    }
+}
+
+/// A socket's address.
+private struct SocketAddress: Sendable {
+    private var storage = sockaddr_storage()
+    private var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+
+    var peer: PeerAddress {
+        var copy = self
+        return copy.withPointer { address, _ in PeerAddress(address) }
+    }
+
+    mutating func withPointer<Result>(
+        _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Result
+    ) -> Result {
+        withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, &length) }
+        }
     }
 }

@@ -7,7 +7,8 @@ import Synchronization
 package final class HTTPServer: Sendable {
     private struct Running {
         var core: ServerCore
-        var daemon: Daemon
+        /// One for each thread of the reactor.
+        var daemons: [Daemon]
         var acceptor: Acceptor
         var port: UInt16
     }
@@ -70,21 +71,28 @@ package final class HTTPServer: Sendable {
         }
         let (listenSocket, port) = try ListenSocket.open(host: configuration.host, port: configuration.port)
         let core: ServerCore
-        let daemon: Daemon
         do throws(HTTPServerError) {
             core = try ServerCore(configuration, logger, handler)
-            daemon = try Daemon(core)
         } catch {
             close(listenSocket)
             throw error
         }
-        let acceptor = Acceptor(core, listenSocket: listenSocket) { daemon.add($0, $1, $2) }
-        let running = Running(core: core, daemon: daemon, acceptor: acceptor, port: port)
-        guard acceptor.start() else {
+        var daemons: [Daemon] = []
+        do throws(HTTPServerError) {
+            for thread in core.reactor.threads { daemons.append(try Daemon(core, thread)) }
+        } catch {
+            close(listenSocket)
+            core.reactor.halt()
+            daemons.forEach { $0.stop() }
+            throw error
+        }
+        let acceptor = Acceptor(core, daemons, listenSocket: listenSocket)
+        let running = Running(core: core, daemons: daemons, acceptor: acceptor, port: port)
+        let isDriven = zip(core.reactor.threads, daemons).allSatisfy { $0.drive($1) }
+        guard isDriven, acceptor.start() else {
             finish(running)
             throw HTTPServerError(.cannotListen, "Cannot watch the listening socket: the system refuses it.")
         }
-        WorkerNudge(core) { daemon.add($0, $1, $2) }.start()
         return running
     }
 
@@ -200,19 +208,20 @@ package final class HTTPServer: Sendable {
     }
 
     private func finish(_ running: Running) {
-        // First the acceptor's thread, since no connection may be added to a stopping daemon.
+        // First the threads, since a daemon is used by one thread at a time.
         running.core.reactor.halt()
-        running.daemon.stop()
+        running.daemons.forEach { $0.stop() }
         running.core.reactor.dismiss()
     }
 
     private func stop(_ running: Running) async {
         let core = running.core
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
-        let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
-        for exchange in core.suspended.close() { exchange.overrule(core.response(to: fault)) }
+        for member in core.reactor.members(of: .connection) {
+            (member as? ConnectionWatch)?.exchange?.overrule(core.response(to: .stopping))
+        }
         // Without a limit: the daemon must not stop before, and each of them has its response.
-        while await !core.progress.wait(atMost: .seconds(1), until: { core.suspended.count == 0 }) {}
+        while await !core.progress.wait(atMost: .seconds(1), until: { core.waiting.count == 0 }) {}
         // Leaves a moment to send the responses, also to refused clients.
         _ = await core.progress.wait(atMost: .seconds(1)) {
             core.openRequests.load(ordering: .acquiring) == 0 && core.reactor.count(of: .linger) == 0

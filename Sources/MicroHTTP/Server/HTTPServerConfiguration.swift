@@ -15,7 +15,7 @@ package struct HTTPServerConfiguration: Sendable {
 
     /// The largest size of request line and fields in bytes, at least 1 KiB; beyond, 431. Default 16 KiB.
     ///
-    /// Each connection has twice this as its memory, which also contains the response's head.
+    /// Each connection has 8 KiB more than this as its memory, which also contains the response's head.
     package var headLimit: Int
 
     /// The largest size of a body in bytes; beyond, 413. A verdict may lower it for one request. Default 1 MiB.
@@ -127,11 +127,11 @@ package struct HTTPServerStatistics: Sendable, Equatable {
     /// Connections in libmicrohttpd, including idle ones, without streams.
     package var openConnections = 0
 
-    /// Requests in progress, including suspended ones.
+    /// Requests in progress, including waiting ones.
     package var openRequests = 0
 
-    /// Suspended requests that wait for `Exchange.respond`.
-    package var suspendedExchanges = 0
+    /// Requests that wait for `Exchange.respond`.
+    package var waitingExchanges = 0
 
     /// Streams in the reactor.
     package var openStreams = 0

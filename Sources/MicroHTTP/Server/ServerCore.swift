@@ -10,7 +10,7 @@ final class ServerCore: Sendable {
     let logger: Logger
     let handler: any RequestHandler
     let reactor: Reactor
-    let suspended: SuspendedExchanges
+    let waiting: WaitingExchanges
     let progress: Progress
     let timeouts: ConnectionWatch.Timeouts
     let streamTiming: StreamHandle.Timing
@@ -41,7 +41,7 @@ final class ServerCore: Sendable {
         bodyRoom = NetworkPlaces(bodies, perNetwork: bodies / 4)
         let progress = Progress()
         self.progress = progress
-        suspended = SuspendedExchanges { progress.changed() }
+        waiting = WaitingExchanges { progress.changed() }
         timeouts = ConnectionWatch.Timeouts(
             head: min(configuration.headTimeout, .seconds(15)).clampedNanoseconds,
             body: configuration.bodyTimeout.clampedNanoseconds,
@@ -55,12 +55,12 @@ final class ServerCore: Sendable {
             age: configuration.streamAge?.clampedNanoseconds)
         let shortest = min(timeouts.shortest, streamTiming.heartbeat, streamTiming.writeDeadline)
         let granularity = min(max(shortest / 64, 1_000_000), 250_000_000)
-        let reactor = Reactor(threads: max(1, configuration.threads / 2), granularity: granularity) {
+        let reactor = Reactor(threads: configuration.threads, granularity: granularity) {
             progress.changed()
         }
         guard let reactor else {
             throw HTTPServerError(
-                .cannotListen, "Cannot start a thread for the streams: the system refuses it. Raise its limits.")
+                .cannotListen, "Cannot start a thread for the connections: the system refuses it. Raise its limits.")
         }
         self.reactor = reactor
     }
@@ -111,7 +111,7 @@ final class ServerCore: Sendable {
         var statistics = HTTPServerStatistics()
         statistics.openConnections = connections.count
         statistics.openRequests = openRequests.load(ordering: .acquiring)
-        statistics.suspendedExchanges = suspended.count
+        statistics.waitingExchanges = waiting.count
         statistics.openStreams = reactor.count(of: .stream)
         statistics.lingeringSockets = reactor.count(of: .linger)
         return statistics
