@@ -312,6 +312,8 @@ public final class PostgresJournal: SharedJournal {
 
     package func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
 
+    package func complete(on loops: [TaskLoop]) { engine.completions.use(loops) }
+
     public func close() async {
         engine.close()
         await engine.waitForEnd()

@@ -120,6 +120,10 @@ package protocol Journal: ServerJournal {
 
     /// Reports each later transaction to a meter. A journal without transactions reports nothing.
     func measure(by meter: any JournalMeter)
+
+    /// Calls the handlers of later requests on these loops, those of a session on one of them, until a loop has ended. A
+    /// journal without threads ignores them.
+    func complete(on loops: [TaskLoop])
 }
 
 extension Journal {
@@ -130,6 +134,8 @@ extension Journal {
     }
 
     package func measure(by meter: any JournalMeter) {}
+
+    package func complete(on loops: [TaskLoop]) {}
 
     /// Stores a new anonymous session.
     package func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {

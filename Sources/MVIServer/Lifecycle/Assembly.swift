@@ -98,6 +98,12 @@ struct Assembly: Sendable {
         observation.watch(ServerGauges(observation.factory, sessions, http) { readiness.problem == nil })
     }
 
+    /// Listens. The journal's results arrive on the threads of the connections from now on.
+    func listen() throws(HTTPServerError) {
+        try http.start()
+        sessions.environment.journal.complete(on: http.loops)
+    }
+
     /// The address at which other nodes reach this one. Known after the start of listening if the system chooses the
     /// port.
     var nodeAddress: String { settings.ownAddress(port: http.port) }

@@ -10,7 +10,7 @@ struct HTTPService: Service {
 
     func run() async throws {
         let openFiles = OpenFiles.raiseLimit()
-        try assembly.http.start()
+        try assembly.listen()
         do {
             try assembly.admin?.start()
         } catch {

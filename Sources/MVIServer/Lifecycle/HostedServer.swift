@@ -54,7 +54,7 @@ package final class HostedServer: Sendable {
     /// - Throws: `HTTPServerError`.
     package func start() throws {
         if let group { services.withLock { $0 = Task { try await group.run() } } }
-        try assembly.http.start()
+        try assembly.listen()
     }
 
     /// Stops like a process at SIGTERM. The journal stays open.

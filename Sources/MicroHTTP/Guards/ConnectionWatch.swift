@@ -33,6 +33,8 @@ final class ConnectionWatch: ReactorMember {
         var givesWay = false
         /// Released when the connection is closed.
         var place: NetworkPlaces.Place?
+        /// The socket's own address, once a request has needed it.
+        var local: PeerAddress?
         /// The client has closed its side.
         var hasHungUp = false
         /// The reactor's thread is in `shutdown` on the descriptor.
@@ -146,6 +148,14 @@ final class ConnectionWatch: ReactorMember {
             }
         }
         if let id { thread.setDeadline(deadline, for: id) }
+    }
+
+    /// The socket's own address. Called while the library has the descriptor. Asks the system once.
+    var localAddress: PeerAddress {
+        if let known = state.withLock({ $0.local }) { return known }
+        let address = PeerAddress(localOf: descriptor)
+        state.withLock { $0.local = address }
+        return address
     }
 
     /// The exchange of a request that waits for its response.

@@ -41,9 +41,9 @@ enum HeadReader {
         }
     }
 
-    /// Returns the head and the body's length, or the fault.
+    /// Returns the head and the body's length, or the fault. `local` gives the socket's own address.
     static func read(
-        _ raw: Raw, target: RequestTarget?, limit: Int
+        _ raw: Raw, target: RequestTarget?, limit: Int, local: () -> PeerAddress
     ) -> Result<(head: RequestHead, framing: HeadCheck.Framing), RequestFault> {
         let size = cmhd_head_size(raw.connection)
         guard size <= limit else {
@@ -84,13 +84,12 @@ enum HeadReader {
             let head = RequestHead(
                 method: String(decoding: method, as: UTF8.self), path: target.path, query: target.query,
                 isHTTP10: isHTTP10, fields: fields, peer: PeerAddress(cmhd_peer(raw.connection)),
-                local: isAddress(fields.bytes(of: "host"))
-                    ? PeerAddress(localOf: cmhd_socket(raw.connection)) : .unknown)
+                local: isAddress(fields.bytes(of: "host")) ? local() : .unknown)
             return (head, framing)
         }
     }
 
-    /// True if a `Host` may be an IP address. Reading the socket's own address costs a system call.
+    /// True if a `Host` may be an IP address.
     private static func isAddress(_ host: ArraySlice<UInt8>?) -> Bool {
         host?.first.map { $0.isDigit || $0 == UInt8(ascii: "[") } ?? false
     }

@@ -82,7 +82,10 @@ final class RequestContext {
     }
 
     private func receiveHead(_ raw: HeadReader.Raw) -> MHD_Result {
-        switch HeadReader.read(raw, target: target, limit: core.configuration.headLimit) {
+        let read = HeadReader.read(raw, target: target, limit: core.configuration.headLimit) {
+            watch?.localAddress ?? .unknown
+        }
+        switch read {
         case .failure(let fault): return refuseAndClose(core.response(to: fault), raw.connection)
         case .success(let (head, framing)):
             self.head = head

@@ -129,6 +129,15 @@ package final class HTTPServer: Sendable {
         core.reactor.ask(answer)
     }
 
+    /// The task queues of the server's threads; none before `start` and after `shutdown` has begun. Each runs a task on
+    /// its thread, in order, or returns false if the thread has ended.
+    package var loops: [@Sendable (@escaping @Sendable () -> Void) -> Bool] {
+        state.withLock { state in
+            guard case .running(let running) = state else { return [] }
+            return running.core.reactor.threads.map { thread in { thread.perform($0) } }
+        }
+    }
+
     /// The used bytes of the bodies' budget.
     var heldBodyBytes: Int {
         state.withLock { state in
