@@ -76,10 +76,11 @@ let package = Package(
         system("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
         system("CPostgreSQL", "libpq", "libpq-dev"),
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
+        .target(name: "CLocking"),
         .target(name: "CResources", exclude: ["page"]),
 
         // Pure code: no I/O, no HTTP.
-        library("Locking"),
+        library("Locking", "CLocking"),
         library("Networks", "Locking"),
         library("MVI", "Locking", tracing),
         library("WireJSON"),
