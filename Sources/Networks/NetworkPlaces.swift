@@ -14,35 +14,25 @@ package final class NetworkPlaces: Sendable {
         case ofAll
     }
 
-    fileprivate final class Holder: Sendable {
-        /// The function that ends the use of the place, and whether it has to end.
-        let state = Lock<(giveWay: (@Sendable () -> Void)?, hasTo: Bool)>((nil, false))
-
-        func giveWay() {
-            let action = state.withLock { state in
-                state.hasTo = true
-                return state.giveWay
-            }
-            action?()
-        }
-    }
-
     fileprivate struct Member {
-        let networks: [PeerAddress]
+        let address: PeerAddress?
         var count: Int
-        let holder: Holder
+        /// Ends the use of the places.
+        var giveWay: (@Sendable () -> Void)?
+        /// True after it was asked to give way.
+        var isLeaving = false
+
+        /// Not stored, since there are very many members.
+        var networks: [PeerAddress] { address?.networks ?? [] }
     }
 
     fileprivate struct State {
         var taken = 0
-        var last: UInt64 = 0
         var shares = NetworkShares()
-        /// The holders that were not asked to give way.
-        var members: [UInt64: Member] = [:]
-        /// The number of places of each holder that was asked to give way and has not left yet.
-        var leaving: [UInt64: Int] = [:]
+        var members = NumberedList<Member>()
+        /// The number of places of members that are leaving.
         var leavingCount = 0
-        /// The holders by their narrowest network, newest last. Some may be gone.
+        /// The members by their narrowest network, newest last. Some may be gone.
         var order: [PeerAddress: [UInt64]] = [:]
     }
 
@@ -71,30 +61,27 @@ package final class NetworkPlaces: Sendable {
     /// - Parameter address: The client's; nil for one to which only the limit applies and which never gives way.
     package func take(_ count: Int = 1, for address: PeerAddress?) throws(Refusal) -> Place {
         let networks = address?.networks ?? []
-        let outcome = state.withLock { state -> (Result<(number: UInt64, holder: Holder), Refusal>, Holder?) in
+        let (result, giveWay) = state.withLock { state -> (Result<UInt64, Refusal>, (@Sendable () -> Void)?) in
             let (refusal, other) = admit(count, networks, &state)
             if let refusal { return (.failure(refusal), other) }
-            let holder = Holder()
-            state.last += 1
+            let number = state.members.append(Member(address: address, count: count))
             if let narrowest = networks.last {
-                state.members[state.last] = Member(networks: networks, count: count, holder: holder)
-                state.order[narrowest, default: []].append(state.last)
+                state.order[narrowest, default: []].append(number)
                 state.compact(narrowest, networks)
             }
-            return (.success((state.last, holder)), other)
+            return (.success(number), other)
         }
-        outcome.1?.giveWay()
-        let (number, holder) = try outcome.0.get()
-        return Place(self, number, holder, count)
+        giveWay?()
+        return Place(self, try result.get())
     }
 
     /// Counts additional places and selects the holder that gives way.
     private func admit(
         _ count: Int, _ networks: [PeerAddress], _ state: inout State
-    ) -> (refusal: Refusal?, other: Holder?) {
+    ) -> (refusal: Refusal?, other: (@Sendable () -> Void)?) {
         let own = state.shares.share(of: networks[...])
         guard networks.isEmpty || own + count <= limitPerNetwork else { return (.ofNetwork, nil) }
-        var other: Holder?
+        var other: (@Sendable () -> Void)?
         if !networks.isEmpty, state.taken - state.leavingCount + count > limit - reserve {
             if let largest = state.shares.largest(above: networks[...], with: count) {
                 other = state.removeNewest(of: largest)
@@ -127,9 +114,9 @@ package final class NetworkPlaces: Sendable {
     ///   - least: Networks with fewer places are not asked.
     package func giveWay(to address: PeerAddress?, above least: Int, atMost limit: Int) -> Outcome {
         let networks = address?.networks ?? []
-        let (outcome, holders) = state.withLock { state -> (Outcome, [Holder]) in
+        let (outcome, holders) = state.withLock { state -> (Outcome, [@Sendable () -> Void]) in
             guard state.shares.largest >= least else { return (.nobody, []) }
-            var holders: [Holder] = []
+            var holders: [@Sendable () -> Void] = []
             while holders.count < limit, state.shares.largest >= least,
                 let largest = state.shares.largest(above: networks[...], with: 1),
                 let holder = state.removeNewest(of: largest)
@@ -138,28 +125,38 @@ package final class NetworkPlaces: Sendable {
             }
             return (holders.isEmpty ? .ownHasMost : .asked(holders.count), holders)
         }
-        for holder in holders { holder.giveWay() }
+        for giveWay in holders { giveWay() }
         return outcome
     }
 
     fileprivate func add(_ count: Int, _ number: UInt64) -> Bool {
-        let (isAdded, other) = state.withLock { state -> (Bool, Holder?) in
-            guard state.leaving[number] == nil else { return (false, nil) }
-            let networks = state.members[number]?.networks
-            let (refusal, other) = admit(count, networks ?? [], &state)
-            guard refusal == nil else { return (false, other) }
-            if networks != nil { state.members[number]?.count += count }
-            return (true, other)
+        let (isAdded, giveWay) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+            guard let member = state.members[number], !member.isLeaving else { return (false, nil) }
+            let (refusal, other) = admit(count, member.networks, &state)
+            if refusal == nil { state.members[number]?.count += count }
+            return (refusal == nil, other)
         }
-        other?.giveWay()
+        giveWay?()
         return isAdded
     }
 
-    fileprivate func leave(_ count: Int, _ number: UInt64) {
+    fileprivate func leave(_ number: UInt64) {
+        // Its closure is released after the lock.
+        _ = state.withLock { state -> Member? in
+            guard let member = state.members[number] else { return nil }
+            state.members[number] = nil
+            state.taken -= member.count
+            if member.isLeaving { state.leavingCount -= member.count } else { state.left(member) }
+            return member
+        }
+    }
+
+    /// Returns false if it has to give way already.
+    fileprivate func set(_ giveWay: @escaping @Sendable () -> Void, _ number: UInt64) -> Bool {
         state.withLock { state in
-            state.taken -= count
-            state.leavingCount -= state.leaving.removeValue(forKey: number) ?? 0
-            if let member = state.members.removeValue(forKey: number) { state.left(member) }
+            guard state.members[number]?.isLeaving == false else { return false }
+            state.members[number]?.giveWay = giveWay
+            return true
         }
     }
 
@@ -167,43 +164,31 @@ package final class NetworkPlaces: Sendable {
     package final class Place: Sendable {
         private let places: NetworkPlaces
         private let number: UInt64
-        private let holder: Holder
-        private let count: Lock<Int>
 
-        fileprivate init(_ places: NetworkPlaces, _ number: UInt64, _ holder: Holder, _ count: Int) {
-            (self.places, self.number, self.holder, self.count) = (places, number, holder, Lock(count))
-        }
+        fileprivate init(_ places: NetworkPlaces, _ number: UInt64) { (self.places, self.number) = (places, number) }
 
-        deinit { places.leave(count.withLock { $0 }, number) }
+        deinit { places.leave(number) }
 
         /// Takes more places. Returns false if there are none, or if it has to give way.
-        package func add(_ more: Int) -> Bool {
-            guard places.add(more, number) else { return false }
-            count.withLock { $0 += more }
-            return true
-        }
+        package func add(_ more: Int) -> Bool { places.add(more, number) }
 
         /// Sets the function that ends the use of the place when another network needs it. Called at most once, on any
         /// thread; at once if that is already the case.
         package func onGiveWay(_ action: @escaping @Sendable () -> Void) {
-            let hasTo = holder.state.withLock { state in
-                if !state.hasTo { state.giveWay = action }
-                return state.hasTo
-            }
-            if hasTo { action() }
+            if !places.set(action, number) { action() }
         }
     }
 }
 
 extension NetworkPlaces.State {
     /// Removes the newest holder, which is about to leave, from the shares.
-    fileprivate mutating func removeNewest(of network: PeerAddress) -> NetworkPlaces.Holder? {
+    fileprivate mutating func removeNewest(of network: PeerAddress) -> (@Sendable () -> Void)? {
         while let number = order[network]?.popLast() {
-            guard let member = members.removeValue(forKey: number) else { continue }
+            guard let member = members[number], !member.isLeaving else { continue }
             left(member)
-            leaving[number] = member.count
+            members[number]?.isLeaving = true
             leavingCount += member.count
-            return member.holder
+            return member.giveWay ?? {}
         }
         return nil
     }
@@ -216,6 +201,6 @@ extension NetworkPlaces.State {
     /// Removes entries that are gone when they are as many as the others.
     fileprivate mutating func compact(_ network: PeerAddress, _ networks: [PeerAddress]) {
         guard let numbers = order[network], numbers.count > 16 + 2 * shares.share(of: networks[...]) else { return }
-        order[network] = numbers.filter { members[$0] != nil }
+        order[network] = numbers.filter { members[$0]?.isLeaving == false }
     }
 }

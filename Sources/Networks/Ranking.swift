@@ -14,7 +14,8 @@ struct Ranking<Key: Hashable & Sendable>: Sendable {
         let old = self[key]
         let new = old + change
         precondition(new >= 0, "a key's number became negative")
-        if old > 0 { keys[old].remove(key) }
+        // An emptied set would keep its storage, and a growing number leaves one behind at each step.
+        if old > 0, keys[old].remove(key) != nil, keys[old].isEmpty { keys[old] = [] }
         if new > 0 {
             numbers[key] = new
             if keys.count <= new { keys += repeatElement([], count: new + 1 - keys.count) }
