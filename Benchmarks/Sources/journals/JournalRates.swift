@@ -6,6 +6,12 @@ import PostgresJournal
 import SQLiteJournal
 import SessionJournal
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// `journals FOLDER DATABASE [TASKS] [SECONDS] [CONNECTIONS]` measures the committed appends per second of SQLite and
 /// PostgreSQL, one after the other. FOLDER must not exist yet; DATABASE is a URL.
 ///
@@ -23,7 +29,7 @@ struct JournalRates {
         let seconds = arguments.count > 3 ? Int(arguments[4]) ?? 5 : 5
         let connections = arguments.count > 4 ? Int(arguments[5]) ?? 2 : 2
         let logger = Logger(label: "journals")
-        print("journal\ttasks\tappends/s\tp50 ms\tp99 ms\tappends a transaction")
+        print("journal\ttasks\tappends/s\tp50 ms\tp99 ms\town µs\tappends a transaction")
         for round in 1...2 {
             let sqlite = try await SQLiteJournal.open(directory: "\(folder)/\(round)", logger: logger)
             let before = sqlite.statistics
@@ -50,6 +56,8 @@ struct JournalRates {
     private struct Rate {
         var perSecond: Double
         var latencies: [Duration]
+        /// The processor time of this process for each append.
+        var microseconds: Double
     }
 
     private static func report(
@@ -62,21 +70,25 @@ struct JournalRates {
             return "\(Double(Int((Double(seconds) * 1e3 + Double(attoseconds) / 1e15) * 100)) / 100)"
         }
         let group = transactions == 0 ? 0 : Int(appends / Double(transactions))
-        print("\(name)\t\(tasks)\t\(Int(rate.perSecond))\t\(percentile(0.5))\t\(percentile(0.99))\t\(group)")
+        let (perSecond, own) = (Int(rate.perSecond), Int(rate.microseconds))
+        print("\(name)\t\(tasks)\t\(perSecond)\t\(percentile(0.5))\t\(percentile(0.99))\t\(own)\t\(group)")
     }
 
     private static func rate(of journal: any Journal, tasks: Int, seconds: Int) async throws -> Rate {
         let state = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
         let feature = FeatureID(name: "counter", key: nil)
-        var sessions: [SessionKey] = []
-        for _ in 0..<tasks {
-            let record = SessionRecord(
-                id: "s\(UInt64.random(in: 0 ... .max))",
-                tokenHash: TokenHash((0..<32).map { _ in UInt8.random(in: 0...255) }), epoch: "e", credential: .bearer,
-                created: .seconds(1), lastSeen: .seconds(1))
-            sessions.append(try await awaitResult { journal.create(record, done: $0) }.get())
+        let sessions = try await withThrowingTaskGroup(of: SessionKey.self) { group in
+            for _ in 0..<tasks {
+                let record = SessionRecord(
+                    id: "s\(UInt64.random(in: 0 ... .max))",
+                    tokenHash: TokenHash((0..<32).map { _ in UInt8.random(in: 0...255) }), epoch: "e",
+                    credential: .bearer, created: .seconds(1), lastSeen: .seconds(1))
+                group.addTask { try await awaitResult { journal.create(record, done: $0) }.get() }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         let start = ContinuousClock.now
+        let ownTime = clock()
         let end = start + .seconds(seconds)
         let latencies = try await withThrowingTaskGroup(of: [Duration].self) { group in
             for session in sessions {
@@ -107,7 +119,9 @@ struct JournalRates {
             return try await group.reduce(into: []) { $0 += $1 }
         }
         let (whole, part) = (ContinuousClock.now - start).components
-        return Rate(perSecond: Double(latencies.count) / (Double(whole) + Double(part) / 1e18), latencies: latencies)
+        return Rate(
+            perSecond: Double(latencies.count) / (Double(whole) + Double(part) / 1e18), latencies: latencies,
+            microseconds: Double(clock() - ownTime) / Double(CLOCKS_PER_SEC) * 1e6 / Double(max(1, latencies.count)))
     }
 }
 
