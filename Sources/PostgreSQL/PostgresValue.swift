@@ -33,62 +33,94 @@ package struct PostgresValue: Sendable {
     /// A text without NULs, which PostgreSQL cannot store.
     package static func text(_ value: String?) -> PostgresValue { PostgresValue(.text, value.map { Array($0.utf8) }) }
 
-    package static func int8s(_ values: [Int64?]) -> PostgresValue { numbers(.int8Array, of: .int8, values) }
+    package static func int8s(_ values: [Int64?]) -> PostgresValue {
+        array(.int8) { array in for value in values { array.append(value) } }
+    }
 
-    package static func int4s(_ values: [Int32?]) -> PostgresValue { numbers(.int4Array, of: .int4, values) }
-
-    package static func bools(_ values: [Bool?]) -> PostgresValue {
-        numbers(.boolArray, of: .bool, values.map { value in value.map { UInt8($0 ? 1 : 0) } })
+    package static func int4s(_ values: [Int32?]) -> PostgresValue {
+        array(.int4) { array in for value in values { array.append(value) } }
     }
 
     package static func byteas(_ values: [[UInt8]?]) -> PostgresValue {
-        array(.byteaArray, of: .bytea, values, size: values.reduce(0) { $0 + ($1?.count ?? 0) }) { bytes, value in
-            bytes.append(Int32(value.count))
-            bytes.append(contentsOf: value)
-        }
+        array(.bytea) { array in for value in values { array.append(value) } }
     }
 
     /// Texts without NULs.
     package static func texts(_ values: [String?]) -> PostgresValue {
-        array(.textArray, of: .text, values, size: values.reduce(0) { $0 + ($1?.utf8.count ?? 0) }) { bytes, value in
-            bytes.append(Int32(value.utf8.count))
-            bytes.append(contentsOf: value.utf8)
-        }
+        array(.text) { array in for value in values { array.append(value?.utf8) } }
     }
 
-    private static func numbers<Number: FixedWidthInteger>(
-        _ type: TypeID, of element: TypeID, _ values: [Number?]
-    ) -> PostgresValue {
-        let size = Number.bitWidth / 8
-        return array(type, of: element, values, size: values.count * size) { bytes, value in
-            bytes.append(Int32(size))
-            bytes.append(value)
-        }
+    private static func array(_ kind: PostgresArray.Kind, _ fill: (inout PostgresArray) -> Void) -> PostgresValue {
+        var array = PostgresArray(kind)
+        fill(&array)
+        return PostgresValue(array)
     }
 
     /// An array of one dimension whose first index is 1: the number of dimensions, whether there are NULLs, the
-    /// elements' type, their count and the first index; then each element's length, -1 for NULL, and its bytes.
-    ///
-    /// - Parameters:
-    ///   - size: The total size of the elements in bytes.
-    ///   - write: Appends an element's length and bytes.
-    private static func array<Element>(
-        _ type: TypeID, of element: TypeID, _ elements: [Element?], size: Int,
-        write: (inout [UInt8], Element) -> Void
-    ) -> PostgresValue {
+    /// elements' type, their count and the first index; then the elements.
+    package init(_ array: PostgresArray) {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(20 + elements.count * 4 + size)
-        bytes.append(Int32(elements.isEmpty ? 0 : 1))
-        bytes.append(Int32(elements.contains { $0 == nil } ? 1 : 0))
-        bytes.append(element.rawValue)
-        if !elements.isEmpty {
-            bytes.append(Int32(elements.count))
+        bytes.reserveCapacity(20 + array.bytes.count)
+        bytes.append(Int32(array.count == 0 ? 0 : 1))
+        bytes.append(Int32(array.nullCount == 0 ? 0 : 1))
+        bytes.append(array.kind.rawValue)
+        if array.count > 0 {
+            bytes.append(Int32(array.count))
             bytes.append(Int32(1))
+            bytes.append(contentsOf: array.bytes)
         }
-        for element in elements {
-            if let element { write(&bytes, element) } else { bytes.append(Int32(-1)) }
+        self.init(array.kind.arrayType, bytes)
+    }
+}
+
+/// The elements of an array parameter: each one's length, -1 for NULL, and its bytes.
+package struct PostgresArray: Sendable {
+    /// The type of the elements.
+    package enum Kind: UInt32, Sendable {
+        case bool = 16
+        case bytea = 17
+        case int8 = 20
+        case int4 = 23
+        case text = 25
+
+        fileprivate var arrayType: PostgresValue.TypeID {
+            switch self {
+            case .bool: .boolArray
+            case .bytea: .byteaArray
+            case .int8: .int8Array
+            case .int4: .int4Array
+            case .text: .textArray
+            }
         }
-        return PostgresValue(type, bytes)
+    }
+
+    package let kind: Kind
+    package private(set) var count = 0
+    package private(set) var nullCount = 0
+    fileprivate var bytes: [UInt8] = []
+
+    package init(_ kind: Kind) { self.kind = kind }
+
+    package mutating func append<Number: FixedWidthInteger>(_ value: Number?) {
+        guard let value else { return appendNull() }
+        count += 1
+        bytes.append(Int32(Number.bitWidth / 8))
+        bytes.append(value)
+    }
+
+    /// Appends the bytes of a `bytea`, or of a text without NULs.
+    package mutating func append(_ value: (some Collection<UInt8>)?) {
+        guard let value else { return appendNull() }
+        count += 1
+        bytes.append(Int32(value.count))
+        bytes.append(contentsOf: value)
+    }
+
+    package mutating func append(_ value: Bool?) { append(value.map { UInt8($0 ? 1 : 0) }) }
+
+    private mutating func appendNull() {
+        (count, nullCount) = (count + 1, nullCount + 1)
+        bytes.append(Int32(-1))
     }
 }
 

@@ -8,17 +8,26 @@ struct TableRows {
         case bytes = "bytea"
         case texts = "text"
         case bools = "boolean"
+
+        var array: PostgresArray {
+            switch self {
+            case .ints: PostgresArray(.int8)
+            case .bytes: PostgresArray(.bytea)
+            case .texts: PostgresArray(.text)
+            case .bools: PostgresArray(.bool)
+            }
+        }
     }
 
     private let table: String
     private let columns: [(name: String, kind: Kind)]
     /// The end of the insertion, which handles conflicting rows.
     private let conflict: String
-    private var cells: [[ParameterRows.Cell]]
+    private var cells: [PostgresArray]
 
     init(_ table: String, _ columns: [(name: String, kind: Kind)], conflict: String = "") {
         (self.table, self.columns, self.conflict) = (table, columns, conflict)
-        cells = columns.map { _ in [] }
+        cells = columns.map(\.kind.array)
     }
 
     var count: Int { cells[0].count }
@@ -33,22 +42,13 @@ struct TableRows {
         guard count > 0 else { return nil }
         let names = columns.map(\.name).joined(separator: ", ")
         let arrays = columns.enumerated().map { "$\($0.offset + 1)::\($0.element.kind.rawValue)[]" }
-        let values = zip(columns, cells).map { column, cells in Self.array(column.kind, cells) }
-        cells = columns.map { _ in [] }
+        let values = cells.map { PostgresValue($0) }
+        cells = columns.map(\.kind.array)
         return PostgresStatement(
             """
             INSERT INTO \(schema).\(table) AS t (\(names)) OVERRIDING SYSTEM VALUE
             SELECT * FROM unnest(\(arrays.joined(separator: ", "))) \(conflict)
             """, values)
-    }
-
-    private static func array(_ kind: Kind, _ cells: [ParameterRows.Cell]) -> PostgresValue {
-        switch kind {
-        case .ints: .int8s(cells.map { if case .int8(let value) = $0 { value } else { nil } })
-        case .bytes: .byteas(cells.map { if case .bytea(let value) = $0 { value } else { nil } })
-        case .texts: .texts(cells.map { if case .text(let value) = $0 { value } else { nil } })
-        case .bools: .bools(cells.map { if case .bool(let value) = $0 { value } else { nil } })
-        }
     }
 }
 

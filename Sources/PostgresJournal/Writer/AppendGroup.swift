@@ -11,25 +11,25 @@ struct AppendGroup {
     private let batches: [JournalBatch]
 
     private var heads = ParameterRows(
-        .ints, .ints, .ints, .bytes, .bytes, .ints, .ints, .bools, .ints, .ints)
-    private var checkedReceipts = ParameterRows(.ints, .bytes, .bytes)
-    private var neededStores = ParameterRows(.texts)
-    private var setAside = ParameterRows(.texts, .ints, .bytes)
-    private var changed = ParameterRows(.texts, .ints, .ints, .ints, .bytes, .bytes, .bytes)
-    private var made = ParameterRows(.texts, .ints, .ints, .ints, .bytes, .bytes, .bytes, .ints, .ints)
-    private var disposed = ParameterRows(.texts)
-    private var labels = ParameterRows(.ints, .ints, .texts, .ints, .bytes, .ints, .bools, .bytes)
-    private var forgottenLabels = ParameterRows(.ints, .ints)
-    private var forgottenReceipts = ParameterRows(.ints, .bytes, .bytes)
+        .int8, .int8, .int8, .bytea, .bytea, .int8, .int8, .bool, .int8, .int8)
+    private var checkedReceipts = ParameterRows(.int8, .bytea, .bytea)
+    private var neededStores = ParameterRows(.text)
+    private var setAside = ParameterRows(.text, .int8, .bytea)
+    private var changed = ParameterRows(.text, .int8, .int8, .int8, .bytea, .bytea, .bytea)
+    private var made = ParameterRows(.text, .int8, .int8, .int8, .bytea, .bytea, .bytea, .int8, .int8)
+    private var disposed = ParameterRows(.text)
+    private var labels = ParameterRows(.int8, .int8, .text, .int8, .bytea, .int8, .bool, .bytea)
+    private var forgottenLabels = ParameterRows(.int8, .int8)
+    private var forgottenReceipts = ParameterRows(.int8, .bytea, .bytea)
     private var receipts = ParameterRows(
-        .ints, .bytes, .bytes, .ints, .ints, .bytes, .ints, .ints, .bytes, .bytes)
-    private var changedReminders = ParameterRows(.texts, .bytes)
-    private var reminders = ParameterRows(.texts, .bytes, .ints, .ints, .bytes)
-    private var recordings = ParameterRows(.ints, .texts, .ints, .bytes)
-    private var recordingLimits = ParameterRows(.ints)
+        .int8, .bytea, .bytea, .int8, .int8, .bytea, .int8, .int8, .bytea, .bytea)
+    private var changedReminders = ParameterRows(.text, .bytea)
+    private var reminders = ParameterRows(.text, .bytea, .int8, .int8, .bytea)
+    private var recordings = ParameterRows(.int8, .text, .int8, .bytea)
+    private var recordingLimits = ParameterRows(.int8)
     private var hasMadeStores = false
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
-    private var owners = ParameterRows(.ints, .ints, .ints, .bools, .ints, .ints, .ints, .bytes)
+    private var owners = ParameterRows(.int8, .int8, .int8, .bool, .int8, .int8, .int8, .bytea)
     /// The indexes of the look-ups among the statements' results.
     private var receiptRows: [Int32?] = []
 

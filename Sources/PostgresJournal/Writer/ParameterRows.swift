@@ -4,25 +4,12 @@ import SessionJournal
 
 /// Rows for a statement that receives an array for each column. Each row begins with a session and its new head.
 struct ParameterRows {
-    private var sessions: [Int64?] = []
-    private var numbers: [Int64?] = []
-    private var nonces: [Int64?] = []
-    private var columns: [Column]
+    private var sessions = PostgresArray(.int8)
+    private var numbers = PostgresArray(.int8)
+    private var nonces = PostgresArray(.int8)
+    private var columns: [PostgresArray]
 
-    /// A column's values.
-    enum Column {
-        case int8([Int64?])
-        case bytea([[UInt8]?])
-        case text([String?])
-        case bool([Bool?])
-
-        static let ints = Column.int8([])
-        static let bytes = Column.bytea([])
-        static let texts = Column.text([])
-        static let bools = Column.bool([])
-    }
-
-    /// A value of a row.
+    /// A value of a row. A text may be a `bytea`, in UTF-8.
     enum Cell {
         case int8(Int64?)
         case bytea([UInt8]?)
@@ -33,15 +20,15 @@ struct ParameterRows {
 
         static func time(_ value: Duration) -> Cell { .int8(value.nanoseconds) }
 
-        static func utf8(_ value: String?) -> Cell { .bytea(value.map { Array($0.utf8) }) }
+        static func utf8(_ value: String?) -> Cell { .text(value) }
 
         static func feature(_ value: FeatureID) -> Cell { .text(value.text) }
     }
 
     /// Creates empty columns of these kinds, after those of the session and its head.
-    init(_ columns: Column...) { self.columns = columns }
+    init(_ columns: PostgresArray.Kind...) { self.columns = columns.map { PostgresArray($0) } }
 
-    var isEmpty: Bool { sessions.isEmpty }
+    var isEmpty: Bool { sessions.count == 0 }
 
     mutating func append(_ batch: JournalBatch, _ cells: Cell...) {
         precondition(cells.count == columns.count, "a row has a cell for each column")
@@ -53,45 +40,26 @@ struct ParameterRows {
 
     /// Returns the rows' statement; nil for no rows.
     func statement(_ sql: String) -> PostgresStatement? {
-        isEmpty ? nil : PostgresStatement(sql, [.int8s(sessions), .int8s(numbers), .int8s(nonces)] + values)
+        isEmpty
+            ? nil : PostgresStatement(sql, [sessionValue, PostgresValue(numbers), PostgresValue(nonces)] + values)
     }
 
     /// The sessions of the rows.
-    var sessionValue: PostgresValue { .int8s(sessions) }
+    var sessionValue: PostgresValue { PostgresValue(sessions) }
 
-    /// The columns after the head's.
+    /// The columns after the head's. One without values is empty: `unnest` then returns NULL for each row.
     var values: [PostgresValue] {
-        columns.map { column in
-            switch column {
-            case .int8(let values): .int8s(values)
-            case .bytea(let values): .byteas(values)
-            case .text(let values): .texts(values)
-            case .bool(let values): .bools(values)
-            }
-        }
+        columns.map { PostgresValue($0.nullCount == $0.count ? PostgresArray($0.kind) : $0) }
     }
 }
 
-extension ParameterRows.Column {
+extension PostgresArray {
     mutating func append(_ cell: ParameterRows.Cell) {
-        switch (self, cell) {
-        case (.int8(var values), .int8(let value)):
-            self = .int8([])
-            values.append(value)
-            self = .int8(values)
-        case (.bytea(var values), .bytea(let value)):
-            self = .bytea([])
-            values.append(value)
-            self = .bytea(values)
-        case (.text(var values), .text(let value)):
-            self = .text([])
-            values.append(value)
-            self = .text(values)
-        case (.bool(var values), .bool(let value)):
-            self = .bool([])
-            values.append(value)
-            self = .bool(values)
-        default: preconditionFailure("a cell of another kind than its column")
+        switch cell {
+        case .int8(let value): append(value)
+        case .bytea(let value): append(value)
+        case .text(let value): append(value?.utf8)
+        case .bool(let value): append(value)
         }
     }
 }
