@@ -82,7 +82,7 @@ extension PostgresError {
         if state == "57014" { return false }
         // Resources, an operator's intervention, the system, connections, read-only, authorization, a missing database,
         // a missing schema.
-        return ["53", "57", "58", "08", "25", "28", "3D", "42"].contains(stateClass)
+        return ["53", "57", "58", "08", "25", "28", "3D", "3F", "42"].contains(stateClass)
     }
 
     /// True if a retry may succeed at once: a deadlock, a serialization failure, a row that was just created.
@@ -90,6 +90,9 @@ extension PostgresError {
 
     /// Another transaction held a row or a lock for longer than the wait.
     var isOfLock: Bool { state == "55P03" }
+
+    /// An append changes a store that is missing: see `PostgresSchema.sixth`.
+    var lacksStore: Bool { state == "MVI01" }
 
     /// No partition for a row: 23514 is a failed check, and the tables' own checks hold for all written rows.
     var lacksPartition: Bool { state == "23514" }

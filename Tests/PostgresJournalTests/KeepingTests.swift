@@ -166,6 +166,43 @@ import Testing
         await journal.close()
     }
 
+    @Test func `in a group only the append to a missing store is refused`() async throws {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal { ($0.writers, $0.groupLockTime) = (1, .seconds(4)) }
+        var turns: [JournalBatch] = []
+        for _ in 0..<3 {
+            let session = try await journal.newSession()
+            let first = session.turn()
+            #expect(await journal.append(first).isCommitted)
+            turns.append(session.turn(after: first.head, state: "2"))
+        }
+        try await schema.run("DELETE FROM @.stores WHERE session = \(turns[1].session.number)")
+        // The lane waits for this row while all three appends gather.
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        _ = try holder.run(
+            [
+                PostgresStatement("BEGIN"),
+                PostgresStatement("SELECT FROM \(schema.name).heads WHERE key = \(turns[0].session.number) FOR UPDATE"),
+            ], deadline: .now + .seconds(30))
+        let results = try await withThrowingTaskGroup(of: (Int, AppendResult).self) { group in
+            for (place, turn) in turns.enumerated() { group.addTask { (place, await journal.append(turn)) } }
+            let end = ContinuousClock.now + .seconds(30)
+            while journal.statistics.queueLength < 3 {
+                try #require(ContinuousClock.now < end, "the appends do not wait")
+                await Task.yield()
+            }
+            _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        #expect(results[0]?.isCommitted == true && results[2]?.isCommitted == true)
+        #expect(results[1]?.failure == .invalid)
+        #expect(journal.statistics.splits == 0)
+        let stored = try await schema.number("SELECT number FROM @.heads WHERE key = \(turns[1].session.number)")
+        #expect(stored == 1)
+        await journal.close()
+    }
+
     @Test func `sessions beyond the limit are refused once they are counted`() async throws {
         let schema = try await TestSchema()
         let first = try await schema.journal()

@@ -85,6 +85,22 @@ import Testing
         await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
     }
 
+    @Test func `a schema without the functions of appends gets them, and programs that do not call them go on`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        var options = PostgresOptions()
+        (options.schema, options.migrations) = (schema.name, Array(PostgresSchema.migrations.prefix(5)))
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "migrate"))
+        #expect(try Migrator(target, options).migrate())
+        let journal = try await schema.journal()
+        #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 6)
+        #expect(try await schema.number("SELECT minimum::bigint FROM @.meta") < 6)
+        #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
+        #expect(try Migrator(target, options).migrate())
+        await journal.close()
+    }
+
     @Test func `a migration waits for a transaction in its way without keeping others from appending`() async throws {
         let schema = try await TestSchema()
         let old = try await schema.journal()

@@ -21,13 +21,8 @@ struct Statements: Sendable {
                 || '/' || '\(Self.quoted(at + ".heads"))'::regclass::oid::text)
             """
         let isSamePlace = "1 / (SELECT count(*) FROM \(at).meta WHERE place = \(place))::int"
-        guardText = """
-            SELECT set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
-                set_config('idle_in_transaction_session_timeout', $5, true),
-                set_config('client_min_messages', 'warning', true), \(Self.transactionLimit("$6")), \(Self.plans),
-                1 / (SELECT count(*) FROM
-                    (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int, \(isSamePlace)
-            """
+        guardText = "SELECT \(at).guard($1, $2, $3, $4, $5, $6)"
+        appendText = "SELECT * FROM \(at).append(\((1...39).map { "$\($0)" }.joined(separator: ", ")))"
         readGuard = """
             SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
                 set_config('idle_in_transaction_session_timeout', $3, true),
@@ -46,11 +41,6 @@ struct Statements: Sendable {
             JOIN \(at).heads AS h ON h.key = i.session AND h.number = i.head AND h.nonce = i.nonce
                 AND h.xmin = pg_current_xact_id()::xid AND \(Self.fewRows)
             """
-        refusedHeads = """
-            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta WHERE one), owner, fence_number, fence_nonce,
-                access_changes
-            FROM \(at).heads WHERE key = ANY ($1) AND xmin <> pg_current_xact_id()::xid
-            """
         let foundReceipts = """
             FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[])
                 AS i (row, session, hash, scope, name)
@@ -58,82 +48,11 @@ struct Statements: Sendable {
                 ON r.session = i.session AND r.hash = i.hash AND r.scope = i.scope AND r.name = i.name
             """
         findReceipts = "SELECT i.row, \(Self.receiptColumns) \(foundReceipts)"
-        let headChanges = """
-            UPDATE \(at).heads AS h SET number = i.number, nonce = i.nonce,
-                recent = substring(int8send(h.number) || int8send(h.nonce) || h.recent FROM 1 FOR \(16 * 15)),
-                seen = greatest(h.seen, i.time), epoch = coalesce(i.epoch, h.epoch), lost = coalesce(i.lost, h.lost),
-                first_number = CASE WHEN (i.first_number, i.first_place) > (h.first_number, h.first_place)
-                    THEN i.first_number ELSE h.first_number END,
-                first_place = CASE WHEN (i.first_number, i.first_place) > (h.first_number, h.first_place)
-                    THEN i.first_place ELSE h.first_place END,
-                label_era = coalesce(h.label_era, CASE WHEN i.labelled THEN \(Self.era) END)
-            """
-        let headRows = """
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[],
-                    $8::bytea[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[], $13::bigint[]
-            """
-        let headNames = """
-            session, expected, expected_nonce, number, nonce, time, epoch, lost, first_number, first_place, labelled, added,
-                access
-            """
-        let isExpected = """
-            WHERE h.key = i.session AND h.number = i.expected AND h.nonce = i.expected_nonce
-                AND coalesce(i.access, h.access_changes) = h.access_changes
-                AND h.past = (SELECT past FROM \(at).meta WHERE one) AND \(Self.fewRows)
-            """
-        updateHeads = "\(headChanges) \(headRows)) AS i (\(headNames)) \(isExpected) AND h.owner IS NULL"
-        updateOwnedHeads = """
-            \(headChanges), owner = CASE WHEN i.moves THEN i.owner ELSE h.owner END,
-                fence_number = CASE WHEN i.moves THEN i.fence ELSE h.fence_number END,
-                fence_nonce = CASE WHEN i.moves THEN i.fence_nonce ELSE h.fence_nonce END,
-                working = CASE WHEN i.moves THEN i.working ELSE h.working END
-            \(headRows), $20::bigint[], $21::bigint[], $22::bigint[], $23::boolean[], $24::bigint[], $25::bigint[],
-                    $26::bigint[], $27::bytea[])
-                AS i (\(headNames), expected_owner, expected_fence, expected_fence_nonce, moves, owner, fence, fence_nonce,
-                    working)
-            \(isExpected) AND h.owner IS NOT DISTINCT FROM i.expected_owner
-                AND h.fence_number IS NOT DISTINCT FROM i.expected_fence
-                AND h.fence_nonce IS NOT DISTINCT FROM i.expected_fence_nonce
-            """
-        // Only if a group has such parts: each costs the planner time.
-        unlessReceived = """
-
-            AND i.session NOT IN (
-                SELECT c.session FROM unnest($14::bigint[], $15::bigint[], $16::bytea[], $17::bytea[])
-                    AS c (session, hash, scope, name)
-                JOIN \(at).receipts AS r
-                    ON r.session = c.session AND r.hash = c.hash AND r.scope = c.scope AND r.name = c.name)
-            """
-        unlessStoreMissing = """
-
-            AND i.session NOT IN (
-                SELECT c.session FROM unnest($18::bigint[], $19::text[]) AS c (session, feature)
-                WHERE NOT EXISTS (SELECT FROM \(at).stores AS s WHERE s.session = c.session AND s.feature = c.feature))
-            """
-        unlessTooManyStores = """
-
-            AND (i.added = 0 OR i.added + (SELECT count(*) FROM \(at).stores AS s WHERE s.session = i.session)
-                <= \(JournalBatch.storeLimit))
-            """
-        setAside = """
-            INSERT INTO \(at).set_aside (session, feature, time, reason, schema, state)
-            SELECT s.session, s.feature, i.time, i.reason, s.schema, s.state
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[])
-                AS i (session, head, nonce, feature, time, reason)
-            \(committed) JOIN \(at).stores AS s ON s.session = i.session AND s.feature = i.feature
-            """
         let storeRows = """
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
                     $8::bytea[], $9::bytea[], $10::bytea[]
             """
         let storeNames = "session, head, nonce, feature, number, version, schema, view_intent, state, view"
-        changeStores = """
-            UPDATE \(at).stores AS s SET number = i.number, version = i.version,
-                schema = CASE WHEN i.state IS NULL THEN s.schema ELSE i.schema END, state = coalesce(i.state, s.state),
-                view_intent = CASE WHEN i.view IS NULL THEN s.view_intent ELSE i.view_intent END,
-                view = coalesce(i.view, s.view)
-            \(storeRows)) AS i (\(storeNames)) \(committed) WHERE s.session = i.session AND s.feature = i.feature
-            """
         makeStores = """
             INSERT INTO \(at).stores AS s
                 (session, feature, number, version, schema, view_intent, state, view, made, replaced)
@@ -296,17 +215,9 @@ struct Statements: Sendable {
     /// Locks the heads that no other transaction has locked.
     let lockFreeHeads: String
     let presentHeads: String
-    /// Returns the sessions whose heads this transaction has not written.
-    let refusedHeads: String
     let findReceipts: String
-    /// For appends to sessions that have no owner before and after.
-    let updateHeads: String
-    let updateOwnedHeads: String
-    let unlessReceived: String
-    let unlessStoreMissing: String
-    let unlessTooManyStores: String
-    let setAside: String
-    let changeStores: String
+    /// Replaces heads and changes stores: see `PostgresSchema.sixth`.
+    let appendText: String
     let makeStores: String
     let disposeStores: String
     let addLabels: String

@@ -9,6 +9,7 @@ import SessionJournal
 /// no previous response.
 struct AppendGroup {
     private let batches: [JournalBatch]
+    private let checksStores: Bool
 
     private var heads = ParameterRows(
         .int8, .int8, .int8, .bytea, .bytea, .int8, .int8, .bool, .int8, .int8)
@@ -27,15 +28,17 @@ struct AppendGroup {
     private var reminders = ParameterRows(.text, .bytea, .int8, .int8, .bytea)
     private var recordings = ParameterRows(.int8, .text, .int8, .bytea)
     private var recordingLimits = ParameterRows(.int8)
-    private var hasMadeStores = false
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
     private var owners = ParameterRows(.int8, .int8, .int8, .bool, .int8, .int8, .int8, .bytea)
     /// The indexes of the look-ups among the statements' results.
     private var receiptRows: [Int32?] = []
 
-    /// - Parameter batches: At most one of each session, in the order of their keys.
-    init(_ batches: [JournalBatch]) {
-        self.batches = batches
+    /// - Parameters:
+    ///   - batches: At most one of each session, in the order of their keys.
+    ///   - checksStores: True if the batches that change a missing store are refused. Otherwise they fail the group, which
+    ///     costs the others less.
+    init(_ batches: [JournalBatch], checksStores: Bool = false) {
+        (self.batches, self.checksStores) = (batches, checksStores)
         let hasOwners = batches.contains { $0.expectedOwner != nil || $0.ownerChange != nil }
         for (row, batch) in batches.enumerated() {
             addHead(of: batch)
@@ -66,7 +69,6 @@ struct AppendGroup {
 
     private mutating func addHead(of batch: JournalBatch) {
         let added = batch.stores.count { $0.kind == .made }
-        if added > 0 { hasMadeStores = true }
         heads.append(
             batch, .bits(batch.expecting.number), .bits(batch.expecting.nonce), .time(batch.time), .utf8(batch.epoch),
             .utf8(batch.lostLabels?.text), .bits(batch.firstLabel?.number),
@@ -86,7 +88,9 @@ struct AppendGroup {
 
     private mutating func add(_ change: StoreChange, of batch: JournalBatch) {
         let feature = ParameterRows.Cell.feature(change.feature)
-        if change.kind != .made || change.setsAside != nil { neededStores.append(batch, feature) }
+        if change.kind == .disposed || change.setsAside != nil || checksStores && change.kind == .changed {
+            neededStores.append(batch, feature)
+        }
         if let reason = change.setsAside { setAside.append(batch, feature, .time(batch.time), .utf8(reason)) }
         switch change.kind {
         case .changed:
@@ -147,18 +151,14 @@ struct AppendGroup {
 
     // MARK: Statements
 
-    /// Locks the sessions' heads and looks up receipts: `lookedUp` reads the results.
+    /// Locks the sessions' heads and looks up receipts: `found` reads the results.
     func lookUps(_ sql: Statements) -> [PostgresStatement] {
         [PostgresStatement(sql.lockHeads, [sessions])] + receiptLookUp(sql)
     }
 
-    /// Looks up the reasons for unchanged heads. Run directly after `headUpdate`.
-    func refusals(_ sql: Statements) -> [PostgresStatement] {
-        [PostgresStatement(sql.refusedHeads, [sessions])] + receiptLookUp(sql)
-    }
-
     private var sessions: PostgresValue { .int8s(batches.map { $0.session.number }) }
 
+    /// Looks up receipts that exist.
     private func receiptLookUp(_ sql: Statements) -> [PostgresStatement] {
         if checkedReceipts.isEmpty { return [] }
         return [
@@ -167,27 +167,18 @@ struct AppendGroup {
         ]
     }
 
-    /// Replaces the heads that equal the expected ones, and returns their sessions.
-    func headUpdate(_ sql: Statements) -> PostgresStatement {
-        var text = owners.isEmpty ? sql.updateHeads : sql.updateOwnedHeads
-        if !checkedReceipts.isEmpty { text += sql.unlessReceived }
-        if !neededStores.isEmpty { text += sql.unlessStoreMissing }
-        if hasMadeStores { text += sql.unlessTooManyStores }
-        let head = heads.values
-        return PostgresStatement(
-            text + " RETURNING h.key",
-            [
-                heads.sessionValue, head[0], head[1], .int8s(batches.map { Int64(bitPattern: $0.head.number) }),
-                .int8s(batches.map { Int64(bitPattern: $0.head.nonce) }),
-            ] + head[2...]
-                + [checkedReceipts.sessionValue] + checkedReceipts.values
-                + [neededStores.sessionValue] + neededStores.values + owners.values)
+    /// Replaces the heads that equal the expected ones, changes their stores, and looks up the others: `found` reads
+    /// the results.
+    func append(_ sql: Statements) -> [PostgresStatement] {
+        let values =
+            heads.headValues + [checkedReceipts, neededStores].flatMap { [$0.sessionValue] + $0.values } + owners.values
+            + [setAside, changed].flatMap { [$0.sessionValue] + $0.values }
+        return [PostgresStatement(sql.appendText, values)] + receiptLookUp(sql)
     }
 
     /// Writes all other rows for the sessions whose heads are the new ones.
     func writes(_ sql: Statements) -> [PostgresStatement] {
         [
-            setAside.statement(sql.setAside), changed.statement(sql.changeStores),
             disposed.statement(sql.disposeStores), made.statement(sql.makeStores), labels.statement(sql.addLabels),
             forgottenLabels.statement(sql.forgetLabels), forgottenReceipts.statement(sql.forgetReceipts),
             receipts.statement(sql.addReceipts),
@@ -221,7 +212,8 @@ struct AppendGroup {
     func found(_ results: some Collection<PostgresRows>) throws -> Found {
         var found = Found()
         guard let heads = results.first else { return found }
-        for row in heads.rows {
+        // A session that is gone has no head.
+        for row in heads.rows where !row.isNull(1) {
             found.heads[try row.int8(0)] = (
                 try row.head(1), try row.owner(4), try row.bits(7), try row.bool(3)
             )

@@ -51,6 +51,11 @@ struct ParameterRows {
     var values: [PostgresValue] {
         columns.map { PostgresValue($0.nullCount == $0.count ? PostgresArray($0.kind) : $0) }
     }
+
+    /// The sessions, the expected heads in the first two columns, the new heads, and the other columns.
+    var headValues: [PostgresValue] {
+        [sessionValue] + values[..<2] + [PostgresValue(numbers), PostgresValue(nonces)] + values[2...]
+    }
 }
 
 extension PostgresArray {

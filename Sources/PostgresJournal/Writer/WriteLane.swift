@@ -134,12 +134,12 @@ final class WriteLane {
     }
 
     /// Commits appends of different sessions as one transaction or, if that fails, in parts, and returns the results.
-    func commit(appends writes: ArraySlice<Write>, attempt: Int = 1) -> [Outcome] {
+    func commit(appends writes: ArraySlice<Write>, attempt: Int = 1, checksStores: Bool = false) -> [Outcome] {
         let batches = writes.compactMap { write -> JournalBatch? in
             if case .append(let batch, _) = write.work { batch } else { nil }
         }
         do {
-            let group = AppendGroup(batches)
+            let group = AppendGroup(batches, checksStores: checksStores)
             // An invalid batch does not block the others.
             if batches.contains(where: \.isSuspect) {
                 return try batches.count == 1 ? [.over(judge(writes[writes.startIndex], batches[0]))] : split(writes)
@@ -148,6 +148,9 @@ final class WriteLane {
         } catch {
             if writes.count > 1, (error as? WriteFailure)?.error.isOfLock == true, rollBack() {
                 return commit(unlocked: writes)
+            }
+            if !checksStores, (error as? WriteFailure)?.error.lacksStore == true, rollBack() {
+                return commit(appends: writes, attempt: attempt, checksStores: true)
             }
             return afterFailure(error, of: writes, attempt: attempt) { commit(appends: $0, attempt: $1) }
         }
@@ -175,7 +178,8 @@ final class WriteLane {
             }
             var outcomes = try
                 (transaction.isOpen
-                ? commit(AppendGroup(batches), rest[...], batches, in: transaction) : split(rest[...]))[...]
+                ? commit(AppendGroup(batches, checksStores: true), rest[...], batches, in: transaction)
+                : split(rest[...]))[...]
             return writes.map { write in
                 locked.contains(write.order) ? .locked : outcomes.popFirst() ?? .locked
             }
@@ -191,21 +195,22 @@ final class WriteLane {
     ) throws -> [Outcome] {
         let sql = engine.statements
         let begun = ContinuousClock.now
-        let refusals = group.refusals(sql)
-        let results = try transaction.commit([group.headUpdate(sql)] + refusals + group.writes(sql))
-        let committed = Set(try results[0].map { row in try row.int8(0) })
-        let found = try group.found(results[1...refusals.count])
+        let appends = group.append(sql)
+        let results = try transaction.commit(appends + group.writes(sql))
+        let refused = Set(try results[0].map { row in try row.int8(0) })
+        let found = try group.found(results[..<appends.count])
+        let count = batches.count - refused.count
         engine.count { statistics in
             statistics.transactions += 1
-            statistics.appends += committed.count
-            statistics.largestGroup = max(statistics.largestGroup, committed.count)
+            statistics.appends += count
+            statistics.largestGroup = max(statistics.largestGroup, count)
         }
-        engine.meter.withLock { $0 }?.committed(appends: committed.count, in: .now - begun)
-        for batch in batches where committed.contains(batch.session.number) { news.append(batch.session, batch.head) }
+        engine.meter.withLock { $0 }?.committed(appends: count, in: .now - begun)
+        for batch in batches where !refused.contains(batch.session.number) { news.append(batch.session, batch.head) }
         return zip(writes, batches).enumerated().map { place, pair in
             let (write, batch) = pair
             guard case .append(_, let done) = write.work else { preconditionFailure("a group contains appends only") }
-            if committed.contains(batch.session.number) { return .over(.append(.committed, done)) }
+            if !refused.contains(batch.session.number) { return .over(.append(.committed, done)) }
             if let refusal = found.refusal(of: batch, at: place) { return .over(.append(refusal, done)) }
             // A missing store, or too many.
             do { return .over(try judge(write, batch)) } catch { return fail(write, error) }
@@ -229,7 +234,7 @@ final class WriteLane {
             try transaction.rollBack()
             return .append(refusal, done)
         }
-        _ = try transaction.commit([group.headUpdate(sql)] + group.writes(sql))
+        _ = try transaction.commit(group.append(sql) + group.writes(sql))
         engine.count { statistics in
             statistics.transactions += 1
             statistics.appends += 1
