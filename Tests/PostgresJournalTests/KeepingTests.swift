@@ -228,6 +228,7 @@ import Testing
 
     @Test(arguments: [
         ("53100", StoreError.Code.full), ("22001", .invalid), ("57P01", .unavailable), ("25006", .unavailable),
+        ("3F000", .unavailable),
     ])
     func `a database error has the code of the client's answer`(state: String, code: StoreError.Code) {
         let error = PostgresError(state: state, message: "m", extent: .transaction)
