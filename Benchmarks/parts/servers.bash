@@ -8,7 +8,7 @@ build_servers() {
     echo "script/bench: building in release" >&2
     local product
     # As the image is built, with Swift's libraries inside; the peer likewise.
-    local released=(-c release --static-swift-stdlib --package-path "$root" --scratch-path "$root/.build-bench/swift")
+    released=(-c release --static-swift-stdlib --package-path "$root" --scratch-path "$root/.build-bench/swift")
     for product in mvi-server trial-server; do
         swift build "${released[@]}" --product "$product" >&2
     done
@@ -17,6 +17,7 @@ build_servers() {
 
 build() {
     build_servers
+    swift build "${released[@]}" --product journals >&2
     local peer=(-c release --static-swift-stdlib --package-path "$peers/hummingbird2")
     swift build "${peer[@]}" >&2
     hummingbird=$(swift build "${peer[@]}" --show-bin-path)/hummingbird-peer
@@ -35,19 +36,30 @@ fi
 # start_server NAME: runs it and waits until it is ready.
 start_server() {
     new_server
-    # The limits that a scenario goes beyond; all else is as it is by default.
+    # The limits that a scenario goes beyond, and those of script/lib/servers.bash; all else is as it is by default.
     local command=(
         env MVI_PORT="$port" MVI_DATA="$data" MVI_MAX_SESSIONS=40000 MVI_MAX_STREAMS=19000
         MVI_MAX_STREAMS_PER_SESSION=12000 MVI_MAX_CONNECTIONS=19500
     )
+    local node=(env NODE_PATH="$root/.build-peers/modules" node "$peers/node/peer.js")
     case $1 in
     mvi) command+=(MVI_JOURNAL=memory "$bin/mvi-server") ;;
     mvi-sqlite) command+=("$bin/mvi-server") ;;
-    mvi-demo) command+=(MVI_JOURNAL=memory MVI_DEMO_LATENCY=0 MVI_INTENT_RATE=0 "$bin/mvi-server") ;;
-    mvi-sized) command+=(MVI_JOURNAL=memory MVI_INTENT_RATE=0 "$bin/trial-server" sized) ;;
+    mvi-postgres)
+        start_postgres
+        command+=(MVI_JOURNAL="$database" "$bin/mvi-server")
+        ;;
+    mvi-demo) command+=(MVI_JOURNAL=memory MVI_DEMO_LATENCY=0 "$bin/mvi-server") ;;
+    mvi-sized) command+=(MVI_JOURNAL=memory "$bin/trial-server" sized) ;;
     limit) command=("$work/limit" "$port") ;;
     hummingbird) command=("$hummingbird" "$port") ;;
-    node) command=(node "$peers/node/peer.js" "$port") ;;
+    hummingbird-sqlite) command=("$hummingbird" "$port" "$data/peer.sqlite") ;;
+    node) command=("${node[@]}" "$port") ;;
+    node-sqlite) command=("${node[@]}" "$port" sqlite "$data/peer.sqlite") ;;
+    node-postgres)
+        start_postgres
+        command=("${node[@]}" "$port" postgres "$database")
+        ;;
     nchan)
         sed "s|PORT|$port|; s|FOLDER|$data|; s|/usr/lib/nginx/modules/ngx_nchan_module.so|$nchan_module|" \
             "$peers/nginx/nchan.conf" >"$data/nginx.conf"
@@ -68,6 +80,7 @@ describe_machine() {
     echo "swift $(swift_version)"
     echo "libmicrohttpd $(pkg-config --modversion libmicrohttpd)"
     echo "sqlite $(pkg-config --modversion sqlite3)"
+    echo "postgres $(dpkg-query -W -f '${Version}' 'postgresql-[0-9]*' 2>/dev/null || true)"
     echo "node $(node --version)"
     echo "nginx $(nginx -v 2>&1 | sed 's|.*/||')"
     echo "nchan $(dpkg-query -W -f '${Version}' libnginx-mod-nchan 2>/dev/null || true)"
@@ -79,5 +92,4 @@ describe_machine() {
     echo "short $short"
     echo "rounds $rounds"
     echo "seconds $seconds"
-    echo "load $(cut -d' ' -f1 /proc/loadavg)"
 }

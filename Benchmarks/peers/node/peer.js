@@ -1,20 +1,23 @@
-// The benchmark's workload on Node's http: sessions, a counter, answers and event streams, all in memory.
+// The benchmark's workload on Node's http: sessions, a counter, answers and event streams.
 //
-//   node peer.js PORT
+//   node peer.js PORT [sqlite FILE | postgres URL]
 //
-// One process: workers of `cluster` would have separate sessions, but a session's posts and streams arrive
-// over several connections.
+// Without a database all is in memory. One process: workers of `cluster` would have separate sessions, but a session's
+// posts and streams arrive over several connections.
 'use strict';
 const http = require('node:http');
 const { randomFillSync } = require('node:crypto');
+const Commits = require('./commits.js');
 
 const keptLabels = 64;
+const keptAnswers = 64;
 const streamFields = {
     Connection: 'close', 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store, no-transform',
     'X-Accel-Buffering': 'no', Vary: 'Authorization, Cookie, Origin', 'X-Content-Type-Options': 'nosniff',
 };
 const sessions = new Map();
 const streams = new Set();
+let commits;
 
 // Random bytes from the kernel, fetched many at a time.
 const pool = Buffer.alloc(8192);
@@ -54,14 +57,29 @@ class Store {
 }
 
 class Session {
-    constructor() {
-        this.id = random(8);
-        this.token = random(32);
+    constructor(id = random(8), token = random(32)) {
+        this.id = id;
+        this.token = token;
         this.epoch = random(8);
         this.stores = new Map();
         this.streams = [];
         this.labels = [];
         this.sequence = 0;
+        // With a database: answers by their Idempotency-Key, and how many there were.
+        this.answers = new Map();
+        this.answered = 0;
+        sessions.set(token, this);
+    }
+
+    // Keeps an answer; returns the place of the one that it displaces.
+    keep(key, text) {
+        this.answers.set(key, text);
+        if (this.answers.size > keptAnswers) this.answers.delete(this.answers.keys().next().value);
+        return this.answered++ % keptAnswers;
+    }
+
+    acceptance(store, intent, version) {
+        return `{"intent":"${intent}","session":"${this.id}","feature":"${store.feature}","version":${version}}`;
     }
 
     store(feature) {
@@ -70,10 +88,11 @@ class Session {
         return store;
     }
 
-    add(amount, store) {
-        store.count += amount;
-        store.version++;
-        store.intent = random(8);
+    // Makes this the store's state, and sends it to the streams.
+    show(store, count, version, intent) {
+        store.count = count;
+        store.version = version;
+        store.intent = intent;
         const cursor = `${this.epoch}.${++this.sequence}`;
         let events;
         if (store.count !== 0 && store.count % 10 === 0) {
@@ -147,7 +166,7 @@ function sessionOf(request, response) {
     return session;
 }
 
-function takeIntent(session, store, response, body) {
+function takeIntent(session, store, request, response, body) {
     let intent;
     try {
         intent = JSON.parse(body);
@@ -157,10 +176,14 @@ function takeIntent(session, store, response, body) {
     if (intent === null || intent.type !== 'add' || !Number.isSafeInteger(intent.amount)) {
         return refuse(response, 422, 'no intent of this feature');
     }
-    session.add(intent.amount, store);
-    answer(
-        response, 202,
-        `{"intent":"${store.intent}","session":"${session.id}","feature":"${store.feature}","version":${store.version}}`);
+    if (commits) {
+        const key = request.headers['idempotency-key'];
+        return commits.add({
+            session, store, key, amount: intent.amount, id: random(8), committed: text => answer(response, 202, text),
+        });
+    }
+    session.show(store, store.count + intent.amount, store.version + 1, random(8));
+    answer(response, 202, session.acceptance(store, store.intent, store.version));
 }
 
 function openStream(session, features, request, response) {
@@ -173,8 +196,9 @@ const server = http.createServer((request, response) => {
     const { method, url } = request;
     if (method === 'POST' && url === '/sessions') {
         const session = new Session();
-        sessions.set(session.token, session);
-        return answer(response, 201, `{"id":"${session.id}","token":"${session.token}","expiresAt":"2100-01-01T00:00:00Z"}`);
+        const text = `{"id":"${session.id}","token":"${session.token}","expiresAt":"2100-01-01T00:00:00Z"}`;
+        if (!commits) return answer(response, 201, text);
+        return commits.add({ session, committed: () => answer(response, 201, text) });
     }
     if (url === '/health/ready') return answer(response, 200, '{}');
     const session = sessionOf(request, response);
@@ -185,7 +209,7 @@ const server = http.createServer((request, response) => {
         let body = '';
         request.setEncoding('utf8');
         request.on('data', part => { body += part; });
-        request.on('end', () => takeIntent(session, store, response, body));
+        request.on('end', () => takeIntent(session, store, request, response, body));
     } else if (method === 'GET' && url.startsWith('/features/') && url.endsWith('/events')) {
         openStream(session, [url.slice(10, -7)], request, response);
     } else if (method === 'GET' && url.startsWith('/events?')) {
@@ -205,5 +229,21 @@ setInterval(() => {
 
 server.keepAliveTimeout = 0;
 server.requestTimeout = 0;
-server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4096 });
 process.on('SIGTERM', () => process.exit(0));
+
+// What is in the database is there again. Streams start anew: their labels and cursors are in memory.
+async function start(port, engine, place) {
+    if (engine) {
+        const database = await require(`./${engine}.js`).open(place);
+        commits = new Commits(database);
+        const restored = new Map();
+        for (const { id, token } of database.sessions) restored.set(id, new Session(id, token));
+        for (const { session, feature, ...state } of database.stores) {
+            Object.assign(restored.get(session).store(feature), state);
+        }
+        for (const { session, key, text } of database.answers) restored.get(session).keep(key, text);
+    }
+    server.listen({ port: Number(port), host: '127.0.0.1', backlog: 4096 });
+}
+
+start(...process.argv.slice(2));
