@@ -9,11 +9,18 @@ COLOURS = {
     "mvi": ("#1d4ed8", "#6ea8fe"),
     "mvi-sized": ("#1d4ed8", "#6ea8fe"),
     "mvi-sqlite": ("#0f766e", "#2dd4bf"),
+    "mvi-postgres": ("#0e7490", "#22d3ee"),
     "hummingbird": ("#c2410c", "#fb923c"),
+    "hummingbird-sqlite": ("#c2410c", "#fb923c"),
     "node": ("#7e22ce", "#c084fc"),
+    "node-sqlite": ("#7e22ce", "#c084fc"),
+    "node-postgres": ("#7e22ce", "#c084fc"),
     "nchan": ("#a16207", "#facc15"),
 }
-DASHES = {"limit": "7 4", "mvi-sqlite": "2 3"}
+DASHES = {
+    "limit": "7 4", "mvi-sqlite": "2 3", "mvi-postgres": "6 3", "hummingbird-sqlite": "2 3", "node-sqlite": "2 3",
+    "node-postgres": "6 3",
+}
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 78, 168, 66, 58
 

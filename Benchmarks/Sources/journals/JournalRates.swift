@@ -12,44 +12,37 @@ import SessionJournal
     import Darwin
 #endif
 
-/// `journals FOLDER DATABASE [TASKS] [SECONDS] [CONNECTIONS]` measures the committed appends per second of SQLite and
-/// PostgreSQL, one after the other. FOLDER must not exist yet; DATABASE is a URL.
+/// `journals PLACE [TASKS] [SECONDS] [CONNECTIONS]` measures the committed appends per second of a journal, and prints them
+/// as JSON: of SQLite in the folder PLACE, which must not exist yet, or of PostgreSQL if PLACE is a URL.
 ///
 /// Each task has a session of its own and appends a state of 300 bytes after its last append was committed.
 @main
 struct JournalRates {
     static func main() async throws {
-        let arguments = CommandLine.arguments.dropFirst()
-        guard arguments.count >= 2 else {
-            print("usage: journals FOLDER DATABASE [TASKS] [SECONDS] [CONNECTIONS]")
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard let place = arguments.first else {
+            print("usage: journals PLACE [TASKS] [SECONDS] [CONNECTIONS]")
             return
         }
-        let (folder, database) = (arguments[1], arguments[2])
-        let tasks = arguments.count > 2 ? Int(arguments[3]) ?? 1_024 : 1_024
-        let seconds = arguments.count > 3 ? Int(arguments[4]) ?? 5 : 5
-        let connections = arguments.count > 4 ? Int(arguments[5]) ?? 2 : 2
+        let numbers = arguments.dropFirst().compactMap { Int($0) } + [1_024, 5, 2].dropFirst(arguments.count - 1)
+        let (tasks, seconds, connections) = (numbers[0], numbers[1], numbers[2])
         let logger = Logger(label: "journals")
-        print("journal\ttasks\tappends/s\tp50 ms\tp99 ms\town µs\tappends a transaction")
-        for round in 1...2 {
-            let sqlite = try await SQLiteJournal.open(directory: "\(folder)/\(round)", logger: logger)
-            let before = sqlite.statistics
-            let result = try await rate(of: sqlite, tasks: tasks, seconds: seconds)
-            let after = sqlite.statistics
-            report(
-                "SQLite", tasks, result, Double(after.appends - before.appends),
-                after.transactions - before.transactions)
-            await sqlite.close()
-
-            let postgres = try await PostgresJournal.open(
-                database: database, schema: "journal_rates_\(UInt32.random(in: 0 ... .max))",
-                connections: connections, logger: logger)
-            if let trouble = postgres.trouble { throw trouble }
-            let start = postgres.statistics
-            let shared = try await rate(of: postgres, tasks: tasks, seconds: seconds)
-            let end = postgres.statistics
-            report(
-                "PostgreSQL", tasks, shared, Double(end.appends - start.appends), end.transactions - start.transactions)
-            await postgres.close()
+        if place.contains("://") {
+            let journal = try await PostgresJournal.open(
+                database: place, schema: "journal_rates", connections: connections, logger: logger)
+            if let trouble = journal.trouble { throw trouble }
+            let before = journal.statistics
+            let result = try await rate(of: journal, tasks: tasks, seconds: seconds)
+            let after = journal.statistics
+            report(result, after.appends - before.appends, after.transactions - before.transactions)
+            await journal.close()
+        } else {
+            let journal = try await SQLiteJournal.open(directory: place, logger: logger)
+            let before = journal.statistics
+            let result = try await rate(of: journal, tasks: tasks, seconds: seconds)
+            let after = journal.statistics
+            report(result, after.appends - before.appends, after.transactions - before.transactions)
+            await journal.close()
         }
     }
 
@@ -60,18 +53,18 @@ struct JournalRates {
         var microseconds: Double
     }
 
-    private static func report(
-        _ name: String, _ tasks: Int, _ rate: Rate, _ appends: Double, _ transactions: Int
-    ) {
+    private static func report(_ rate: Rate, _ appends: Int, _ transactions: Int) {
         let sorted = rate.latencies.sorted()
-        func percentile(_ part: Double) -> String {
-            guard !sorted.isEmpty else { return "-" }
+        func milliseconds(_ part: Double) -> Double {
+            guard !sorted.isEmpty else { return 0 }
             let (seconds, attoseconds) = sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))].components
-            return "\(Double(Int((Double(seconds) * 1e3 + Double(attoseconds) / 1e15) * 100)) / 100)"
+            return Double(Int((Double(seconds) * 1e3 + Double(attoseconds) / 1e15) * 100)) / 100
         }
-        let group = transactions == 0 ? 0 : Int(appends / Double(transactions))
-        let (perSecond, own) = (Int(rate.perSecond), Int(rate.microseconds))
-        print("\(name)\t\(tasks)\t\(perSecond)\t\(percentile(0.5))\t\(percentile(0.99))\t\(own)\t\(group)")
+        print(
+            """
+            {"appendsPerSecond":\(Int(rate.perSecond)),"p50":\(milliseconds(0.5)),"p99":\(milliseconds(0.99)),\
+            "ownMicroseconds":\(Int(rate.microseconds)),"appendsATransaction":\(appends / max(transactions, 1)),"passed":true}
+            """)
     }
 
     private static func rate(of journal: any Journal, tasks: Int, seconds: Int) async throws -> Rate {
