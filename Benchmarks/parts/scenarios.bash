@@ -72,7 +72,7 @@ alone() {
     return "$code"
 }
 
-durable="mvi-sqlite mvi-postgres node-sqlite node-postgres"
+durable="mvi-sqlite mvi-postgres hummingbird-sqlite node-sqlite node-postgres"
 ours="limit mvi mvi-sqlite hummingbird node"
 timing() { echo "--seconds $seconds --warmup $warmup"; }
 

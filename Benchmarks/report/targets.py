@@ -2,7 +2,7 @@
 
 import statistics
 
-DURABLE_PEERS = ("node-sqlite", "node-postgres")
+DURABLE_PEERS = ("hummingbird-sqlite", "node-sqlite", "node-postgres")
 # Per cent of the median between the least and the most of the rounds.
 STEADY = 15
 

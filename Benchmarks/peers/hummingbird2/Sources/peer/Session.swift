@@ -17,48 +17,63 @@ final class Session: Sendable {
         var labels: [Label] = []
     }
 
-    struct Accepted {
-        let intent: String
-        let version: Int
-    }
-
     /// The number of labels that are kept for disconnected streams.
     static let keptLabels = 64
 
-    let id = Random.text(bytes: 8)
-    let token = Random.text(bytes: 32)
+    let id: String
+    let token: String
     let epoch = Random.text(bytes: 8)
     private let content = Mutex(Content())
 
-    /// Adds to a feature's count and sends it to the streams; nil if there is no such feature.
-    func add(_ amount: Int, to feature: String) -> Accepted? {
+    init(id: String = Random.text(bytes: 8), token: String = Random.text(bytes: 32)) {
+        self.id = id
+        self.token = token
+    }
+
+    /// A feature's newest state; nil if there is no such feature.
+    func store(_ feature: String) -> Store? {
+        content.withLock { $0.stores[feature] } ?? Store(feature: feature)
+    }
+
+    /// Adds to a feature's count and sends it to the streams; returns the answer, or nil if there is no such feature.
+    func add(_ amount: Int, to feature: String) -> String? {
         let intent = Random.text(bytes: 8)
         return content.withLock { content in
             guard var store = content.stores[feature] ?? Store(feature: feature) else { return nil }
-            store.count += amount
-            store.version += 1
-            store.intent = intent
-            content.stores[feature] = store
-            content.sequence += 1
-            var events = ""
-            let cursor = Cursor(epoch: epoch, sequence: content.sequence)
-            if store.count != 0, store.count.isMultiple(of: 10) {
-                let label = Label(
-                    feature: feature, version: store.version, intent: intent, sequence: content.sequence,
-                    count: store.count)
-                store.appendState(to: &events, cursor: nil)
-                label.append(to: &events, cursor: cursor, replayed: false)
-                if content.labels.count == Self.keptLabels { content.labels.removeFirst() }
-                content.labels.append(label)
-            } else {
-                store.appendState(to: &events, cursor: cursor)
-            }
-            let buffer = ByteBuffer(string: events)
-            for (key, stream) in content.streams where stream.features.contains(feature) {
-                stream.continuation.yield(buffer)
-                content.streams[key]?.isQuiet = false
-            }
-            return Accepted(intent: intent, version: store.version)
+            store.add(amount, intent: intent)
+            show(store, &content)
+            return acceptance(store)
+        }
+    }
+
+    /// Makes this a feature's state and sends it to the streams.
+    func show(_ store: Store) { content.withLock { show(store, &$0) } }
+
+    /// The answer to the intent that made this state.
+    func acceptance(_ store: Store) -> String {
+        "{\"intent\":\"\(store.intent ?? "")\",\"session\":\"\(id)\",\"feature\":\"\(store.feature)\",\"version\":\(store.version)}"
+    }
+
+    private func show(_ store: Store, _ content: inout Content) {
+        content.stores[store.feature] = store
+        content.sequence += 1
+        var events = ""
+        let cursor = Cursor(epoch: epoch, sequence: content.sequence)
+        if store.count != 0, store.count.isMultiple(of: 10) {
+            let label = Label(
+                feature: store.feature, version: store.version, intent: store.intent ?? "",
+                sequence: content.sequence, count: store.count)
+            store.appendState(to: &events, cursor: nil)
+            label.append(to: &events, cursor: cursor, replayed: false)
+            if content.labels.count == Self.keptLabels { content.labels.removeFirst() }
+            content.labels.append(label)
+        } else {
+            store.appendState(to: &events, cursor: cursor)
+        }
+        let buffer = ByteBuffer(string: events)
+        for (key, stream) in content.streams where stream.features.contains(store.feature) {
+            stream.continuation.yield(buffer)
+            content.streams[key]?.isQuiet = false
         }
     }
 

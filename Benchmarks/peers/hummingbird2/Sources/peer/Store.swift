@@ -23,6 +23,12 @@ struct Store {
         }
     }
 
+    mutating func add(_ amount: Int, intent: String) {
+        count += amount
+        version += 1
+        self.intent = intent
+    }
+
     /// Appends the event with the state. `cursor`: set if it is the last event of its batch.
     func appendState(to events: inout String, cursor: Cursor?) {
         if let cursor { events += "id: \(cursor)\n" }

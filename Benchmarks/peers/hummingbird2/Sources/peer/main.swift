@@ -1,6 +1,8 @@
-// The benchmark's workload on Hummingbird 2: sessions, a counter, answers and event streams, all in memory.
+// The benchmark's workload on Hummingbird 2: sessions, a counter, answers and event streams.
 //
-//   hummingbird-peer PORT
+//   hummingbird-peer PORT [FILE]
+//
+// FILE is an SQLite database; without it all is in memory.
 import FoundationEssentials
 import Glibc
 import HTTPTypes
@@ -12,12 +14,14 @@ struct Intent: Decodable {
     let amount: Int?
 }
 
-guard CommandLine.arguments.count == 2, let port = Int(CommandLine.arguments[1]) else {
-    print("usage: hummingbird-peer PORT")
+guard (2...3).contains(CommandLine.arguments.count), let port = Int(CommandLine.arguments[1]) else {
+    print("usage: hummingbird-peer PORT [FILE]")
     exit(2)
 }
 
 let table = SessionTable()
+let commits = try CommandLine.arguments.count == 3 ? Commits(path: CommandLine.arguments[2], table) : nil
+let idempotencyKey = HTTPField.Name("Idempotency-Key")
 let router = Router(context: BasicRequestContext.self)
 let lastEventID = HTTPField.Name("Last-Event-ID")
 let json: HTTPFields = [
@@ -58,6 +62,7 @@ let eventStream: HTTPFields = {
 
 router.post("/sessions") { _, _ in
     let session = Session()
+    await commits?.keep(session)
     table.insert(session)
     let body = "{\"id\":\"\(session.id)\",\"token\":\"\(session.token)\",\"expiresAt\":\"2100-01-01T00:00:00Z\"}"
     return Response(status: .created, headers: json, body: ResponseBody(byteBuffer: ByteBuffer(string: body)))
@@ -70,9 +75,15 @@ router.post("/features/:id/intents") { request, context in
     guard let intent = try? JSONDecoder().decode(Intent.self, from: Data(body.readableBytesView)), intent.type == "add",
         let amount = intent.amount
     else { throw HTTPError(.unprocessableContent) }
-    guard let accepted = session.add(amount, to: feature) else { throw HTTPError(.notFound) }
-    let answer =
-        "{\"intent\":\"\(accepted.intent)\",\"session\":\"\(session.id)\",\"feature\":\"\(feature)\",\"version\":\(accepted.version)}"
+    let answer: String
+    if let commits {
+        guard session.store(feature) != nil else { throw HTTPError(.notFound) }
+        let key = idempotencyKey.flatMap { request.headers[$0] }
+        answer = await commits.add(amount, to: feature, of: session, key: key)
+    } else {
+        guard let added = session.add(amount, to: feature) else { throw HTTPError(.notFound) }
+        answer = added
+    }
     return Response(status: .accepted, headers: json, body: ResponseBody(byteBuffer: ByteBuffer(string: answer)))
 }
 
