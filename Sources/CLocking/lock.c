@@ -13,8 +13,7 @@ void clocking_unlock(uint32_t *word) { os_unfair_lock_unlock((os_unfair_lock_t)w
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A mutex over a futex ("mutex2" in Drepper, Futexes Are Tricky). Not a word of the C library's 40 bytes is missed: it
-// is taken by one thread at a time, never recursively, and wakes in no order.
+// A mutex over a futex ("mutex2" in Drepper, Futexes Are Tricky), not recursive; it wakes threads in no order.
 enum { is_free, is_taken, has_waiters };
 
 void clocking_lock(uint32_t *word) {

@@ -149,7 +149,14 @@ extension MicroHTTPSuites {
         }
 
         @Test func `An address fills all connections and a user of another is served`() async throws {
-            try await withServer(TestHandler.echo, configure: { $0.connectionLimit = 16 }) { server in
+            try await withServer(
+                TestHandler.echo,
+                configure: { configuration in
+                    configuration.connectionLimit = 16
+                    // The first sixteen end by this.
+                    configuration.headTimeout = .milliseconds(500)
+                }
+            ) { server in
                 var held: [RawClient] = []
                 for host in [2, 3, 4] as [UInt32] {
                     for _ in 0..<16 { held.append(try RawClient(port: server.port, from: host)) }
