@@ -14,11 +14,7 @@ final class MemorySession {
     @exclusivity(unchecked) private(set) var stores: [StoredStore] = []
     /// Ordered by id.
     private var labels: Deque<StoredLabel> = []
-    private var lostLabels = LostLabels()
     private var receipts: [ReceiptKey: StoredReceipt] = [:]
-    /// The newest recorded turns.
-    private var turns: Deque<RecordedTurn> = []
-    private var setAside: [SetAsideState] = []
     /// Rarely needed members, nil for most sessions.
     @exclusivity(unchecked) private var additions: MemoryAdditions?
 
@@ -51,16 +47,19 @@ final class MemorySession {
         set { change { $0.accessChanges = newValue } }
     }
 
+    private var lostLabels: LostLabels {
+        get { additions?.lostLabels ?? LostLabels() }
+        set { change { $0.lostLabels = newValue } }
+    }
+
     func rename(_ epoch: String) { record.epoch = epoch }
 
     /// Returns an independent copy.
     func copy() -> MemorySession {
         let copy = MemorySession(record)
         (copy.head, copy.earlierHeads, copy.oldestHead) = (head, earlierHeads, oldestHead)
-        (copy.stores, copy.labels, copy.lostLabels) = (stores, labels, lostLabels)
-        (copy.receipts, copy.turns, copy.setAside) = (receipts, turns, setAside)
-        (copy.credentials, copy.reminders, copy.owner) = (credentials, reminders, owner)
-        copy.accessChanges = accessChanges
+        (copy.stores, copy.labels, copy.receipts) = (stores, labels, receipts)
+        copy.additions = additions?.copy()
         return copy
     }
 
@@ -124,8 +123,10 @@ final class MemorySession {
         for receipt in batch.receipts { receipts[receipt.key] = receipt }
         if !batch.reminders.isEmpty { apply(batch.reminders) }
         if !batch.recordings.isEmpty {
-            turns.append(contentsOf: batch.recordings)
-            turns.removeFirst(max(0, turns.count - max(0, batch.recordingLimit)))
+            change { additions in
+                additions.turns.append(contentsOf: batch.recordings)
+                additions.turns.removeFirst(max(0, additions.turns.count - max(0, batch.recordingLimit)))
+            }
         }
         if let lost = batch.lostLabels { lostLabels = lost }
         if let epoch = batch.epoch { record.epoch = epoch }
@@ -162,7 +163,9 @@ final class MemorySession {
 
     func exported(_ key: SessionKey) -> SessionExport {
         // `map`, since an array made from an empty deque writes to the one empty array that all threads share.
-        SessionExport(session: stored(key), stores: stores, turns: turns.map { $0 }, setAside: setAside)
+        SessionExport(
+            session: stored(key), stores: stores, turns: additions?.turns.map { $0 } ?? [],
+            setAside: additions?.setAside ?? [])
     }
 
     private func index(of feature: FeatureID) -> Int? {
@@ -187,10 +190,10 @@ final class MemorySession {
     private func apply(_ change: StoreChange, time: Duration) {
         let index = index(of: change.feature)
         if let index, let reason = change.setsAside {
-            setAside.append(
-                SetAsideState(
-                    feature: change.feature, schemaVersion: stores[index].schemaVersion, state: stores[index].state,
-                    reason: reason, time: time))
+            let lost = SetAsideState(
+                feature: change.feature, schemaVersion: stores[index].schemaVersion, state: stores[index].state,
+                reason: reason, time: time)
+            self.change { $0.setAside.append(lost) }
         }
         switch change.kind {
         case .changed: if let index { stores[index].apply(change) }
@@ -214,9 +217,22 @@ private final class MemoryAdditions {
     var isPassedOver = false
     var owner: (owner: SessionOwner, working: [FeatureID])?
     var accessChanges: UInt64 = 0
+    var lostLabels = LostLabels()
+    /// The newest recorded turns.
+    var turns: Deque<RecordedTurn> = []
+    var setAside: [SetAsideState] = []
 
     var isEmpty: Bool {
         credentials.isEmpty && reminders.isEmpty && !isPassedOver && owner == nil && accessChanges == 0
+            && lostLabels == LostLabels() && turns.isEmpty && setAside.isEmpty
+    }
+
+    func copy() -> MemoryAdditions {
+        let copy = MemoryAdditions()
+        (copy.credentials, copy.reminders, copy.owner) = (credentials, reminders, owner)
+        (copy.accessChanges, copy.lostLabels) = (accessChanges, lostLabels)
+        (copy.turns, copy.setAside) = (turns, setAside)
+        return copy
     }
 }
 
