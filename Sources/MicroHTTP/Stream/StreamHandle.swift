@@ -20,7 +20,9 @@ package final class StreamHandle: ReactorMember {
 
     private let descriptor: Int32
     private let isFramed: Bool
-    private let timing: Timing
+    /// Intervals in milliseconds, at least 1.
+    private let heartbeat: UInt32
+    private let writeDeadline: UInt32
     private let thread: ReactorThread
     private let state: Lock<StreamWriterState>
     /// The time at which it is too old; `UInt64.max` for never, or after its source was told.
@@ -31,7 +33,8 @@ package final class StreamHandle: ReactorMember {
         self.descriptor = descriptor
         self.isFramed = isFramed
         self.thread = thread
-        self.timing = timing
+        func milliseconds(_ time: UInt64) -> UInt32 { UInt32(clamping: max(1, time / 1_000_000)) }
+        (heartbeat, writeDeadline) = (milliseconds(timing.heartbeat), milliseconds(timing.writeDeadline))
         let now = monotonicNow()
         state = Lock(StreamWriterState(source: source, now: now))
         end = Atomic(timing.age.map { now + $0 } ?? .max)
@@ -54,7 +57,8 @@ package final class StreamHandle: ReactorMember {
 
     /// Registers the socket with the reactor, opens the source and writes its bytes. Called once by the creator.
     func open(_ source: any StreamSource) {
-        let first = monotonicNow() + min(timing.heartbeat, timing.writeDeadline, timing.age ?? .max)
+        let now = monotonicNow()
+        let first = min(now + UInt64(min(heartbeat, writeDeadline)) * 1_000_000, end.load(ordering: .relaxed))
         let number = thread.add(self, .stream, deadline: first)
         state.withLock { $0.id = number }
         guard thread.watch(descriptor, for: number) else { return end(source, .error) }
@@ -91,7 +95,8 @@ package final class StreamHandle: ReactorMember {
 
     private func lookAtClock(_ now: UInt64) -> UInt64? {
         let action = state.withLock {
-            $0.timeReached(now, heartbeat: timing.heartbeat, writeDeadline: timing.writeDeadline)
+            $0.timeReached(
+                now, heartbeat: UInt64(heartbeat) * 1_000_000, writeDeadline: UInt64(writeDeadline) * 1_000_000)
         }
         switch action {
         case .none: return nil

@@ -13,6 +13,8 @@ struct StreamWriterState {
         var closing = false
         /// The number of dropped bytes from the client.
         var discarded = 0
+
+        fileprivate var isBlank: Bool { leftover.isEmpty && !finishing && !closing && discarded == 0 }
     }
 
     /// Notes for the runner.
@@ -25,6 +27,9 @@ struct StreamWriterState {
         static let heartbeat = Notes(rawValue: 8)
         static let close = Notes(rawValue: 16)
     }
+
+    /// Stored outside the state, since an idle stream has none.
+    private indirect enum Kept { case work(Work) }
 
     private enum Phase { case idle, running, blocked, closed }
 
@@ -42,7 +47,8 @@ struct StreamWriterState {
     private var notes: Notes = []
     private var end: StreamEnd?
     private(set) var source: (any StreamSource)?
-    private var work = Work()
+    /// The work of the next turn; nil if there is none, as in an idle stream.
+    private var kept: Kept?
     /// The last time at which the kernel accepted bytes.
     private var lastWrite: UInt64
 
@@ -85,23 +91,21 @@ struct StreamWriterState {
     /// Takes the runner's next work.
     mutating func beginTurn() -> Turn {
         guard phase == .running, let source else { preconditionFailure("cannot take a turn when \(phase)") }
-        defer {
-            notes = []
-            work = Work()
-        }
+        defer { (notes, kept) = ([], nil) }
+        let work = if case .work(let work)? = kept { work } else { Work() }
         return Turn(source: source, work: work, notes: notes, end: end)
     }
 
     /// Puts the work back and keeps the role, which another thread takes over.
     mutating func put(_ work: Work) {
         guard phase == .running else { preconditionFailure("cannot put work back when \(phase)") }
-        self.work = work
+        kept = work.isBlank ? nil : .work(work)
     }
 
     /// Lets the runner rest. Returns false if a note arrived, and it must take another turn.
     mutating func rest(_ work: Work, wroteAt time: UInt64?) -> Bool {
         guard phase == .running else { preconditionFailure("cannot rest when \(phase)") }
-        self.work = work
+        kept = work.isBlank ? nil : .work(work)
         if let time { lastWrite = time }
         let isBlocked = !work.leftover.isEmpty
         // Notes that need a writable socket wait for it.
@@ -116,7 +120,7 @@ struct StreamWriterState {
         guard phase == .running else { preconditionFailure("cannot close when \(phase)") }
         phase = .closed
         source = nil
-        work = Work()
+        kept = nil
     }
 
     /// The result of a timer check.
