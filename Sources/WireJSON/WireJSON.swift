@@ -101,7 +101,7 @@ extension WireJSON {
     /// Returns bytes that are kept as long as a state, without unused capacity.
     @usableFromInline
     package static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
-        guard bytes.capacity > bytes.count + bytes.count / 2 + 32 else { return bytes }
+        guard bytes.capacity > bytes.count + bytes.count / 2 + 16 else { return bytes }
         // A slice would share the larger storage.
         return bytes.withUnsafeBufferPointer { Array($0) }
     }

@@ -2,33 +2,29 @@ import Locking
 
 /// The session of a store, as its feature sees it.
 public struct SessionInfo: Sendable {
-    private final class Content: Sendable {
+    private struct Content {
         let id: String
         let created: Timestamp
-        let subject: Lock<Subject?>
-
-        init(_ id: String, _ created: Timestamp, _ subject: Subject?) {
-            (self.id, self.created, self.subject) = (id, created, Lock(subject))
-        }
+        var subject: Subject?
     }
 
     // One reference, since each store of a session has a copy.
-    private let content: Content
+    private let content: Lock<Content>
 
     /// Creates a session.
     public init(id: String, created: Timestamp = Timestamp(sinceEpoch: .zero), subject: Subject? = nil) {
-        content = Content(id, created, subject)
+        content = Lock(Content(id: id, created: created, subject: subject))
     }
 
     /// The session's id as clients see it; empty for a store outside a server.
-    public var id: String { content.id }
+    public var id: String { content.withLock { $0.id } }
     /// The creation time of the session.
-    public var created: Timestamp { content.created }
+    public var created: Timestamp { content.withLock { $0.created } }
     /// The subject that the session belongs to; nil while it is anonymous.
-    public var subject: Subject? { content.subject.withLock { $0 } }
+    public var subject: Subject? { content.withLock { $0.subject } }
 
     /// Sets the subject after a sign-in.
-    package func belongs(to subject: Subject) { content.subject.withLock { $0 = subject } }
+    package func belongs(to subject: Subject) { content.withLock { $0.subject = subject } }
 
     /// The session of a store outside a server.
     public static let none = SessionInfo(id: "")

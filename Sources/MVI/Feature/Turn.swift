@@ -27,6 +27,8 @@ public struct Turn<F: Feature>: ~Copyable {
         self.origin = origin
     }
 
+    @inlinable package var feature: F { runner.feature }
+
     /// The id of the intent that led to this turn.
     @inlinable public var intentID: IntentID { context.intentID }
 

@@ -8,15 +8,14 @@ package struct StoreEnvironment: Sendable {
     @usableFromInline package var instance: String
     /// The session of the store.
     @usableFromInline package var session: SessionInfo
-    /// Measures the store; nil without metrics.
-    @usableFromInline package var meter: (any StoreMeter)?
-    /// Traces the store's turns and launched work; nil without tracing.
-    @usableFromInline package var tracer: StoreTracer?
-    private var shared: Shared
+    @usableFromInline package var shared: Shared
 
-    private final class Shared: Sendable {
-        let settings: Settings
-        init(_ settings: Settings) { self.settings = settings }
+    @usableFromInline
+    package final class Shared: Sendable {
+        @usableFromInline package let settings: Settings
+        @usableFromInline let slowTurnNanoseconds: UInt64
+
+        init(_ settings: Settings) { (self.settings, slowTurnNanoseconds) = (settings, settings.slowTurn.nanoseconds) }
     }
 
     /// All values except the names, accessible as members of the environment.
@@ -44,6 +43,10 @@ package struct StoreEnvironment: Sendable {
         package var jitter: @Sendable (Duration) -> Duration
         /// Receives reports for the operator's log. Called from any thread, never with a lock held; must not block.
         package var report: @Sendable (StoreReport) -> Void
+        /// Measures the feature's stores; nil without metrics.
+        @usableFromInline package var meter: (any StoreMeter)?
+        /// Traces turns and launched work; nil without tracing.
+        @usableFromInline package var tracer: StoreTracer?
     }
 
     /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 50 ms, and waits of
@@ -63,6 +66,11 @@ package struct StoreEnvironment: Sendable {
                 clock: clock, now: now ?? { .system }, uuid: uuid ?? randomUUID, executor: executor,
                 queueLimit: queueLimit, workLimit: workLimit, slowTurn: slowTurn, isRecording: isRecording,
                 jitter: jitter, report: report))
+    }
+
+    /// The environment of a store with shared settings.
+    package init(_ instance: String, _ session: SessionInfo, _ shared: Shared) {
+        (self.instance, self.session, self.shared) = (instance, session, shared)
     }
 
     /// The place of the store in reports.

@@ -10,7 +10,7 @@ extension TurnRunner {
     /// Runs the interceptors, then the check. A refused intent is not checked.
     private func judge(_ intent: F.Intent, _ context: TurnContext) async -> RunTurn {
         var intent = intent
-        if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
+        if !interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
             return Self.standing(refused)
         }
         do {
@@ -83,7 +83,7 @@ extension TurnRunner {
             state: copies.withLock { (isInTurn ? $0.working ?? $0.head : $0.head).state }, intentID: context.intentID,
             instance: environment.instance, session: environment.session, principal: context.principal,
             trace: context.trace)
-        for interceptor in middleware.interceptors {
+        for interceptor in interceptors {
             do {
                 intent = try interceptor(intent, interception)
             } catch let refusal as Refusal {

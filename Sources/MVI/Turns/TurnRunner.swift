@@ -19,15 +19,12 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline typealias Values = (state: F.State, view: F.ViewState)
 
     @usableFromInline package let feature: F
-    @usableFromInline let middleware: Middleware<F>
+    @usableFromInline let interceptors: [Middleware<F>.Interceptor]
     @usableFromInline let observers: ObserverQueue<F>?
     @usableFromInline let environment: StoreEnvironment
     @usableFromInline let output: Output
     /// True if turns collect their events.
     @usableFromInline let isObserved: Bool
-    @usableFromInline let slowTurnNanoseconds: UInt64
-    @usableFromInline let meter: (any StoreMeter)?
-    @usableFromInline let tracer: StoreTracer?
     @usableFromInline let copies: Lock<Copies>
 
     /// The committed values, and those with the turns of the running batch.
@@ -66,11 +63,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         self.environment = environment
         self.output = output
         let all = Self.combine(middleware, feature)
-        self.middleware = all
+        interceptors = all.interceptors
         observers = all.isObserving ? ObserverQueue(all) : nil
         isObserved = observers != nil || environment.isRecording
-        slowTurnNanoseconds = environment.slowTurn.nanoseconds
-        (meter, tracer) = (environment.meter, environment.tracer)
         copies = Lock(Copies(head: (state, feature.view(state))))
     }
 
@@ -118,7 +113,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         var intent = intent
         var start: UInt64?
         var judged: RunTurn?
-        if !middleware.interceptors.isEmpty, !isJudged {
+        if !interceptors.isEmpty, !isJudged {
             let now = monotonicNanoseconds()
             if let refused = intercept(&intent, context) {
                 checkDuration(since: now, context)
@@ -158,7 +153,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         since: UInt64? = nil, judged: RunTurn? = nil, origin: WorkOrigin? = nil,
         _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
-        guard let tracer else { return runUntraced(context, stage, cause, intent, since, judged, origin, body) }
+        guard let tracer = environment.shared.settings.tracer else {
+            return runUntraced(context, stage, cause, intent, since, judged, origin, body)
+        }
         return tracer.trace(context, in: environment, stage) { context in
             runUntraced(context, stage, cause, intent, since, judged, origin, body)
         }
@@ -259,8 +256,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     func checkDuration(since start: UInt64, _ context: TurnContext) {
         let duration = monotonicNanoseconds() &- start
-        meter?.turnTook(duration)
-        if duration > slowTurnNanoseconds { context.host.tookLong(duration, context.intentID) }
+        environment.shared.settings.meter?.turnTook(duration)
+        if duration > environment.shared.slowTurnNanoseconds { context.host.tookLong(duration, context.intentID) }
     }
 
     @inlinable

@@ -27,7 +27,7 @@ struct StreamEndpoints: Sendable {
 
     @Sendable
     private func ofFeature(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
-        try stream(incoming, caller) { () throws(Problem) in .features([try incoming.feature(features)]) }
+        try stream(incoming, caller) { () throws(Problem) in features.filter(of: try incoming.feature(features)) }
     }
 
     @Sendable

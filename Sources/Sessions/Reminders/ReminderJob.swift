@@ -55,7 +55,7 @@ final class ReminderJob: QueueJob {
         guard reminder.isSignIn else {
             return TurnCall(
                 job: self, store: store, context: TurnContext(.reminder(reminder.id), store, inputs: inputs),
-                run: try store.erased.action(reminder.action), kind: .reminder(reminder))
+                run: try store.definition.action(reminder.action), kind: .reminder(reminder))
         }
         let (run, principal) = try SignIn(reminder).turn
         return TurnCall(

@@ -14,7 +14,7 @@ package final class Session: Sendable {
     /// The form in which the client sends its token.
     package let credential: SessionCredential
     /// The time of its creation: since 1970.
-    let created: Duration
+    var created: Duration { info.created.sinceEpoch }
     /// True if its subject's devices share it, each with a credential of its own.
     package let isShared: Bool
 
@@ -31,7 +31,7 @@ package final class Session: Sendable {
         self.fault = fault
         info = SessionInfo(
             id: record.id, created: Timestamp(sinceEpoch: record.created), subject: record.subject)
-        (credential, tokenHash, created) = (record.credential, record.tokenHash, record.created)
+        (credential, tokenHash) = (record.credential, record.tokenHash)
         isShared = record.isShared
         (shared, self.core) = (environment, Lock(core))
     }

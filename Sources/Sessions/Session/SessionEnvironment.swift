@@ -67,6 +67,9 @@ package final class SessionEnvironment: Sendable {
 
     /// The environment of every store, without its names.
     let stores: StoreEnvironment
+    /// The same by the features' names, with their meters.
+    let storesOfFeature: [String: StoreEnvironment]
+    let storeLimits: ErasedStore.Limits
 
     /// The due times of reminders.
     let reminderClock = ReminderClock()
@@ -114,7 +117,14 @@ package final class SessionEnvironment: Sendable {
             // Labels wait in the outbox, where streams find them.
             isRecording: limits.recordedTurns > 0, report: report)
         adjust(&stores)
+        stores.tracer = self.tracer
         self.stores = stores
+        storesOfFeature = features.definitions.reduce(into: [:]) { all, definition in
+            var own = stores
+            own.meter = metrics.of(definition.name)
+            all[definition.name] = own
+        }
+        storeLimits = ErasedStore.Limits(limits, isRecording: stores.isRecording)
         guard stores.isRecording else { return }
         for feature in features.definitions where !feature.isRecordable {
             report(.unrecordable(feature: feature.name))

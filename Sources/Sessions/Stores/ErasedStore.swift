@@ -13,29 +13,47 @@ struct ErasedStore: Sendable {
         @usableFromInline let middleware: [any CommonMiddleware]
         /// The stored store; nil for a new one.
         @usableFromInline let stored: StoredStore?
-        @usableFromInline let stateLimit: Int
-        /// The limits of a session's outbox: a turn with more labels or bytes could not be delivered completely.
-        @usableFromInline let outboxLimit: (labels: Int, bytes: Int)
+        @usableFromInline let limits: Limits
         /// The principal that creates the instance; nil if no client is signed in, or if it was stored.
         @usableFromInline let principal: Principal?
     }
 
+    /// One object for all stores of a server, so that a closure that has it needs no allocation.
+    @usableFromInline
+    final class Limits: Sendable {
+        @usableFromInline let state: Int
+        /// The limits of a session's outbox: a turn with more labels or bytes could not be delivered completely.
+        @usableFromInline let outbox: (labels: Int, bytes: Int)
+        @usableFromInline let isRecording: Bool
+
+        init(_ limits: SessionLimits, isRecording: Bool) {
+            (state, outbox) = (limits.stateBytes, (limits.outboxLabels, limits.outboxBytes))
+            self.isRecording = isRecording
+        }
+    }
+
+    /// What a store begins with, until that is committed.
+    @usableFromInline
+    final class Beginning: Sendable {
+        /// The initial state as it is stored, and as clients see it.
+        let state: [UInt8]
+        let view: [UInt8]
+        /// The reason why the stored state could not be read; nil if it could, or none was stored.
+        let setsAside: String?
+        /// JSON Pointers of members of the stored state that the feature's state does not read: the next commit would
+        /// lose them.
+        let lost: [String]
+
+        @usableFromInline
+        init(_ state: [UInt8], _ view: [UInt8], setsAside: String?, lost: [String]) {
+            (self.state, self.view, self.setsAside, self.lost) = (state, view, setsAside, lost)
+        }
+    }
+
     @usableFromInline let runner: any StoreRunner
-    /// The turn of an action that was stored as JSON.
-    @usableFromInline let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
     /// Makes the working copy the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
     @usableFromInline let commit: @Sendable () -> Void
-    /// Makes another writer's state the head. Returns the members that would be lost, as `lost` does.
-    @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> [String]
-    /// The initial state as it is stored, and as clients see it.
-    @usableFromInline let state: [UInt8]
-    @usableFromInline let view: [UInt8]
-    @usableFromInline let schemaVersion: Int
-    /// The reason why the stored state could not be read; nil if it could, or none was stored.
-    @usableFromInline let setsAside: String?
-    /// JSON Pointers of members of the stored state that the feature's state does not read: the next commit would lose
-    /// them.
-    @usableFromInline let lost: [String]
+    @usableFromInline let beginning: Beginning
 
     /// Throws a `StoreError` for a state of a newer version.
     @inlinable
@@ -53,25 +71,36 @@ struct ErasedStore: Sendable {
         }
         let runner = TurnRunner(
             feature, state: state, environment: seed.environment, middleware: seed.middleware,
-            output: Self.output(of: feature, seed))
+            output: Self.output(of: F.self, seed.limits))
         self.runner = runner
-        self.setsAside = setsAside
-        self.lost = lost
-        self.state = try seed.stored == nil || setsAside != nil ? WireJSON.encodeStored(state).bytes : []
+        commit = { runner.commit() }
+        let kept =
+            try seed.stored == nil || setsAside != nil ? WireJSON.trimmed(WireJSON.encodeStored(state).bytes) : []
         let view = try WireJSON.encode(runner.view)
         // One array if the view state is the whole state: both are stored.
-        self.view = view == self.state ? self.state : WireJSON.trimmed(view)
-        schemaVersion = F.schemaVersion
-        action = { json in TurnRunner<F>.perform(try Self.action(of: F.self, json)) }
-        commit = { runner.commit() }
-        adopt = { stored throws(StoreError) in
-            switch KeptState.read(stored.state, version: stored.schemaVersion, of: F.self, initial: initial) {
-            case .state(let state, let lost):
-                runner.adopt(state)
-                return lost
-            case .newer: throw .newerState
-            case .unreadable(let reason): throw StoreError(.invalid, reason)
-            }
+        beginning = Beginning(
+            kept, view == kept ? kept : WireJSON.trimmed(view), setsAside: setsAside, lost: lost)
+    }
+
+    /// The turn of an action that was stored as JSON.
+    @usableFromInline
+    static func perform<F: Feature>(_ json: [UInt8], of type: F.Type) throws -> RunTurn {
+        TurnRunner<F>.perform(try action(of: type, json))
+    }
+
+    /// Makes another writer's state the head. Returns the members that would be lost, as `lost` does.
+    @usableFromInline
+    static func adopt<F: Feature>(
+        _ stored: StoredStore, by runner: any StoreRunner, of type: F.Type
+    ) throws(StoreError) -> [String] {
+        guard let runner = runner as? TurnRunner<F> else { return [] }
+        let initial = runner.feature.initialState
+        switch KeptState.read(stored.state, version: stored.schemaVersion, of: F.self, initial: initial) {
+        case .state(let state, let lost):
+            runner.adopt(state)
+            return lost
+        case .newer: throw .newerState
+        case .unreadable(let reason): throw StoreError(.invalid, reason)
         }
     }
 
@@ -79,13 +108,12 @@ struct ErasedStore: Sendable {
 
     /// Encodes each turn after it ran, so that one that cannot be stored is refused before it joins its batch.
     @inlinable
-    static func output<F: Feature>(of feature: F, _ seed: Seed) -> TurnRunner<F>.Output {
-        let (stateLimit, outboxLimit, isRecording) = (seed.stateLimit, seed.outboxLimit, seed.environment.isRecording)
-        return { (turn, view, isViewChanged) throws(StoreError) in
+    static func output<F: Feature>(of feature: F.Type, _ limits: Limits) -> TurnRunner<F>.Output {
+        { (turn, view, isViewChanged) throws(StoreError) in
             var (state, shown): ([UInt8]?, [UInt8]?) = (nil, nil)
             if turn.hasMessages {
                 let encoded = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(turn.state) }
-                try check(encoded.bytes, "state", limit: stateLimit)
+                try check(encoded.bytes, "state", limit: limits.state)
                 state = encoded.bytes
                 if isViewChanged {
                     // A view state that is the whole state, as in most features, is encoded once.
@@ -93,7 +121,7 @@ struct ErasedStore: Sendable {
                         shown = encoded.bytes
                     } else {
                         let bytes = try encoding { () throws(WireEncodingError) in try WireJSON.encode(view) }
-                        try check(bytes, "view state", limit: stateLimit)
+                        try check(bytes, "view state", limit: limits.state)
                         shown = bytes
                     }
                 }
@@ -103,9 +131,9 @@ struct ErasedStore: Sendable {
             if let requests = turn.rare?.reminders, !requests.isEmpty { reminders = try Self.reminders(requests) }
             return TurnResult(
                 turn, state: state, view: shown,
-                labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, feature, limit: outboxLimit),
+                labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, turn.feature, limit: limits.outbox),
                 reminders: reminders,
-                recording: isRecording ? record(TurnRecording(turn)) : nil)
+                recording: limits.isRecording ? record(TurnRecording(turn)) : nil)
         }
     }
 

@@ -11,6 +11,8 @@ package final class FeatureDefinition: Sendable {
     package let summary: String
     /// True if instances are named by a key.
     package let isKeyed: Bool
+    /// The filter of a stream that shows only the feature; nil for a keyed one. Many streams share it.
+    let filter: StreamFilter?
     /// True if its turns can be recorded: its messages and actions can be encoded.
     package let isRecordable: Bool
     /// One JSON object for each intent, from the feature's examples.
@@ -32,6 +34,11 @@ package final class FeatureDefinition: Sendable {
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Decodes a body for the feature, and for the store whose runner it is.
     @usableFromInline let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
+    let schemaVersion: Int
+    /// The turn of an action that was stored as JSON.
+    let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
+    /// Makes another writer's state the head of a store: see `ErasedStore`.
+    let adopt: @Sendable (StoredStore, any StoreRunner) throws(StoreError) -> [String]
     /// Decodes a body as an intent to be delivered from outside the features.
     let delivery: @Sendable (_ body: [UInt8]) throws(WireDecodingError) -> Delivery
 
@@ -76,6 +83,7 @@ package final class FeatureDefinition: Sendable {
         name = F.name
         summary = F.summary
         self.isKeyed = isKeyed
+        filter = isKeyed ? nil : .features([FeatureID(name: F.name, key: nil)])
         self.exampleKeys = exampleKeys
         var example = try stateExample()
         // A key's data may be only for clients with access; a description is for everyone.
@@ -94,6 +102,9 @@ package final class FeatureDefinition: Sendable {
             throw FeatureDefinitionError.mapping(feature: F.name, error)
         }
         (self.make, self.decode) = (make, decode)
+        schemaVersion = F.schemaVersion
+        action = { try ErasedStore.perform($0, of: F.self) }
+        adopt = { stored, runner throws(StoreError) in try ErasedStore.adopt(stored, by: runner, of: F.self) }
         delivery = { body throws(WireDecodingError) in
             .intent(try WireJSON.decode(F.Intent.self, from: body), of: F.self)
         }
@@ -188,6 +199,11 @@ extension FeatureDefinition {
 }
 
 extension FeatureRegistry {
+    /// The filter of a stream that shows one instance.
+    package func filter(of feature: FeatureID) -> StreamFilter {
+        definition(for: feature)?.filter ?? .features([feature])
+    }
+
     /// True if an instance has an access rule.
     func isRuled(_ feature: FeatureID) -> Bool { !ruled.isEmpty && definition(for: feature)?.rule != nil }
 

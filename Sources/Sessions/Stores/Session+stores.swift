@@ -45,7 +45,7 @@ extension Session {
     /// Returns the view state that a new store of the feature would have, even if the session has one. Nothing is
     /// stored: for a `HEAD`. Throws `featureNotFound` if the feature or its instance does not exist.
     package func initialState(of feature: FeatureID, for principal: Principal? = nil) throws(StoreError) -> [UInt8] {
-        try makeStore(feature, stored: nil, principal: principal).erased.view
+        try makeStore(feature, stored: nil, principal: principal).beginning?.view ?? []
     }
 
     /// The version of the store, in memory or not; without a store, the version at which one would begin.
@@ -104,14 +104,11 @@ extension Session {
         _ feature: FeatureID, stored: StoredStore?, principal: Principal?
     ) throws(StoreError) -> SessionStore {
         guard let definition = shared.features.definition(for: feature) else { throw .featureNotFound }
-        var environment = shared.stores
-        environment.instance = feature.text
-        environment.session = info
-        (environment.meter, environment.tracer) = (shared.metrics.of(definition.name), shared.tracer)
+        var environment = shared.storesOfFeature[definition.name] ?? shared.stores
+        (environment.instance, environment.session) = (feature.text, info)
         let seed = ErasedStore.Seed(
             environment: environment, middleware: shared.middleware, stored: stored,
-            stateLimit: shared.limits.stateBytes,
-            outboxLimit: (shared.limits.outboxLabels, shared.limits.outboxBytes), principal: principal)
+            limits: shared.storeLimits, principal: principal)
         do {
             guard let erased = try definition.make(feature.key, seed) else {
                 throw StoreError.noInstance(feature, of: definition)
@@ -161,6 +158,13 @@ extension Session {
                 }
             }
         }
+        // Before they can begin.
+        for (stored, store) in stores {
+            if let reason = store.beginning?.setsAside {
+                shared.report(.stateSetAside(reason: reason, in: place(of: stored.summary.feature)))
+            }
+            shared.note(lost: store.beginning?.lost ?? [], of: stored.summary.feature)
+        }
         let (applied, waiters, isBehind) = core.withLock { core in
             var applied = SessionCore.Applied()
             var isBehind = false
@@ -200,12 +204,6 @@ extension Session {
             return (applied, core.loads.end(features, failures), isBehind)
         }
         if isBehind { catchUp() }
-        for (stored, store) in stores {
-            if let reason = store.erased.setsAside {
-                shared.report(.stateSetAside(reason: reason, in: place(of: stored.summary.feature)))
-            }
-            shared.note(lost: store.erased.lost, of: stored.summary.feature)
-        }
         if shared.lease != nil, core.withLock({ $0.ownsWork }) { ownerChanged() }
         follow(applied)
         for waiter in waiters { waiter() }
@@ -276,14 +274,15 @@ extension SessionCore {
         }
         stores[index].store = store
         stores[index].summary = stored.summary
-        let derived = store.erased.view
+        guard let beginning = store.beginning else { return }
+        let derived = beginning.view
         // Shown until the bootstrap is committed, which may take long. A view that is not valid JSON is never shown.
         stores[index].view = derived == stored.view || stored.view.isOneLineOfJSON ? stored.view : derived
         stores[index].intent = stored.viewIntent
         stores[index].lastUse = lastTouch
-        stores[index].lost = store.erased.lost
+        stores[index].lost = beginning.lost
         stores[index].start =
-            store.erased.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
+            beginning.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
         streams.markDirty(feature, since: stored.summary.version)
         applied.changes.append(.began(store, streams: streams.showing(feature)))
     }

@@ -115,6 +115,12 @@ struct StoreSlot {
         intent = change.viewIntent
     }
 
+    /// Notes that its pending start is committed.
+    mutating func hasBegun() {
+        start = .done
+        store?.hasBegun()
+    }
+
     /// Returns the patch of that name, which may still have to be computed.
     mutating func patch(_ name: PatchName, from old: [UInt8]) -> SharedPatch {
         if let patch = patches.first(where: { $0.name == name }) { return patch }

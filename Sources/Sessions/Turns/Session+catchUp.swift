@@ -184,7 +184,7 @@ struct Adoption {
         self.stored = stored
         guard let store = slot?.store, slot?.summary.made == stored.summary.made else { return }
         do throws(StoreError) {
-            lost = try store.erased.adopt(stored)
+            lost = try store.definition.adopt(stored, store.runner)
             goesOn = true
         } catch {
             isNewer = error.code == .newerState

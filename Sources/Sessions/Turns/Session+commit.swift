@@ -90,7 +90,7 @@ extension Session {
     func apply(_ pending: PendingCommit) -> PendingCommit.EntryEnd {
         // By index: a loop over the elements would copy each entry.
         let entries = pending.entries
-        for index in entries.indices where !entries[index].isDisposed { entries[index].store?.erased.commit() }
+        for index in entries.indices where !entries[index].isDisposed { entries[index].store?.commit() }
         let hasTimes =
             !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty || !pending.batch.reminders.isEmpty
         let now = hasTimes ? Moment(shared.time) : nil
@@ -228,6 +228,7 @@ extension SessionCore {
                 stores.append(slot)
             }
             if let index = stores.index(of: feature) { markChanged(feature, at: index, since: first, &applied) }
+            store.hasBegun()
             applied.changes.append(.began(store, streams: streams.showing(feature)))
         case (_, nil): break
         }
@@ -251,7 +252,7 @@ extension SessionCore {
     /// Notes that a store's pending start is done.
     mutating func started(_ entry: SessionBatch.Entry) {
         guard let index = stores.index(of: entry.feature), stores[index].store === entry.store else { return }
-        stores[index].start = .done
+        stores[index].hasBegun()
     }
 }
 

@@ -55,7 +55,7 @@ final class JobResult: Sendable {
     /// Counts a committed turn, and tells observers and the log.
     func tell() {
         if isKept, case .ran = outcome, let store {
-            store.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
+            store.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
         }
         turn.observe?()
         if let failure = outcome.reported { store?.report(failure) }

@@ -187,8 +187,8 @@ extension SessionCore {
             kind = .made
             // Empty for a new store: nothing is set aside.
             setsAside = reason.isEmpty ? nil : reason
-            view = view ?? batch.entries[index].store?.erased.view
-            state = state ?? batch.entries[index].store?.erased.state
+            let beginning = batch.entries[index].store?.beginning
+            (view, state) = (view ?? beginning?.view, state ?? beginning?.state)
         }
         guard
             kind == .made || state != nil || view != nil || !turn.labels.isEmpty
@@ -209,7 +209,7 @@ extension SessionCore {
                 StoreChange(
                     feature: batch.entries[index].feature, kind: kind, number: number, version: version,
                     made: batch.entries[index].made,
-                    schemaVersion: batch.entries[index].store?.erased.schemaVersion ?? 1, state: state, view: view,
+                    schemaVersion: batch.entries[index].store?.definition.schemaVersion ?? 1, state: state, view: view,
                     viewIntent: view == nil ? nil : intent, setsAside: setsAside), at: index)
         }
         if state != nil, !batch.entries[index].lost.isEmpty { setAside(at: index) }

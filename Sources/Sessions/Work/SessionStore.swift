@@ -7,6 +7,7 @@ import Tracing
 package final class SessionStore: Sendable {
     private struct State {
         var work = WorkTable()
+        var beginning: ErasedStore.Beginning?
         /// Nil if there is nothing to report.
         var troubles: Troubles?
         var isEnded = false
@@ -25,21 +26,31 @@ package final class SessionStore: Sendable {
     let session: Session
     package let feature: FeatureID
     let definition: FeatureDefinition
-    let erased: ErasedStore
     package let runner: any StoreRunner
-    package let environment: StoreEnvironment
-    private let state = Lock(State())
+    /// Makes the working copy the head.
+    let commit: @Sendable () -> Void
+    private let settings: StoreEnvironment.Shared
+    package var environment: StoreEnvironment { StoreEnvironment(feature.text, session.info, settings) }
+    var meter: (any StoreMeter)? { settings.settings.meter }
+    private let state: Lock<State>
 
     init(
         _ session: Session, _ feature: FeatureID, _ definition: FeatureDefinition, _ erased: ErasedStore,
         _ environment: StoreEnvironment
     ) {
-        (self.session, self.feature, self.definition, self.erased) = (session, feature, definition, erased)
-        (runner, self.environment) = (erased.runner, environment)
+        (self.session, self.feature, self.definition, settings) = (session, feature, definition, environment.shared)
+        (runner, commit) = (erased.runner, erased.commit)
+        state = Lock(State(beginning: erased.beginning))
         session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
     }
 
     deinit { session.shared.metrics.stores.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// What it began with; nil after that is committed.
+    var beginning: ErasedStore.Beginning? { state.withLock { $0.beginning } }
+
+    /// Notes that its beginning is committed.
+    func hasBegun() { state.withLock { $0.beginning = nil } }
 
     /// Changes the work under the lock, and runs the follow-up after it, except for starting new work.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
@@ -90,8 +101,8 @@ package final class SessionStore: Sendable {
         let task = Task(executorPreference: environment.executor) { [self] in
             // Canceled before it began: it must not begin.
             guard isLive(context) else { return ended(context) }
-            environment.meter?.workBegan()
-            defer { environment.meter?.workEnded() }
+            meter?.workBegan()
+            defer { meter?.workEnded() }
             do {
                 if let tracer = environment.tracer {
                     try await tracer.trace(context.origin, start.request.id, in: environment) {
