@@ -112,7 +112,7 @@ struct SessionEndTests {
         #expect(table.environment.openStreams == 0 && table.environment.openWaits == 0)
         for shard in table.shards {
             shard.withLock { shard in
-                #expect(shard.sessions.isEmpty && shard.credentials.isEmpty && shard.loading.isEmpty)
+                #expect(shard.sessions.count == 0 && shard.credentials.isEmpty && shard.loading.isEmpty)
             }
         }
         #expect(!table.environment.reminderClock.isFiring)
@@ -122,5 +122,22 @@ struct SessionEndTests {
         let sessions = Box<Result<[SessionOverview], StoreError>>()
         kept.list(of: nil, before: nil, limit: 10) { sessions.set($0) }
         #expect(try #require(sessions.value).get().isEmpty)
+    }
+
+    @Test("sessions are found by their tokens, whatever came and went before them")
+    func byToken() throws {
+        let table = try Fixture().table
+        let all = try (0..<200).map { _ in try table.made(.bearer).session }
+        var (sessions, expected) = (SessionsByToken(), [TokenHash: Session]())
+        var random = SplitMix(seed: 1)
+        for round in 0..<4_000 {
+            let session = all[Int.random(in: 0...round % 200, using: &random)]
+            let change = Bool.random(using: &random) ? session : nil
+            (sessions[session.tokenHash], expected[session.tokenHash]) = (change, change)
+            let isFound = all.allSatisfy { sessions[$0.tokenHash] === expected[$0.tokenHash] }
+            try #require(isFound && sessions.count == expected.count, "wrong in round \(round)")
+        }
+        for session in all { sessions[session.tokenHash] = nil }
+        #expect(sessions.all.isEmpty && sessions.count == 0)
     }
 }

@@ -81,7 +81,8 @@ extension SessionTable {
         // It may have left memory and come back meanwhile, as another object.
         let until = tombstoneEnd
         let there = shard(hash).withLock { shard in
-            let there = shard.sessions.removeValue(forKey: hash)
+            let there = shard.sessions[hash]
+            shard.sessions[hash] = nil
             if let there { forgetKey(of: there) }
             // At once, since the token's session may be loading.
             shard.bury(hash, until: until, limit: tombstoneLimit)
@@ -142,7 +143,7 @@ extension SessionTable {
     /// Evicts an eighth of a shard's unused sessions, least recently used first, so that not each new session needs a
     /// search.
     private func makeRoom(in shard: Lock<Shard>, onlyEmpty: Bool, now: Moment) -> Bool {
-        let sessions = shard.withLock { Array($0.sessions.values) }
+        let sessions = shard.withLock { $0.sessions.all }
         let unused = sessions.compactMap { session in
             session.unusedSince(onlyEmpty: onlyEmpty).map { (session: session, since: $0) }
         }
@@ -180,7 +181,7 @@ extension SessionTable {
             while let oldest = shard.tombstoneOrder.first, oldest.until <= now.monotonic {
                 shard.forgetOldestTombstone()
             }
-            return Array(shard.sessions.values)
+            return shard.sessions.all
         }
         for session in sessions {
             if session.timeLeft(now: now.monotonic) <= .zero || session.isEnded || session.hasLeft {

@@ -23,7 +23,7 @@ package final class SessionTable: Sendable {
     }
 
     struct Shard {
-        var sessions: [TokenHash: Session] = [:]
+        var sessions = SessionsByToken()
         /// The credentials of sessions in memory whose clients are signed in.
         var credentials: [TokenHash: Credential] = [:]
         /// Requests that wait for a session that is being loaded.
@@ -101,7 +101,7 @@ package final class SessionTable: Sendable {
 
     /// The sessions in memory, one shard at a time.
     var sessions: some Sequence<Session> {
-        shards.lazy.flatMap { lock in lock.withLock { Array($0.sessions.values) } }
+        shards.lazy.flatMap { lock in lock.withLock { $0.sessions.all } }
     }
 
     /// True after `drain`: no new stream should begin.
