@@ -155,12 +155,12 @@ extension SessionCore {
     /// True if a store's bootstrap is done or cannot run.
     fileprivate func hasBegun(_ feature: FeatureID) -> Bool {
         guard let slot = stores[feature], batch.index(of: feature) == nil else { return true }
-        if let error = loads.failure(of: feature) { return error.isLasting && error.code != .newerState }
+        if let error = rare?.loads.failure(of: feature) { return error.isLasting && error.code != .newerState }
         return slot.isStarted
     }
 
     fileprivate func isIdleOwner(now: Duration) -> Bool {
-        isLive && ownsWork && now >= ownership.heldUntil && loads.isEmpty
+        isLive && ownsWork && now >= ownership.heldUntil && rare?.loads.isEmpty != false
             && storesInMemory.allSatisfy { !$0.isBusy }
             && batch.entries.allSatisfy { $0.isDisposed || !$0.effects.contains { $0.launches } }
     }

@@ -74,7 +74,7 @@ extension Session {
 
     /// Handles another node's report that the journal has, or had, the session.
     fileprivate func heardOfIt() {
-        if core.withLock({ $0.key == nil && $0.keepers == nil }) { catchUp() }
+        if core.withLock({ $0.key == nil && $0.rare?.keepers == nil }) { catchUp() }
     }
 
     fileprivate enum Watched {

@@ -100,7 +100,7 @@ extension Session {
     /// Records the client's address for a session that was brought into memory and is not stored yet.
     package func noteOrigin(_ address: PeerAddress) {
         core.withLock { core in
-            if core.key == nil { core.origin = address }
+            if core.key == nil { core.makeRare().origin = address }
         }
     }
 

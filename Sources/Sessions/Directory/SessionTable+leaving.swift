@@ -8,14 +8,14 @@ extension SessionTable {
     /// Ends a session when the journal has deleted it, and records its end for a while.
     package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         session.closeAll()
-        let (key, isBeingKept) = session.core.withLock { ($0.key, $0.keepers != nil) }
+        let (key, isBeingKept) = session.core.withLock { ($0.key, $0.rare?.keepers != nil) }
         let until = tombstoneUntil(session)
         if key == nil, !isBeingKept {
             // A session that is not stored would come back with its token.
             return environment.journal.bury(session.tokenHash, until: until) { [self] result in
                 guard case .success = result else { return completion(result) }
                 // A running turn may have stored it meanwhile. From now on no turn can.
-                let isKept = session.core.withLock { $0.key != nil || $0.keepers != nil }
+                let isKept = session.core.withLock { $0.key != nil || $0.rare?.keepers != nil }
                 if isKept { forgetKept(session, until, completion) } else { ended(session, result, completion) }
             }
         }

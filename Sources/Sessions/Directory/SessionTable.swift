@@ -306,7 +306,7 @@ package final class SessionTable: Sendable {
         guard enter() else { return .failed(.tooManySessions) }
         let session = Session(
             seal.record(token, claim, life: environment.limits.sessionLife), environment: environment)
-        session.core.withLock { $0.generation = seal.generation }
+        session.core.withLock { $0.makeRare().generation = seal.generation }
         session.touch()
         return session.lookup(nil)
     }

@@ -79,7 +79,7 @@ extension SessionCore {
 
     /// Returns the number of the session's reminders after these changes of a feature instance, in the running chain.
     func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
-        currentReminders.applying(chainReminders).applying(changes.map { ReminderChange($0, of: feature) })
+        currentReminders.applying(rare?.chainReminders ?? []).applying(changes.map { ReminderChange($0, of: feature) })
             .count { !$0.isSignIn }
     }
 

@@ -10,9 +10,10 @@ extension Session {
         typealias New = (record: SessionRecord, origin: PeerAddress?, generation: [UInt8]?)
         let (key, new) = core.withLock { core -> (SessionKey?, New?) in
             if let key = core.key { return (key, nil) }
-            defer { core.keepers = (core.keepers ?? []) + [done] }
-            guard core.keepers == nil else { return (nil, nil) }
-            return (nil, (record(core, now), core.origin, core.generation))
+            let rare = core.makeRare()
+            defer { rare.keepers = (rare.keepers ?? []) + [done] }
+            guard rare.keepers == nil else { return (nil, nil) }
+            return (nil, (record(core, now), rare.origin, rare.generation))
         }
         if let key { return done(.success(key)) }
         guard let new else { return }
@@ -68,8 +69,13 @@ extension Session {
         }
         let (keepers, isLive) = core.withLock { core in
             core.key = try? result.get()
-            defer { core.keepers = nil }
-            return (core.keepers ?? [], core.isLive)
+            let keepers = core.rare?.keepers.take() ?? []
+            if core.key != nil {
+                core.rare?.origin = nil
+                core.rare?.generation = nil
+            }
+            core.rest()
+            return (keepers, core.isLive)
         }
         // It ended meanwhile.
         if shared.sharedJournal != nil, !isLive, case .success(let key) = result {

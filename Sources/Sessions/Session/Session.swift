@@ -191,9 +191,9 @@ package final class Session: Sendable {
             guard core.phase != .ended, core.phase != phase else { return nil }
             core.phase = phase
             core.streams.finish(reason, at: core.lastPosition(now: now))
-            let held = core.checks?.takeAll() ?? []
+            let held = core.rare?.checks?.takeAll() ?? []
             defer { core.stores = [] }
-            return (core.stores, core.streams.takeWakers(), Array(core.waits.values), held)
+            return (core.stores, core.streams.takeWakers(), core.waits, held)
         }
         guard let ended else { return false }
         for job in ended.held { job.end(error) }
@@ -233,7 +233,7 @@ package final class Session: Sendable {
     /// Tells every stream that the server shuts down, and answers every wait.
     func drain() {
         finishStreams(.drain)
-        for wait in core.withLock({ Array($0.waits.values) }) { wait.end(false) }
+        for wait in core.withLock({ $0.waits }) { wait.end(false) }
     }
 
     /// Ends the streams that are meant.
@@ -261,6 +261,7 @@ package final class Session: Sendable {
             guard core.isLive else { return (.nothing, []) }
             core.outbox.forgetExpired(now: now.monotonic)
             core.receipts.expire(now: now.monotonic, life: limits.receiptLife)
+            core.rest()
             let passive =
                 queue.isIdle ? core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) : []
             return (core.note(now, limits, after: limits.touchDelay, orLabels: 64), passive)
@@ -307,7 +308,7 @@ package final class Session: Sendable {
     /// - Parameter passive: receives the stores that leave memory, to release them after that lock.
     func evict(now: Moment, after patience: Duration, _ passive: inout [SessionStore]) -> SessionNote? {
         core.withLock { core in
-            guard core.isLive, core.keepers == nil, !core.ownsWork, queue.isIdle,
+            guard core.isLive, core.rare?.keepers == nil, !core.ownsWork, queue.isIdle,
                 now.monotonic - core.lastUse >= patience
             else { return nil }
             passive = core.passivateIdleStores(
@@ -352,9 +353,9 @@ extension SessionCore {
 
     /// True if nothing of the session is in use.
     fileprivate var isUnused: Bool {
-        streams.isEmpty && waits.isEmpty && loads.isEmpty && !receipts.hasPending
+        streams.isEmpty && waits.isEmpty && rare?.loads.isEmpty != false && !receipts.hasPending
             && reminders.allSatisfy { !$0.isUnderWay }
-            && checks?.isIdle != false
+            && rare?.checks?.isIdle != false
             && stores.allSatisfy { $0.store == nil }
     }
 

@@ -18,15 +18,12 @@ struct SessionCore {
     var key: SessionKey?
     /// True if the log has to be read again, in its turn in the queue.
     var isAwaitingCatchUp = false
-    /// The callbacks that wait for that.
-    var catchUpWaiters: [@Sendable () -> Void] = []
-    /// The address of its first client, and its place among the sessions that this process stored: see `KeptRoom`.
-    var origin: PeerAddress?
+    /// True if the journal knows the log by another name.
+    var epochIsUnsaved = false
+    /// True while work of a lost owner is being restored here.
+    var isRestoringWork = false
+    /// Its place among the sessions that this process stored: see `KeptRoom`.
     var keptPlace: NetworkPlaces.Place?
-    /// The generation of the journal's secret from which its epoch follows; nil for a stored session.
-    var generation: [UInt8]?
-    /// The callbacks that wait until the journal has stored it; nil if it was not asked to.
-    var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
     /// Empty until a client signs in.
     var credentials: [Credential] = []
     /// The highest number of a credential here.
@@ -43,31 +40,16 @@ struct SessionCore {
     /// The log's name and its head, as committed and applied here.
     var epoch: String
     var head = SessionHead.empty
-    /// True if the journal knows the log by another name.
-    var epochIsUnsaved = false
     var stores: [StoreSlot] = []
-    var loads = StoreLoads()
     /// Nil if the session never had an owner.
     var keptOwnership: KeptOwnership?
-    /// True while work of a lost owner is being restored here.
-    var isRestoringWork = false
     var outbox = Outbox()
     var receipts = ReceiptBook()
     var streams = StreamTable()
-    /// Requests that wait, by number.
-    var waits: [UInt64: Wait] = [:]
     /// The turns that ran and are not committed yet. Only the queue's runner changes it.
     var batch = SessionBatch()
-    /// The stores whose bootstrap runs, the innermost last, and the stores that must be loaded before the turn that
-    /// needs them runs again. Only the queue's runner changes them.
-    var starting: [FeatureID] = []
-    var awaited: [FeatureID] = []
-    /// The reminders of the running chain's turns. Only the queue's runner changes them.
-    var chainReminders: [ReminderChange] = []
     /// The committed reminders.
     var reminders: [SessionReminder] = []
-    /// Intents with a running asynchronous check, and those that wait for them; nil if there are none.
-    var checks: RunningChecks?
     /// Labels that a stream's socket took and the journal does not know about.
     var newlyWritten: [LabelID] = []
     /// The time of the last request or stream, on the monotonic clock.
@@ -81,6 +63,55 @@ struct SessionCore {
     /// The source of heads' random bits and intents' names. They need not be secret, only new: two sessions of one name
     /// in two processes start with different values.
     var nonces = SplitMix(state: .random(in: .min ... .max))
+
+    /// Nil if the session needs none of them.
+    var rare: Rare?
+
+    /// Members that an idle session does not need.
+    final class Rare {
+        /// The callbacks that wait for the log to be read again.
+        var catchUpWaiters: [@Sendable () -> Void] = []
+        /// The address of the first client of a session that is not stored.
+        var origin: PeerAddress?
+        /// The generation of the journal's secret from which its epoch follows; nil for a stored session.
+        var generation: [UInt8]?
+        /// The callbacks that wait until the journal has stored it; nil if it was not asked to.
+        var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
+        var loads = StoreLoads()
+        /// Requests that wait, by number.
+        var waits: [UInt64: Wait] = [:]
+        /// The stores whose bootstrap runs, the innermost last, and the stores that must be loaded before the turn that
+        /// needs them runs again. Only the queue's runner changes them.
+        var starting: [FeatureID] = []
+        var awaited: [FeatureID] = []
+        /// The reminders of the running chain's turns. Only the queue's runner changes them.
+        var chainReminders: [ReminderChange] = []
+        /// Intents with a running asynchronous check, and those that wait for them; nil if there are none.
+        var checks: RunningChecks?
+
+        var isBlank: Bool {
+            catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
+                && waits.isEmpty && starting.isEmpty && awaited.isEmpty && chainReminders.isEmpty && checks == nil
+        }
+    }
+
+    /// Returns the rare members, creating them if needed.
+    mutating func makeRare() -> Rare {
+        if let rare { return rare }
+        let made = Rare()
+        rare = made
+        return made
+    }
+
+    /// Frees the rare members if the session needs none of them.
+    mutating func rest() { if rare?.isBlank == true { rare = nil } }
+
+    /// Requests that wait.
+    @inline(__always) var waits: [Wait] { rare.map { Array($0.waits.values) } ?? [] }
+
+    /// True if a store's bootstrap runs.
+    @inline(__always)
+    func isStarting(_ feature: FeatureID) -> Bool { rare?.starting.contains(feature) == true }
 
     /// A session without a turn.
     ///
@@ -98,7 +129,6 @@ struct SessionCore {
         epoch = stored.record.epoch
         head = stored.head
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)
-        receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic)
         reminders = stored.reminders.map { SessionReminder($0, now: now) }
         accessChanges = stored.accessChanges
         keptOwnership = stored.owner.map { .kept(Ownership(owner: $0)) }
@@ -114,6 +144,7 @@ struct SessionCore {
         // The time when the cookie was last set is not stored. So it is set again: otherwise the sessions of infrequent
         // clients would outlive their cookies.
         cookieSet = now.monotonic - limits.sessionLife
+        if !stored.receipts.isEmpty { receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic) }
         for summary in stored.stores { stores.append(StoreSlot(summary, now: now.monotonic)) }
         // If a crash lost the trim, it is repeated: the same labels are dropped.
         _ = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)

@@ -79,13 +79,13 @@ extension Session {
         guard duration > .zero, let place = try? shared.waitPlaces.take(for: client.address) else { return nil }
         let number = shared.nextNumber()
         let wait = Wait(number: number, credential: client.credential?.number ?? 0, place: place) { [self] came in
-            core.withLock { _ = $0.waits.removeValue(forKey: number) }
+            core.withLock { _ = $0.rare?.waits.removeValue(forKey: number) }
             finish(came)
         }
         let hasPlace = core.withLock { core in
-            let count = core.waits.values.count { $0.credential == wait.credential }
+            let count = core.waits.count { $0.credential == wait.credential }
             guard count < limits.waitsPerSession, core.isLive else { return false }
-            core.waits[number] = wait
+            core.makeRare().waits[number] = wait
             return true
         }
         guard hasPlace else { return nil }

@@ -48,7 +48,7 @@ extension SessionCore {
         streams.cut(reason) { Self.isOf($0.credential, gone) }
         let numbers = endsWaits ? gone.map { $0?.number ?? 0 } : []
         return SessionAccessChange(
-            wakers: streams.takeWakers(), waits: waits.values.filter { numbers.contains($0.credential) })
+            wakers: streams.takeWakers(), waits: waits.filter { numbers.contains($0.credential) })
     }
 }
 

@@ -268,8 +268,9 @@ extension Session {
         if left > notice { return min(left - notice, .seconds(60)) }
         let seconds = Int(max(1, left.components.seconds))
         changeStreams { core in
-            core.streams.change({ $0.credential === credential && $0.identityNotice?.expiry != expiry }) { stream in
-                stream.identityNotice = StreamState.IdentityNotice(expiry: expiry, seconds: seconds)
+            core.streams.change({ $0.credential === credential && $0.rare?.identityNotice?.expiry != expiry }) {
+                stream in
+                stream.makeRare().identityNotice = StreamState.IdentityNotice(expiry: expiry, seconds: seconds)
             }
         }
         return min(left, .seconds(60))

@@ -134,7 +134,8 @@ extension Session {
     /// Begins to load the stored stores that are not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
         let (missing, key, epoch) = core.withLock { core in
-            (core.isLive && core.key != nil ? core.loads.begin(features, of: core.stores) : [], core.key, core.epoch)
+            let isStored = core.isLive && core.key != nil
+            return (isStored ? core.makeRare().loads.begin(features, of: core.stores) : [], core.key, core.epoch)
         }
         // A session that is not in the journal has no stored stores.
         guard let key, !missing.isEmpty else { return }
@@ -201,7 +202,7 @@ extension Session {
                 core.streams.change(showing: feature) { $0.leaveOut(feature) }
             }
             applied.wakers = core.streams.takeWakers()
-            return (applied, core.loads.end(features, failures), isBehind)
+            return (applied, core.rare?.loads.end(features, failures) ?? [], isBehind)
         }
         if isBehind { catchUp() }
         if shared.lease != nil, core.withLock({ $0.ownsWork }) { ownerChanged() }
@@ -212,8 +213,8 @@ extension Session {
     /// The same for the stores that the last abandoned turn needs.
     func awaitStores(_ more: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
         let awaited = core.withLock { core in
-            defer { core.awaited = [] }
-            return core.awaited
+            defer { core.rare?.awaited = [] }
+            return core.rare?.awaited ?? []
         }
         return awaitLoads(more + awaited, resume)
     }
@@ -224,13 +225,14 @@ extension Session {
         // Failed loads are not retried before the others are over: two that fail in turn would go on forever.
         startLoads(
             core.withLock { core in
-                core.loads.contains(anyOf: features) ? features.filter { core.loads.failure(of: $0) == nil } : features
+                guard let loads = core.rare?.loads, loads.contains(anyOf: features) else { return features }
+                return features.filter { loads.failure(of: $0) == nil }
             })
         let wait = Wait(number: 0) { [self] came in
-            if !came { core.withLock { $0.loads.fail(features) } }
+            if !came { core.withLock { $0.rare?.loads.fail(features) } }
             resume()
         }
-        guard core.withLock({ $0.loads.wait(for: features) { wait.end(true) } }) else { return false }
+        guard core.withLock({ $0.rare?.loads.wait(for: features) { wait.end(true) } }) == true else { return false }
         shared.limit(wait, to: .seconds(5))
         return true
     }
@@ -258,7 +260,7 @@ extension SessionCore {
     func isMissing(_ features: [FeatureID]) -> Bool {
         features.contains { feature in
             guard batch.index(of: feature) == nil, let slot = stores[feature] else { return false }
-            return slot.store == nil && loads.failure(of: feature) == nil
+            return slot.store == nil && rare?.loads.failure(of: feature) == nil
         }
     }
 

@@ -18,6 +18,7 @@ struct StoreLoads {
     private var waiters: [@Sendable () -> Void] = []
 
     var isEmpty: Bool { underWay.isEmpty }
+    var isBlank: Bool { isEmpty && failures.isEmpty && told.isEmpty && waiters.isEmpty }
 
     /// Returns the stores that the caller has to load: they are stored, not in memory, and no load is under way.
     mutating func begin(_ features: [FeatureID], of stores: [StoreSlot]) -> [FeatureID] {
@@ -81,21 +82,56 @@ struct StoreSlot {
     var summary: StoreSummary
     /// Nil if the store is not in memory.
     var store: SessionStore?
-    /// The session's head when the journal did not have the store; nil if it always had.
-    var missed: SessionHead?
     /// Empty if the store is not in memory and no stream shows it.
-    var view: [UInt8] { didSet { patches = [] } }
-    /// The patches to `view`, each created once for all streams that show changes.
-    private(set) var patches: [SharedPatch] = []
+    var view: [UInt8] { didSet { forgetPatches() } }
     /// The intent that led to `view`; nil if none did.
     var intent: String?
-    var start = Start.done
-    /// JSON Pointers of members that the next commit would lose: the stored state is set aside then.
-    var lost: [String] = []
     /// The time of its last use, on the monotonic clock.
     var lastUse: Duration
+    private var kept: Kept?
+
+    /// Stored outside the slot, since few stores have one of these.
+    private indirect enum Kept { case rare(Rare) }
+
+    private struct Rare {
+        var missed: SessionHead?
+        var patches: [SharedPatch] = []
+        var start = Start.done
+        var lost: [String] = []
+        var waiters: [VersionWaiter] = []
+
+        var isBlank: Bool {
+            guard case .done = start else { return false }
+            return missed == nil && patches.isEmpty && lost.isEmpty && waiters.isEmpty
+        }
+    }
+
+    @inline(__always) private var rare: Rare {
+        get { if case .rare(let rare)? = kept { rare } else { Rare() } }
+        set { kept = newValue.isBlank ? nil : .rare(newValue) }
+    }
+
+    /// The session's head when the journal did not have the store; nil if it always had.
+    var missed: SessionHead? {
+        get { rare.missed }
+        set { rare.missed = newValue }
+    }
+    /// The patches to `view`, each created once for all streams that show changes.
+    var patches: [SharedPatch] { rare.patches }
+    @inline(__always) var start: Start {
+        get { rare.start }
+        set { rare.start = newValue }
+    }
+    /// JSON Pointers of members that the next commit would lose: the stored state is set aside then.
+    @inline(__always) var lost: [String] {
+        get { rare.lost }
+        set { rare.lost = newValue }
+    }
     /// Requests that wait for the view state to change.
-    var waiters: [VersionWaiter] = []
+    @inline(__always) var waiters: [VersionWaiter] {
+        get { rare.waiters }
+        set { rare.waiters = newValue }
+    }
 
     /// A stored store that is not in memory.
     init(_ summary: StoreSummary, now: Duration) {
@@ -125,12 +161,12 @@ struct StoreSlot {
     mutating func patch(_ name: PatchName, from old: [UInt8]) -> SharedPatch {
         if let patch = patches.first(where: { $0.name == name }) { return patch }
         let patch = SharedPatch(name, old: old, new: view)
-        patches.append(patch)
+        rare.patches.append(patch)
         return patch
     }
 
     /// Removes the patches, since no stream shows changes any more.
-    mutating func forgetPatches() { patches = [] }
+    mutating func forgetPatches() { if kept != nil { rare.patches = [] } }
 
     var feature: FeatureID { summary.feature }
     var version: UInt64 { summary.version }

@@ -90,7 +90,9 @@ extension Session {
             core.streams.supersede(limit: limit, of: credential, at: core.lastPosition(now: now))
             let superseded = core.streams.takeWakers()
             let stores = core.open(number, filter, start, delta, credential, access, session: self)
-            if let index = core.streams.index(of: number) { core.streams.all[index].opened = now }
+            if let index = core.streams.index(of: number) {
+                (core.streams.all[index].opened, core.streams.all[index].place) = (now, place)
+            }
             return .success((stores, superseded))
         }
         switch opened {
@@ -105,8 +107,7 @@ extension Session {
         shared.metrics.streamsOpened.increment()
         return .success(
             SessionStream(
-                session: self, number: number, filter: filter, credential: credential, showsChanges: delta != nil,
-                place: place))
+                session: self, number: number, filter: filter, credential: credential, showsChanges: delta != nil))
     }
 }
 
@@ -123,18 +124,19 @@ extension SessionCore {
         noteAccess(of: credential, access)
         let place = locate(start, filter, shown, credential)
         var stream = StreamState(
-            number: number, filter: filter, credential: credential, delta: delta.map { StreamDelta($0) },
-            denied: denied,
-            startedResumed: place.isResumed || place.isReplay,
-            replayThrough: head.number, nextLabel: place.label)
-        StreamEvents.opening(into: &stream.opening)
+            number: number, filter: filter, credential: credential, replayThrough: head.number,
+            nextLabel: place.label, startedResumed: place.isResumed || place.isReplay)
+        let rare = stream.makeRare()
+        rare.delta = delta.map { StreamDelta($0) }
+        rare.denied = denied
+        StreamEvents.opening(into: &rare.opening)
         StreamEvents.hello(
             session: session.id, epoch: epoch, resumed: place.isResumed,
             cursor: Cursor(epoch: epoch, sequence: place.number),
-            heartbeat: session.shared.heartbeat, features: shown.map(\.feature), into: &stream.opening)
-        stream.reset = place.reset
+            heartbeat: session.shared.heartbeat, features: shown.map(\.feature), into: &rare.opening)
+        rare.reset = place.reset
         if case .features(let named) = filter {
-            stream.newlyDenied = named.filter { denied.contains($0) }
+            rare.newlyDenied = named.filter { denied.contains($0) }
         }
         for slot in stores where !slot.isShowable && filter.shows(slot.feature) { stream.leaveOut(slot.feature) }
         for slot in shown {

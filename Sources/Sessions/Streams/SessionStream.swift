@@ -14,19 +14,13 @@ package final class SessionStream: Sendable {
     private let filter: StreamFilter
     private let credential: Credential?
     private let showsChanges: Bool
-    /// Released when the stream is closed.
-    private let place: Lock<(any AnyObject & Sendable)?>
 
-    init(
-        session: Session, number: UInt64, filter: StreamFilter, credential: Credential?, showsChanges: Bool,
-        place: (any AnyObject & Sendable)?
-    ) {
+    init(session: Session, number: UInt64, filter: StreamFilter, credential: Credential?, showsChanges: Bool) {
         self.session = session
         self.filter = filter
         self.credential = credential
         self.showsChanges = showsChanges
         self.number = number
-        self.place = Lock(place)
     }
 
     /// Attaches the connection. From now on `waker` is called if there is something to write.
@@ -116,7 +110,6 @@ package final class SessionStream: Sendable {
             return removed
         }
         guard let removed else { return }
-        _ = place.withLock { $0.take() }
         session.shared.metrics.ended(removed.farewell.map { .told($0.reason) } ?? ending)
         session.shared.streamPlaces.leave()
         for store in removed.watched { store.endWatching() }
@@ -133,7 +126,7 @@ extension SessionCore {
     ) -> StreamStep {
         guard let index = streams.index(of: number), !streams.all[index].isOver else { return .finish([]) }
         noteWritten(index)
-        if streams.all[index].ended.count > StreamState.endLimit {
+        if streams.all[index].rare?.ended.count ?? 0 > StreamState.endLimit {
             streams.all[index].finish(.busy, at: lastPosition(now: now))
         }
         if let farewell = streams.all[index].farewell, farewell.last.map({ $0.deadline <= now }) ?? true {
@@ -143,15 +136,19 @@ extension SessionCore {
         if !access.denied.isEmpty { streams.all[index].dirty.removeAll { access.denied.contains($0.feature) } }
         if streams.lastStep != nil, let shared = sharedStep(index, now: now) { return step(shared, index) }
 
-        var bytes = streams.all[index].opening
-        if !bytes.isEmpty { streams.tally.others += 1 }
-        streams.all[index].opening = []
-        if !streams.all[index].isAtRest { appendControl(index, into: &bytes) }
+        var bytes: [UInt8] = []
+        if let rare = streams.all[index].rare, !rare.isAtRest {
+            swap(&bytes, &rare.opening)
+            if !bytes.isEmpty { streams.tally.others += 1 }
+            appendControl(rare, index, into: &bytes)
+        }
         appendBatch(index, now: now, patches, into: &bytes)
         // The farewell is a step of its own, so that the labels before it count as written.
         if let farewell = streams.all[index].farewell, !streams.all[index].isWaitingForSocket, !hasMore(index) {
             return end(index, farewell.reason, bytes)
         }
+        streams.all[index].rest()
+        rest()
         return bytes.isEmpty ? .wait : step(bytes, index)
     }
 
@@ -192,39 +189,39 @@ extension SessionCore {
     /// Changes the features that the principal may use.
     private mutating func changeAccess(_ index: Int, _ access: StreamAccess) {
         let before = streams.all[index].denied
-        streams.all[index].denied = access.denied
+        let rare = streams.all[index].makeRare()
+        rare.denied = access.denied
         noteAccess(of: streams.all[index].credential, access)
         for feature in features(of: streams.all[index].filter) {
             if access.denied.contains(feature), !before.contains(feature) {
-                streams.all[index].newlyDenied.append(feature)
-                streams.all[index].delta?.forget(feature)
+                rare.newlyDenied.append(feature)
+                rare.delta?.forget(feature)
             } else if before.contains(feature), !access.denied.contains(feature), stores.index(of: feature) != nil {
                 streams.all[index].markDirty(feature, since: head.number)
             }
         }
     }
 
-    private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {
-        if let reset = streams.all[index].reset {
+    private mutating func appendControl(_ rare: StreamState.Rare, _ index: Int, into bytes: inout [UInt8]) {
+        if let reset = rare.reset {
             StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
             streams.tally.reset = reset.reason
             streams.tally.others += 1
             streams.all[index].handedOutLoss = reset.labelsLost
-            streams.all[index].reset = nil
+            rare.reset = nil
         }
-        for feature in streams.all[index].newlyDenied { StreamEvents.denied(feature, into: &bytes) }
-        streams.tally.others += UInt32(streams.all[index].newlyDenied.count)
-        streams.all[index].newlyDenied = []
-        let denied = streams.all[index].denied
-        for feature in streams.all[index].ended where !denied.contains(feature) {
+        for feature in rare.newlyDenied { StreamEvents.denied(feature, into: &bytes) }
+        streams.tally.others += UInt32(rare.newlyDenied.count)
+        rare.newlyDenied = []
+        for feature in rare.ended where !rare.denied.contains(feature) {
             StreamEvents.end(feature, into: &bytes)
             streams.tally.others += 1
         }
-        streams.all[index].ended = []
-        if let notice = streams.all[index].identityNotice, !notice.isTold {
+        rare.ended = []
+        if let notice = rare.identityNotice, !notice.isTold {
             StreamEvents.identity(expiresIn: notice.seconds, into: &bytes)
             streams.tally.others += 1
-            streams.all[index].identityNotice?.isTold = true
+            rare.identityNotice?.isTold = true
         }
     }
 
@@ -267,14 +264,14 @@ extension SessionCore {
             streams.tally.labels += 1
             if isReplay { streams.tally.replayed += 1 }
         }
-        streams.all[index].handedOut = labels
+        if !labels.isEmpty { streams.all[index].handedOut = labels }
         if let place, isCaughtUp, !bytes.isEmpty {
             share(bytes, labels, of: place, with: streams.all[index], streams.tally.told(since: before))
         }
     }
 
     private func appendID(_ number: UInt64, _ index: Int, into bytes: inout [UInt8]) {
-        guard number < streams.all[index].heldFrom else { return }
+        guard number < streams.all[index].rare?.heldFrom ?? .max else { return }
         StreamEvents.id(epoch: epoch, sequence: number, into: &bytes)
     }
 
@@ -322,8 +319,8 @@ extension SessionCore {
             if entry.expiry > now, streams.all[index].filter.shows(entry.label.feature),
                 !isHidden(entry.label, from: index)
             {
-                if streams.all[index].leftOut.contains(entry.label.feature) {
-                    streams.all[index].heldFrom = min(streams.all[index].heldFrom, number)
+                if let rare = streams.all[index].rare, rare.leftOut.contains(entry.label.feature) {
+                    rare.heldFrom = min(rare.heldFrom, number)
                 } else {
                     labels.append(entry.place)
                     size += entry.size

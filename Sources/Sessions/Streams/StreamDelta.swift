@@ -129,7 +129,7 @@ extension SessionCore {
             streams.tally.states += 1
             StreamEvents.state(slot.summary, intent: slot.intent, slot.view, into: &bytes)
         }
-        streams.all[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
+        streams.all[index].rare?.delta?.note(slot.feature, version: slot.version, view: slot.view)
     }
 
     /// Notes that the stream has sent all that it had to show.
@@ -137,7 +137,7 @@ extension SessionCore {
         guard streams.all[index].delta != nil else { return }
         for dirty in streams.all[index].dirty {
             guard let slot = stores[dirty.feature] else { continue }
-            streams.all[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
+            streams.all[index].rare?.delta?.note(slot.feature, version: slot.version, view: slot.view)
         }
     }
 }

@@ -114,7 +114,7 @@ struct StreamTable {
         rename(reason)
         for index in all.indices {
             if let farewell = all[index].farewell { all[index].cut(farewell.reason) }
-            all[index].reset = (reason, true)
+            all[index].makeRare().reset = (reason, true)
             // Numbers of the old log mean nothing in the new one.
             all[index].dirty = []
             all[index].nextLabel = 0
@@ -126,8 +126,9 @@ struct StreamTable {
     mutating func rename(_ reason: ResetReason) {
         lastStep = nil
         for index in all.indices {
-            all[index].reset = (reason, all[index].reset?.labelsLost ?? false)
-            all[index].delta = all[index].delta.map { StreamDelta($0.form) }
+            let rare = all[index].makeRare()
+            rare.reset = (reason, rare.reset?.labelsLost ?? false)
+            rare.delta = rare.delta.map { StreamDelta($0.form) }
             all[index].hasNews = true
         }
     }
@@ -188,57 +189,86 @@ struct StreamState {
     let filter: StreamFilter
     /// The client's credential; nil if no client has signed in.
     let credential: Credential?
-    /// The view states that it has sent, if it shows changes; nil for whole view states.
-    var delta: StreamDelta?
-    /// The features that it may not show, and those that its client has yet to be told of.
-    var denied: [FeatureID]
-    var newlyDenied: [FeatureID] = []
-    var identityNotice: IdentityNotice?
-    let startedResumed: Bool
     /// The last turn whose labels are replays.
     let replayThrough: UInt64
     /// The place of the next label to look at.
     var nextLabel: UInt64
-    /// The places of the labels in the last step, which the socket may not have taken yet.
-    var handedOut: [UInt64] = []
-    /// True if the last step contained the event about lost labels.
-    var handedOutLoss = false
-    /// In the order in which they changed first.
-    var dirty: ShortList<Dirty> = []
-    /// Features of the filter that this build cannot show, and the number of the first turn of which a label is held
-    /// back for that reason. No cursor passes that turn: a stream of another build will show it.
-    var leftOut: ShortList<FeatureID> = []
-    var heldFrom = UInt64.max
-    /// Features whose store is gone, which the client has yet to be told.
-    var ended: [FeatureID] = []
-    var reset: (reason: ResetReason, labelsLost: Bool)?
-    /// The bytes before anything else.
-    var opening: [UInt8] = []
-    /// Nil until it is told to end.
-    private(set) var farewell: StreamFarewell?
+    let startedResumed: Bool
     var isOver = false
-    var waker: (any StreamWaker)?
     /// True if its connection has to be woken.
     var hasNews = false
+    /// True if the last step contained the event about lost labels.
+    var handedOutLoss = false
+    /// The places of the labels in the last step, which the socket may not have taken yet.
+    var handedOut: [UInt64] = []
+    /// In the order in which they changed first.
+    var dirty: ShortList<Dirty> = []
+    var waker: (any StreamWaker)?
     /// The time at which it was opened, on the monotonic clock.
     var opened: Duration = .zero
     /// The number of events passed to its connection, without pings.
     var events: UInt64 = 0
     /// The stores that are told when the stream closes.
     var watched: ShortList<SessionStore> = []
+    /// Released when the stream is closed, after the lock.
+    var place: (any AnyObject & Sendable)?
+    /// Nil if the stream needs none of them.
+    var rare: Rare?
 
-    /// True if it has only states and labels to send.
-    // Inlined, since a call would copy the whole stream.
-    @inline(__always)
-    var isAtRest: Bool {
-        opening.isEmpty && reset == nil && ended.isEmpty && farewell == nil && newlyDenied.isEmpty
-            && identityNotice?.isTold != false
+    /// Members that an idle stream does not need.
+    final class Rare {
+        /// The view states that it has sent, if it shows changes; nil for whole view states.
+        var delta: StreamDelta?
+        /// The features that it may not show, and those that its client has yet to be told of.
+        var denied: [FeatureID] = []
+        var newlyDenied: [FeatureID] = []
+        var identityNotice: IdentityNotice?
+        /// Features of the filter that this build cannot show, and the number of the first turn of which a label is
+        /// held back for that reason. No cursor passes that turn: a stream of another build will show it.
+        var leftOut: ShortList<FeatureID> = []
+        var heldFrom = UInt64.max
+        /// Features whose store is gone, which the client has yet to be told.
+        var ended: [FeatureID] = []
+        var reset: (reason: ResetReason, labelsLost: Bool)?
+        /// The bytes before anything else.
+        var opening: [UInt8] = []
+        /// Nil until it is told to end.
+        fileprivate(set) var farewell: StreamFarewell?
+
+        /// True if the stream has only states and labels to send.
+        var isAtRest: Bool {
+            opening.isEmpty && reset == nil && ended.isEmpty && farewell == nil && newlyDenied.isEmpty
+                && identityNotice?.isTold != false
+        }
+
+        var isBlank: Bool {
+            isAtRest && delta == nil && denied.isEmpty && identityNotice == nil && leftOut.isEmpty && heldFrom == .max
+        }
     }
+
+    // Inlined, since a call would copy the whole stream.
+    @inline(__always) var delta: StreamDelta? { rare?.delta }
+    @inline(__always) var denied: [FeatureID] { rare?.denied ?? [] }
+    @inline(__always) var leftOut: ShortList<FeatureID> { rare?.leftOut ?? [] }
+    @inline(__always) var farewell: StreamFarewell? { rare?.farewell }
+    /// True if it has only states and labels to send.
+    @inline(__always) var isAtRest: Bool { rare?.isAtRest != false }
+
+    /// Returns the rare members, creating them if needed.
+    mutating func makeRare() -> Rare {
+        if let rare { return rare }
+        let made = Rare()
+        rare = made
+        return made
+    }
+
+    /// Frees the rare members if the stream needs none of them.
+    @inline(__always) mutating func rest() { if rare?.isBlank == true { rare = nil } }
 
     /// Stops waiting for a store's view state, which is not available here.
     mutating func leaveOut(_ feature: FeatureID) {
         dirty.removeAll { $0.feature == feature }
-        if !leftOut.contains(feature) { leftOut.append(feature) }
+        if !leftOut.contains(feature) { makeRare().leftOut.append(feature) }
     }
 
     /// Returns false if it had an older state of the feature to show, which it will not show now.
@@ -248,7 +278,7 @@ struct StreamState {
         guard farewell == nil else { return true }
         var since = since
         if leftOut.contains(feature) {
-            leftOut.removeAll { $0 == feature }
+            rare?.leftOut.removeAll { $0 == feature }
             // No state of it was shown: its earlier labels wait as well.
             since = 0
         }
@@ -269,16 +299,17 @@ struct StreamState {
         // Labels of a state that an ending stream has not shown are left to the next stream.
         if farewell == nil { dirty.removeAll { $0.feature == feature } }
         watched.removeAll { $0.feature == feature }
-        delta?.forget(feature)
-        guard farewell == nil, ended.count <= Self.endLimit, !ended.contains(feature) else { return }
-        ended.append(feature)
+        let rare = makeRare()
+        rare.delta?.forget(feature)
+        guard rare.farewell == nil, rare.ended.count <= Self.endLimit, !rare.ended.contains(feature) else { return }
+        rare.ended.append(feature)
     }
 
     /// Handles a label that left the outbox: if it was still owed, the client must be told.
     mutating func dropped(_ place: UInt64) {
         guard place >= nextLabel, place < lastPosition?.label ?? .max else { return }
         nextLabel = place + 1
-        reset = (.overflow, true)
+        makeRare().reset = (.overflow, true)
     }
 
     /// The position at which it ends; nil if it was not told to end, or writes nothing more.
@@ -289,13 +320,13 @@ struct StreamState {
 
     /// Tells it to end after all events before that position.
     mutating func finish(_ reason: GoAwayReason, at last: StreamFarewell.Position) {
-        if farewell == nil, !isOver { farewell = StreamFarewell(reason: reason, last: last) }
+        if farewell == nil, !isOver { makeRare().farewell = StreamFarewell(reason: reason, last: last) }
     }
 
     /// Tells it to end and to write nothing more.
     mutating func cut(_ reason: GoAwayReason) {
         guard !isOver, !isCut else { return }
-        farewell = StreamFarewell(reason: reason, last: nil)
+        makeRare().farewell = StreamFarewell(reason: reason, last: nil)
     }
 }
 

@@ -184,9 +184,9 @@ final class IntentJob: QueueJob {
         guard let receipt else { return false }
         let limit = session.shared.limits.runningChecks
         return session.core.withLock { core in
-            guard core.checks?.isHeldUp(receipt) == true, core.checks?.hold(self, receipt, limit: limit) == true else {
-                return false
-            }
+            guard let rare = core.rare, rare.checks?.isHeldUp(receipt) == true,
+                rare.checks?.hold(self, receipt, limit: limit) == true
+            else { return false }
             core.joinOther(FunctionJob(.intents) { _ in }, isKept: false)
             return true
         }

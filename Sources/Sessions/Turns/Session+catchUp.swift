@@ -13,7 +13,7 @@ extension Session {
     package func catchUp(_ done: (@Sendable () -> Void)? = nil) {
         let isFirst = core.withLock { core in
             defer { core.isAwaitingCatchUp = true }
-            if let done { core.catchUpWaiters.append(done) }
+            if let done { core.makeRare().catchUpWaiters.append(done) }
             return !core.isAwaitingCatchUp
         }
         if isFirst { enqueue(CatchUpJob(self)) }
@@ -135,7 +135,7 @@ extension Session {
             report(error, after: failures)
             tryAgain(after: failures + 1) { [self] in
                 let missing = core.withLock { core in
-                    features.filter { core.isMissing([$0]) || core.loads.failure(of: $0) != nil }
+                    features.filter { core.isMissing([$0]) || core.rare?.loads.failure(of: $0) != nil }
                 }
                 bringBack(missing, after: failures + 1)
             }
@@ -309,8 +309,8 @@ private final class CatchUpJob: QueueJob {
         session.core.withLock { core in
             // Later appends may not be in the result.
             core.isAwaitingCatchUp = false
-            defer { core.catchUpWaiters = [] }
-            return (core.head, core.catchUpWaiters)
+            defer { core.rare?.catchUpWaiters = [] }
+            return (core.head, core.rare?.catchUpWaiters ?? [])
         }
     }
 }

@@ -90,17 +90,17 @@ extension Session {
         }
         switch core.withLock({ $0.find(feature, limits: shared.limits) }) {
         case .store(let store, _, let effects):
-            if effects != nil || core.withLock({ $0.starting.contains(feature) }) { return .store(store) }
+            if effects != nil || core.withLock({ $0.isStarting(feature) }) { return .store(store) }
             switch prepare(store) {
             case .ready: return .store(store)
             case .waits: return .waits
             case .gone: return none(.storeDisposed)
             }
         case .passive(let failure?):
-            core.withLock { $0.loads.noteTold(feature) }
+            core.withLock { $0.makeRare().loads.noteTold(feature) }
             return none(failure)
         case .passive(nil):
-            core.withLock { $0.awaited.append(feature) }
+            core.withLock { $0.makeRare().awaited.append(feature) }
             return .waits
         case .absent(let refusal?, _): return .none(refusal, call.failed(refusal))
         case .absent(nil, _):
@@ -121,7 +121,7 @@ extension Session {
         var isKept = false
         core.withLock { $0.noteChain(first.reminders, of: call.store.feature) }
         defer {
-            core.withLock { $0.chainReminders = [] }
+            core.withLock { $0.rare?.chainReminders = [] }
             for store in stores { store.runner.endChain(isKept: isKept) }
         }
         var links: [ChainLink] = []
@@ -201,7 +201,7 @@ extension SessionCore {
     /// A feature instance's store if a turn may use it at this point of the batch.
     fileprivate mutating func startedStore(_ feature: FeatureID, limits: SessionLimits) -> SessionStore? {
         guard case .store(let store, _, let effects) = find(feature, limits: limits) else { return nil }
-        return effects != nil || starting.contains(feature) ? store : nil
+        return effects != nil || isStarting(feature) ? store : nil
     }
 
     /// Adds the turn of an intent that another turn sent.
@@ -215,7 +215,7 @@ extension SessionCore {
 
     /// Adds the reminders of a turn of the running chain, which are in no batch yet.
     mutating func noteChain(_ reminders: [EncodedReminder]?, of feature: FeatureID) {
-        for change in reminders ?? [] { chainReminders.append(ReminderChange(change, of: feature)) }
+        for change in reminders ?? [] { makeRare().chainReminders.append(ReminderChange(change, of: feature)) }
     }
 }
 

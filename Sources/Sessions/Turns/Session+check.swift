@@ -7,8 +7,9 @@ extension Session {
     /// Runs an intent's check, then enqueues the intent with its result.
     func check(_ job: IntentJob, _ check: @escaping PendingCheck, on store: SessionStore) {
         let isBegun = core.withLock { core in
-            var checks = core.checks ?? RunningChecks()
-            defer { core.checks = checks }
+            let rare = core.makeRare()
+            var checks = rare.checks ?? RunningChecks()
+            defer { rare.checks = checks }
             return core.isLive && checks.begin(job.receipt, isAgain: job.isChecked, limit: shared.limits.runningChecks)
         }
         guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
@@ -25,7 +26,7 @@ extension Session {
             let judged = await ServiceContext.$current.withValue(trace) { await check(store.runner, context) }
             judgement.withLock { $0 = judged }
             // Its intent may have been answered long ago: a check that ignores cancellation keeps its place.
-            core.withLock { $0.checks?.ended() }
+            core.withLock { $0.rare?.checks?.ended() }
             wait.end(true)
         }
         shared.limit(wait, to: shared.limits.longestCheck) { task.cancel() }
@@ -33,7 +34,7 @@ extension Session {
 
     /// Continues the intents that waited for a checked intent, whose outcome is known now.
     func checkEnded(_ name: ReceiptName?) {
-        let freed = core.withLock { core in core.checks?.decided(name) ?? [] }
+        let freed = core.withLock { core in core.rare?.checks?.decided(name) ?? [] }
         for job in freed { enqueue(job) }
     }
 }

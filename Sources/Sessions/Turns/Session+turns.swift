@@ -151,8 +151,8 @@ extension Session {
     private func bootstrap(_ store: SessionStore, _ start: StoreSlot.Start, _ inputs: TurnInputs?) -> Bool {
         let reason: StartReason = if case .restored = start { .restored } else { .new }
         if shared.lease != nil { store.beginAnew() }
-        core.withLock { $0.starting.append(store.feature) }
-        defer { core.withLock { _ = $0.starting.popLast() } }
+        core.withLock { $0.makeRare().starting.append(store.feature) }
+        defer { core.withLock { _ = $0.rare?.starting.popLast() } }
         let waiting = runReady(
             TurnCall(
                 job: BootstrapJob(self, store), store: store, context: TurnContext(.bootstrap, store, inputs: inputs),
@@ -214,7 +214,7 @@ extension Session {
         let verdict = TurnVerdict(call.kind, turn.outcome, isLastTry: isLastTry)
         let refusal = verdict.refusal.flatMap { (call.job as? IntentJob)?.recorded($0) }
         core.withLock { core in
-            core.loads.forgetTold()
+            core.rare?.loads.forgetTold()
             guard let index = core.work(on: call.store) else {
                 return core.joinOther(call.job, .dropped, isKept: false)
             }

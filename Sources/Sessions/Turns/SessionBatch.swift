@@ -107,7 +107,7 @@ extension SessionCore {
     mutating func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
         var place = batch.index(of: feature)
         if place == nil, let index = stores.index(of: feature) {
-            guard let store = stores[index].store else { return .passive(loads.failure(of: feature)) }
+            guard let store = stores[index].store else { return .passive(rare?.loads.failure(of: feature)) }
             place = batch.add(stores[index].summary, store, lost: stores[index].lost)
         }
         if let place, let store = batch.entries[place].store, !batch.entries[place].isDisposed {

@@ -1,7 +1,6 @@
 import DequeModule
 import Locking
 import MVI
-import Synchronization
 
 /// Jobs that are run and committed together.
 struct JobBatch {
@@ -15,7 +14,7 @@ struct JobBatch {
 /// A serial queue of jobs, run by the thread that finds it idle. Other threads enqueue and go on.
 ///
 /// Plain data under a lock, without callbacks. The session drives it.
-package final class TurnQueue: Sendable {
+package struct TurnQueue: Sendable {
     /// The maximum number of jobs in a batch, so that the first of them does not wait too long.
     static let batchLimit = 64
     /// The maximum number of failure turns that wait for a retry: code that throws while nothing can be committed
@@ -27,6 +26,25 @@ package final class TurnQueue: Sendable {
         var closed: StoreError?
         /// True if a thread runs it, or something is in flight that continues it.
         var isRunning = false
+        /// The number of failed retries in a row.
+        var failures: Int32 = 0
+        /// Nil if nothing waits.
+        var waiting: Waiting?
+
+        /// Returns what waits, creating it if needed.
+        mutating func makeWaiting() -> Waiting {
+            if let waiting { return waiting }
+            let made = Waiting()
+            waiting = made
+            return made
+        }
+
+        /// Frees what waits if that is nothing.
+        mutating func rest() { if waiting?.isBlank == true { waiting = nil } }
+    }
+
+    /// Members that an idle queue does not need.
+    final class Waiting {
         var lanes = JobLanes()
         /// Batches that run before all others, the last first.
         var again: [JobBatch] = []
@@ -38,7 +56,10 @@ package final class TurnQueue: Sendable {
         var timer: Task<Void, Never>?
         var settling = Settling()
 
-        var isEmpty: Bool { lanes.count == 0 && again.isEmpty }
+        /// True if no job waits, now or for a retry.
+        var isIdle: Bool { lanes.count == 0 && again.isEmpty && parked.isEmpty && !isTimerSet }
+
+        var isBlank: Bool { isIdle && conflicts == 0 && settling.isDone && !settling.isHeld }
     }
 
     package enum Entry {
@@ -49,8 +70,6 @@ package final class TurnQueue: Sendable {
     }
 
     let state: Lock<State>
-    /// The number of failed retries in a row. Only the runner changes it.
-    private let failures = Atomic(0)
 
     package init() { state = Lock(State()) }
 
@@ -72,18 +91,21 @@ package final class TurnQueue: Sendable {
                 state.isRunning = true
                 return .alone
             }
-            return state.lanes.append(job, limit: limit).map { .refused($0) } ?? .queued
+            return state.makeWaiting().lanes.append(job, limit: limit).map { .refused($0) } ?? .queued
         }
     }
 
     /// Returns the next batch for the runner. Nil if nothing waits: the caller is then no longer the runner.
     func next() -> JobBatch? {
         state.withLock { state in
-            if let again = state.again.popLast() { return again }
-            state.conflicts = 0
-            let batch = state.lanes.count > 0 ? state.lanes.takeBatch(limit: Self.batchLimit) : nil
-            if batch == nil { state.isRunning = false }
-            return batch
+            if let waiting = state.waiting {
+                if let again = waiting.again.popLast() { return again }
+                waiting.conflicts = 0
+                if waiting.lanes.count > 0 { return waiting.lanes.takeBatch(limit: Self.batchLimit) }
+                state.rest()
+            }
+            state.isRunning = false
+            return nil
         }
     }
 
@@ -91,7 +113,7 @@ package final class TurnQueue: Sendable {
     /// refuses it with its error.
     func runAgain(_ batch: JobBatch) -> StoreError? {
         state.withLock { state in
-            if state.closed == nil { state.again.append(batch) }
+            if state.closed == nil { state.makeWaiting().again.append(batch) }
             return state.closed
         }
     }
@@ -99,15 +121,14 @@ package final class TurnQueue: Sendable {
     /// Counts a conflict with another writer. Returns the number in a row.
     func noteConflict() -> Int {
         state.withLock { state in
-            state.conflicts += 1
-            return state.conflicts
+            let waiting = state.makeWaiting()
+            waiting.conflicts += 1
+            return waiting.conflicts
         }
     }
 
     /// True if nothing waits and nothing is in flight.
-    package var isIdle: Bool {
-        state.withLock { !$0.isRunning && $0.isEmpty && $0.parked.isEmpty && !$0.isTimerSet }
-    }
+    package var isIdle: Bool { state.withLock { !$0.isRunning && $0.waiting?.isIdle != false } }
 
     /// True if a thread runs it, or something in flight continues it.
     package var isRunning: Bool { state.withLock { $0.isRunning } }
@@ -115,39 +136,46 @@ package final class TurnQueue: Sendable {
     /// The number of waiting jobs, without those that run or are being committed.
     package var length: Int {
         state.withLock { state in
-            let again = state.again.reduce(0) { $0 + 1 + $1.others.count }
-            return state.lanes.count + state.parked.count + again
+            guard let waiting = state.waiting else { return 0 }
+            let again = waiting.again.reduce(0) { $0 + 1 + $1.others.count }
+            return waiting.lanes.count + waiting.parked.count + again
         }
     }
 
     // MARK: Retries
 
-    /// True if the last retry failed. Not under the lock, since it is called after each commit.
-    var isFailing: Bool { failures.load(ordering: .relaxed) > 0 }
+    /// True if the last retry failed.
+    var isFailing: Bool { state.withLock { $0.failures > 0 } }
 
     /// Counts a failed attempt. Returns the number in a row.
-    func noteFailure() -> Int { failures.add(1, ordering: .relaxed).newValue }
+    func noteFailure() -> Int {
+        state.withLock { state in
+            state.failures += 1
+            return Int(state.failures)
+        }
+    }
 
-    func noteSuccess() { failures.store(0, ordering: .relaxed) }
+    func noteSuccess() { state.withLock { $0.failures = 0 } }
 
     /// Keeps jobs for a retry. Returns the jobs without room, and true if the caller has to set a timer for `unpark`.
     func park(_ jobs: [any QueueJob]) -> (dropped: [any QueueJob], error: StoreError?, setsTimer: Bool) {
         state.withLock { state in
             if let closed = state.closed { return (jobs, closed, false) }
+            let waiting = state.makeWaiting()
             var dropped: [any QueueJob] = []
             for job in jobs {
-                let hasRoom = !job.isFailureTurn || state.parked.count(where: \.isFailureTurn) < Self.failureLimit
-                if hasRoom { state.parked.append(job) } else { dropped.append(job) }
+                let hasRoom = !job.isFailureTurn || waiting.parked.count(where: \.isFailureTurn) < Self.failureLimit
+                if hasRoom { waiting.parked.append(job) } else { dropped.append(job) }
             }
-            defer { state.isTimerSet = state.isTimerSet || !state.parked.isEmpty }
-            return (dropped, nil, !state.isTimerSet && !state.parked.isEmpty)
+            defer { waiting.isTimerSet = waiting.isTimerSet || !waiting.parked.isEmpty }
+            return (dropped, nil, !waiting.isTimerSet && !waiting.parked.isEmpty)
         }
     }
 
     /// Stores the timer's task, unless it has fired already. Returns false if the queue was closed meanwhile.
     func attach(_ timer: Task<Void, Never>) -> Bool {
         state.withLock { state in
-            if state.isTimerSet { state.timer = timer }
+            if let waiting = state.waiting, waiting.isTimerSet { waiting.timer = timer }
             return state.closed == nil
         }
     }
@@ -155,10 +183,11 @@ package final class TurnQueue: Sendable {
     /// Enqueues the parked jobs for their retry. Returns true if the caller is the queue's runner now.
     func unpark() -> Bool {
         state.withLock { state in
-            (state.isTimerSet, state.timer) = (false, nil)
-            guard state.closed == nil, !state.parked.isEmpty else { return false }
-            state.lanes.prependSteps(state.parked)
-            state.parked = []
+            guard let waiting = state.waiting else { return false }
+            (waiting.isTimerSet, waiting.timer) = (false, nil)
+            guard state.closed == nil, !waiting.parked.isEmpty else { return false }
+            waiting.lanes.prependSteps(waiting.parked)
+            waiting.parked = []
             if state.isRunning { return false }
             state.isRunning = true
             return true
@@ -172,13 +201,14 @@ package final class TurnQueue: Sendable {
     func close(_ error: StoreError, last: (any QueueJob)? = nil) -> (jobs: [any QueueJob], isIdle: Bool) {
         let (jobs, timer, isIdle) = state.withLock { state -> ([any QueueJob], Task<Void, Never>?, Bool) in
             guard state.closed == nil else { return ([], nil, !state.isRunning) }
-            let jobs = state.again.reversed().flatMap(\.jobs) + state.lanes.all + state.parked
-            let (timer, isRunning, settling) = (state.timer, state.isRunning, state.settling)
-            state = State()
-            (state.closed, state.settling) = (error, settling)
-            state.isRunning = isRunning
-            if isRunning, let last { state.again = [JobBatch(first: last)] }
-            return (jobs, timer, !isRunning)
+            state.closed = error
+            let waiting = state.makeWaiting()
+            let jobs = waiting.again.reversed().flatMap(\.jobs) + waiting.lanes.all + waiting.parked
+            let timer = waiting.timer
+            (waiting.lanes, waiting.parked, waiting.isTimerSet, waiting.timer) = (JobLanes(), [], false, nil)
+            waiting.again = state.isRunning ? last.map { [JobBatch(first: $0)] } ?? [] : []
+            state.rest()
+            return (jobs, timer, !state.isRunning)
         }
         timer?.cancel()
         return (jobs, isIdle)
@@ -320,41 +350,46 @@ extension TurnQueue {
     func note(_ changes: [WorkCount]) -> [@Sendable () -> Void] {
         if changes.isEmpty { return [] }
         return state.withLock { state in
-            state.settling.note(changes)
-            return state.settling.takeSettled()
+            let waiting = state.makeWaiting()
+            waiting.settling.note(changes)
+            defer { if !state.isRunning { state.rest() } }
+            return waiting.settling.takeSettled()
         }
     }
 
     /// The same for the changes of a committed batch: the callbacks are taken when all of them are recorded.
     func noteOfBatch(_ changes: [WorkCount]) {
-        if !changes.isEmpty { state.withLock { $0.settling.note(changes) } }
+        if !changes.isEmpty { state.withLock { $0.makeWaiting().settling.note(changes) } }
     }
 
     /// Defers callbacks of settled intents until `takeSettled`: stores end with a batch in which other stores may begin
     /// work of the same intents.
-    package func holdSettled() { state.withLock { $0.settling.isHeld = true } }
+    package func holdSettled() { state.withLock { $0.makeWaiting().settling.isHeld = true } }
 
     /// Takes the callbacks after a committed batch, and returns true if no intent has work.
     func takeSettled() -> (isDone: Bool, actions: [@Sendable () -> Void]) {
         state.withLock { state in
-            state.settling.isHeld = false
-            if state.settling.isDone { return (true, []) }
-            let actions = state.settling.takeSettled()
-            return (state.settling.isDone, actions)
+            guard let waiting = state.waiting else { return (true, []) }
+            waiting.settling.isHeld = false
+            if waiting.settling.isDone { return (true, []) }
+            let actions = waiting.settling.takeSettled()
+            return (waiting.settling.isDone, actions)
         }
     }
 
     /// True if no work that the intent launched is running.
-    func isSettled(_ intentID: IntentID) -> Bool { state.withLock { $0.settling.isSettled(intentID) } }
+    func isSettled(_ intentID: IntentID) -> Bool {
+        state.withLock { $0.waiting?.settling.isSettled(intentID) != false }
+    }
 
     /// Calls `action` once when no work of the intent is running. Returns false, and does not call, if that is so now.
     package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { $0.settling.wait(for: intentID, id: id, action) }
+        state.withLock { $0.waiting?.settling.wait(for: intentID, id: id, action) == true }
     }
 
     /// Cancels `whenSettled`. The call may be under way already.
     package func stopWaiting(for intentID: IntentID, id: UInt64) {
-        let actions = state.withLock { state in state.settling.remove { $0 == intentID && $1 == id } }
+        let actions = state.withLock { state in state.waiting?.settling.remove { $0 == intentID && $1 == id } }
         withExtendedLifetime(actions) {}
     }
 }
