@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import MVITesting
+import Networks
 import SessionJournal
 import TestSupport
 import Testing
@@ -66,6 +67,38 @@ struct SessionEndTests {
         let found = Box<Result<SessionExport?, StoreError>>()
         journal.export(fixture.session.id) { found.set($0) }
         #expect(try #require(found.value).get()?.session.receipts.isEmpty == true)
+    }
+
+    enum End: CaseIterable { case ofSession, ofMemory, ofTable }
+
+    /// Its places hold what gives them up.
+    @Test("a session and its stream are released with their places", arguments: End.allCases)
+    func released(end: End) throws {
+        weak var session: Session?
+        weak var stream: SessionStream?
+        let places = NetworkPlaces(8)
+        do {
+            let fixture = try Fixture { $0.passivateAfter = .seconds(60) }
+            session = fixture.session
+            fixture.session.noteOrigin(PeerAddress(v4: 1))
+            let place = try places.take(for: PeerAddress(v4: 1))
+            let opened = Box<Result<SessionStream, StoreError>>()
+            fixture.session.openStream(.all, from: .now, holding: place) { opened.set($0) }
+            let shown = try #require(opened.value).get()
+            stream = shown
+            place.onGiveWay { shown.goAway(.busy) }
+            try fixture.send(#"{"type":"add","amount":1}"#)
+            #expect(fixture.session.core.withLock { $0.keptPlace != nil })
+            if end == .ofSession { try fixture.table.ended(fixture.session) }
+            shown.closed()
+            #expect(places.taken == 1)
+            if end == .ofMemory { fixture.session.leave() }
+            // A store in memory holds its session.
+            fixture.time.advance(by: .seconds(61))
+            fixture.table.sweep(part: 1)
+        }
+        #expect(session == nil && stream == nil)
+        #expect(places.taken == 0)
     }
 
     /// Many short sessions, each with a stream, receipts, a store and a reminder.

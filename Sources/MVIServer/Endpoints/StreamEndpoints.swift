@@ -196,7 +196,8 @@ struct StreamEndpoints: Sendable {
         ) { result in
             switch result {
             case .success(let stream):
-                place.onGiveWay { [weak stream] in stream?.goAway(.busy) }
+                // Until it is closed, when it leaves the place.
+                place.onGiveWay { stream.goAway(.busy) }
                 // The server may have begun to stop since the check above, without notifying this stream.
                 if sessions.isDraining { stream.goAway(.drain) }
                 reply.answer(

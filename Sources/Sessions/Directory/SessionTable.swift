@@ -78,6 +78,9 @@ package final class SessionTable: Sendable {
         shards = (0..<Self.shardCount).map { _ in Lock(Shard()) }
     }
 
+    // Their places hold them.
+    deinit { for session in sessions { session.core.withLock { $0.keptPlace = nil } } }
+
     /// The number of sessions in memory.
     package var count: Int { places.taken }
 

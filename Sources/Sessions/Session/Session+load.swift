@@ -41,8 +41,12 @@ extension Session {
 
     private func takePlace(_ origin: PeerAddress?) {
         let place = shared.keptRoom.take(for: origin)
-        core.withLock { $0.keptPlace = place }
-        place?.onGiveWay { [weak self] in self?.giveWay() }
+        let isLive = core.withLock { core in
+            if core.isLive { core.keptPlace = place }
+            return core.isLive
+        }
+        // Until it leaves memory.
+        if isLive { place?.onGiveWay { self.giveWay() } }
     }
 
     /// Another process stored it first, or this one did before the outcome of its last append was known.

@@ -190,6 +190,7 @@ package final class Session: Sendable {
         let ended = core.withLock { core -> Ended? in
             guard core.phase != .ended, core.phase != phase else { return nil }
             core.phase = phase
+            core.keptPlace = nil
             core.streams.finish(reason, at: core.lastPosition(now: now))
             let held = core.rare?.checks?.takeAll() ?? []
             defer { core.stores = [] }
@@ -315,6 +316,7 @@ package final class Session: Sendable {
                 now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
             guard core.isUnused else { return nil }
             core.phase = .evicted
+            core.keptPlace = nil
             _ = queue.close(.evicted)
             return core.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1)
         }
