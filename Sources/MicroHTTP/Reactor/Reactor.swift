@@ -32,18 +32,25 @@ enum ReactorMemberKind: Int, CaseIterable, Sendable {
 
 /// The threads that run libmicrohttpd, watch the sockets that it released, and check all deadlines of this module.
 struct Reactor: Sendable {
+    /// The threads that serve connections.
     let threads: [ReactorThread]
+    /// The thread that accepts and refuses them. Not one of the others: a flood of connections would delay what they
+    /// serve.
+    let entrance: ReactorThread
 
-    /// Starts `count` threads with timers of `granularity` nanoseconds; nil if the system refuses one.
+    private var all: [ReactorThread] { threads + [entrance] }
+
+    /// Starts `count` threads and the entrance, with timers of `granularity` nanoseconds; nil if the system refuses one.
     init?(threads count: Int, granularity: UInt64, changed: @escaping @Sendable () -> Void) {
         var threads: [ReactorThread] = []
-        for _ in 0..<count {
+        for _ in 0...count {
             guard let thread = ReactorThread(granularity: granularity, changed: changed) else {
                 threads.forEach { $0.halt() }
                 return nil
             }
             threads.append(thread)
         }
+        entrance = threads.removeLast()
         self.threads = threads
     }
 
@@ -55,22 +62,22 @@ struct Reactor: Sendable {
 
     /// Calls `answer` after each thread has run its loop; never if they have ended.
     func ask(_ answer: @escaping @Sendable () -> Void) {
-        let oneHas = countdown(from: threads.count, then: answer)
-        for thread in threads { ReactorQuestion(thread, answer: oneHas).ask() }
+        let oneHas = countdown(from: all.count, then: answer)
+        for thread in all { ReactorQuestion(thread, answer: oneHas).ask() }
     }
 
-    func count(of kind: ReactorMemberKind) -> Int { threads.reduce(0) { $0 + $1.count(of: kind) } }
+    func count(of kind: ReactorMemberKind) -> Int { all.reduce(0) { $0 + $1.count(of: kind) } }
 
     func members(of kind: ReactorMemberKind) -> [any ReactorMember] {
-        threads.flatMap { $0.members { $0 == kind } }
+        all.flatMap { $0.members { $0 == kind } }
     }
 
     /// Ends the threads and waits for them. Members may still be added and removed.
-    func halt() { threads.forEach { $0.halt() } }
+    func halt() { all.forEach { $0.halt() } }
 
     /// After `halt`: makes all remaining members close what they own.
     func dismiss() {
-        for thread in threads {
+        for thread in all {
             thread.members { _ in true }.forEach { $0.dismissed() }
             thread.runQueue()
         }

@@ -2,7 +2,7 @@ import Glibc
 import Locking
 import Networks
 
-/// Accepts connections on a reactor's thread and gives each to libmicrohttpd.
+/// Accepts connections on the reactor's entrance and gives each to libmicrohttpd.
 ///
 /// The library could accept itself, but 0.9.75 cannot stop doing so: `MHD_quiesce_daemon` and the library's own threads
 /// both remove the socket from epoll, and the second one aborts the process. It also leaves connections unanswered at
@@ -35,7 +35,7 @@ final class Acceptor: ReactorMember {
         self.core = core
         self.daemons = daemons
         self.listenSocket = listenSocket
-        thread = core.reactor.thread(for: listenSocket)
+        thread = core.reactor.entrance
         state = Lock(State(spare: Self.openSpare()))
     }
 
@@ -99,9 +99,7 @@ final class Acceptor: ReactorMember {
         let peer = address.peer
         guard core.connections.accepted(descriptor, peer) else { return refuse(descriptor, peer) }
         let index = core.reactor.index(for: descriptor)
-        let owner = core.reactor.threads[index]
-        if owner === thread { return serve(descriptor, address, index) }
-        let isTaken = owner.perform { [self] in serve(descriptor, address, index) }
+        let isTaken = core.reactor.threads[index].perform { [self] in serve(descriptor, address, index) }
         if !isTaken { drop(descriptor, uncounting: descriptor) }
     }
 

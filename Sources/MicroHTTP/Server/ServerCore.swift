@@ -142,9 +142,9 @@ final class ServerCore: Sendable {
 
     /// Sends `words` on a connection without further requests, drains the client's input, and closes.
     func sendAndClose(_ descriptor: Int32, _ words: [UInt8]) {
-        let thread = reactor.thread(for: descriptor)
+        let thread = reactor.entrance
         // Each is limited in time and bytes; this limits their number.
-        guard thread.count(of: .linger) < 256 else {
+        guard thread.count(of: .linger) < 512 else {
             close(descriptor)
             return
         }
