@@ -163,7 +163,6 @@ extension Session {
 
     /// Launches work, tells observers, reports and answers, in that order. Usually it is one result without effects.
     private func committed(_ end: CommitEnd) {
-        if queue.isFailing, end.results.contains(where: \.isKept) { queue.noteSuccess() }
         var launches: [(store: SessionStore, work: [WorkStart])] = []
         // By index: a loop over the elements would copy each entry.
         for index in end.entries.indices where !end.entries[index].effects.isEmpty && !end.entries[index].isDisposed {
@@ -172,7 +171,7 @@ extension Session {
         }
         for index in end.results.indices { end.results[index].tell() }
         for launch in launches { launch.store.begin(launch.work) }
-        let (isDone, settled) = queue.takeSettled()
+        let (isDone, settled) = queue.takeSettled(isKept: end.results.contains(where: \.isKept))
         for index in end.results.indices {
             let result = end.results[index]
             result.job.finished(result, isSettled: isDone || queue.isSettled(result.intentID))

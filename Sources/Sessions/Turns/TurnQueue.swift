@@ -155,8 +155,6 @@ package struct TurnQueue: Sendable {
         }
     }
 
-    func noteSuccess() { state.withLock { $0.failures = 0 } }
-
     /// Keeps jobs for a retry. Returns the jobs without room, and true if the caller has to set a timer for `unpark`.
     func park(_ jobs: [any QueueJob]) -> (dropped: [any QueueJob], error: StoreError?, setsTimer: Bool) {
         state.withLock { state in
@@ -367,8 +365,11 @@ extension TurnQueue {
     package func holdSettled() { state.withLock { $0.makeWaiting().settling.isHeld = true } }
 
     /// Takes the callbacks after a committed batch, and returns true if no intent has work.
-    func takeSettled() -> (isDone: Bool, actions: [@Sendable () -> Void]) {
+    ///
+    /// - Parameter isKept: The batch has stored something, which ends a series of failures.
+    func takeSettled(isKept: Bool) -> (isDone: Bool, actions: [@Sendable () -> Void]) {
         state.withLock { state in
+            if isKept { state.failures = 0 }
             guard let waiting = state.waiting else { return (true, []) }
             waiting.settling.isHeld = false
             if waiting.settling.isDone { return (true, []) }
