@@ -213,6 +213,7 @@ extension SessionTable {
             return note
         }
         if note != nil {
+            session.leavePlace()
             places.leave()
             unregister(session.credentials)
         }

@@ -79,7 +79,7 @@ package final class SessionTable: Sendable {
     }
 
     // Their places hold them.
-    deinit { for session in sessions { session.core.withLock { $0.keptPlace = nil } } }
+    deinit { for session in sessions { session.leavePlace() } }
 
     /// The number of sessions in memory.
     package var count: Int { places.taken }

@@ -190,13 +190,13 @@ package final class Session: Sendable {
         let ended = core.withLock { core -> Ended? in
             guard core.phase != .ended, core.phase != phase else { return nil }
             core.phase = phase
-            core.keptPlace = nil
             core.streams.finish(reason, at: core.lastPosition(now: now))
             let held = core.rare?.checks?.takeAll() ?? []
             defer { core.stores = [] }
             return (core.stores, core.streams.takeWakers(), core.waits, held)
         }
         guard let ended else { return false }
+        leavePlace()
         for job in ended.held { job.end(error) }
         let stores = ended.stores.compactMap(\.store).filter { $0.endWork() }
         // Observers are told of jobs in flight first.
@@ -303,6 +303,9 @@ package final class Session: Sendable {
         }
     }
 
+    /// Leaves its place among the sessions that this process stored. The place holds the session until then.
+    func leavePlace() { _ = core.withLock { $0.keptPlace.take() } }
+
     /// Evicts the session if it is unused. Returns nil if it is in use, otherwise the note for the journal. The caller
     /// holds the table's lock, so that no request gets this session meanwhile.
     ///
@@ -316,7 +319,6 @@ package final class Session: Sendable {
                 now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
             guard core.isUnused else { return nil }
             core.phase = .evicted
-            core.keptPlace = nil
             _ = queue.close(.evicted)
             return core.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1)
         }
