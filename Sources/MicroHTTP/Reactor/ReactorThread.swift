@@ -39,12 +39,6 @@ final class ReactorThread: Sendable {
         var sleepsUntil: UInt64 = 0
         var isHalted = false
         var thread: SystemThread?
-
-        /// True if the caller has to ring the alarm.
-        mutating func wakes() -> Bool {
-            defer { isAsleep = false }
-            return isAsleep
-        }
     }
 
     /// The number of the driver's events. Members' numbers begin at 1 and do not reach it.
@@ -75,15 +69,13 @@ final class ReactorThread: Sendable {
 
     /// Adds a member with its first deadline and returns its number.
     func add(_ member: any ReactorMember, _ kind: ReactorMemberKind, deadline: UInt64) -> UInt64 {
-        let (id, rings) = state.withLock { state in
+        change { state in
             state.lastID += 1
             state.members[state.lastID] = Member(object: member, kind: kind)
             state.counts[kind.rawValue] += 1
             state.wheel.insert(state.lastID, at: deadline)
-            return (state.lastID, deadline < state.sleepsUntil && state.wakes())
+            return (state.lastID, wakes: deadline < state.sleepsUntil)
         }
-        if rings { ring() }
-        return id
     }
 
     /// Runs `driver` from now on. Called once. Returns false if the system refuses to watch its descriptor.
@@ -94,22 +86,18 @@ final class ReactorThread: Sendable {
 
     /// Makes the loop run its driver.
     func requestRun() {
-        let rings = state.withLock { state in
+        change { state in
             state.isDriverDue = true
-            return state.wakes()
+            return ((), wakes: true)
         }
-        if rings { ring() }
     }
 
     /// Runs `task` on the loop's thread. Returns false if the loop has ended.
     func perform(_ task: @escaping @Sendable () -> Void) -> Bool {
-        let (isTaken, rings) = state.withLock { state in
-            if state.isHalted { return (false, false) }
-            state.tasks.append(task)
-            return (true, state.wakes())
+        change { state in
+            if !state.isHalted { state.tasks.append(task) }
+            return (!state.isHalted, wakes: !state.isHalted)
         }
-        if rings { ring() }
-        return isTaken
     }
 
     /// Reports edge-triggered events of `descriptor` to member `id`. Returns false if the system refuses.
@@ -138,22 +126,18 @@ final class ReactorThread: Sendable {
 
     /// Makes the loop call the member's `run`. Returns false if the loop has ended.
     func enqueue(_ id: UInt64) -> Bool {
-        let (isTaken, rings) = state.withLock { state in
-            if state.isHalted { return (false, false) }
-            state.queue.append(id)
-            return (true, state.wakes())
+        change { state in
+            if !state.isHalted { state.queue.append(id) }
+            return (!state.isHalted, wakes: !state.isHalted)
         }
-        if rings { ring() }
-        return isTaken
     }
 
     /// Adds an earlier deadline for a member; the later one remains and fires too.
     func setDeadline(_ deadline: UInt64, for id: UInt64) {
-        let rings = state.withLock { state in
+        change { state in
             state.wheel.insert(id, at: deadline)
-            return deadline < state.sleepsUntil && state.wakes()
+            return ((), wakes: deadline < state.sleepsUntil)
         }
-        if rings { ring() }
     }
 
     func count(of kind: ReactorMemberKind) -> Int { state.withLock { $0.counts[kind.rawValue] } }
@@ -171,6 +155,18 @@ final class ReactorThread: Sendable {
         }
         ring()
         thread?.join()
+    }
+
+    /// Changes the state, and wakes the loop if it sleeps and has to notice the change.
+    private func change<Result>(_ body: (inout State) -> (Result, wakes: Bool)) -> Result {
+        let (result, rings) = state.withLock { state in
+            let (result, wakes) = body(&state)
+            guard wakes, state.isAsleep else { return (result, false) }
+            state.isAsleep = false
+            return (result, true)
+        }
+        if rings { ring() }
+        return result
     }
 
     private func ring() {
@@ -235,7 +231,11 @@ final class ReactorThread: Sendable {
             eventfd_read(alarm, &value)
             return
         }
-        guard let member = state.withLock({ $0.members[id]?.object }) else { return }
+        let found = state.withLock { state in
+            state.isAsleep = false
+            return state.members[id]?.object
+        }
+        guard let member = found else { return }
         var events: SocketEvents = []
         if event.events & EPOLLIN.rawValue != 0 { events.insert(.readable) }
         if event.events & EPOLLOUT.rawValue != 0 { events.insert(.writable) }

@@ -87,27 +87,27 @@ final class Acceptor: ReactorMember {
 
     /// Returns false if there is nothing to accept.
     private func acceptOne() -> Bool {
-        var address = SocketAddress()
-        let descriptor = address.withPointer { accept(listenSocket, $0, $1) }
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let descriptor = withSocketAddress(&address) { accept(listenSocket, $0, &length) }
         guard descriptor >= 0 else { return goOn(after: errno) }
-        admit(descriptor, address)
+        admit(descriptor, address, length)
         return true
     }
 
-    private func admit(_ descriptor: Int32, _ address: SocketAddress) {
-        SocketOptions.set(on: descriptor, userTimeout: core.configuration.tcpUserTimeout)
-        let peer = address.peer
-        guard core.connections.accepted(descriptor, peer) else { return refuse(descriptor, peer) }
-        let index = core.reactor.index(for: descriptor)
-        let isTaken = core.reactor.threads[index].perform { [self] in serve(descriptor, address, index) }
-        if !isTaken { drop(descriptor, uncounting: descriptor) }
-    }
-
-    /// Gives a connection to the daemon that has its number, on that daemon's thread.
-    private func serve(_ descriptor: Int32, _ address: SocketAddress, _ index: Int) {
+    private func admit(_ descriptor: Int32, _ address: sockaddr_storage, _ length: socklen_t) {
         var address = address
-        let isServed = address.withPointer { daemons[index].add(descriptor, $0, $1.pointee) }
-        if !isServed { drop(nil, uncounting: descriptor) }
+        SocketOptions.set(on: descriptor, userTimeout: core.configuration.tcpUserTimeout)
+        let peer = withSocketAddress(&address) { PeerAddress($0) }
+        guard core.connections.accepted(descriptor, peer) else { return refuse(descriptor, peer) }
+        // The daemon that has its number, on that daemon's thread.
+        let index = core.reactor.index(for: descriptor)
+        let isTaken = core.reactor.threads[index].perform { [self, address] in
+            var address = address
+            let isServed = withSocketAddress(&address) { daemons[index].add(descriptor, $0, length) }
+            if !isServed { drop(nil, uncounting: descriptor) }
+        }
+        if !isTaken { drop(descriptor, uncounting: descriptor) }
     }
 
     private func drop(_ descriptor: Int32?, uncounting number: Int32) {
@@ -162,24 +162,5 @@ final class Acceptor: ReactorMember {
         Glibc.close(listenSocket)
         if spare >= 0 { Glibc.close(spare) }
         thread.remove(id)
-    }
-}
-
-/// A socket's address.
-private struct SocketAddress: Sendable {
-    private var storage = sockaddr_storage()
-    private var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-
-    var peer: PeerAddress {
-        var copy = self
-        return copy.withPointer { address, _ in PeerAddress(address) }
-    }
-
-    mutating func withPointer<Result>(
-        _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Result
-    ) -> Result {
-        withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, &length) }
-        }
     }
 }

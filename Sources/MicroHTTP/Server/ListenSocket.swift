@@ -53,14 +53,6 @@ enum ListenSocket {
         return (descriptor, bound)
     }
 
-    private static func withSocketAddress<Address, Result>(
-        _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>) -> Result
-    ) -> Result {
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1, body)
-        }
-    }
-
     private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))

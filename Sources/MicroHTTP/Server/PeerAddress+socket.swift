@@ -23,10 +23,13 @@ extension PeerAddress {
     init(localOf descriptor: Int32) {
         var address = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        self = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getsockname(descriptor, $0, &size) == 0 ? PeerAddress($0) : .unknown
-            }
-        }
+        self = withSocketAddress(&address) { getsockname(descriptor, $0, &size) == 0 ? PeerAddress($0) : .unknown }
     }
+}
+
+/// Calls `body` with an address of one family as the system's functions take it.
+func withSocketAddress<Address, Result>(
+    _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>) -> Result
+) -> Result {
+    withUnsafeMutablePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
 }
