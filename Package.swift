@@ -5,7 +5,6 @@ import PackageDescription
 // Products of other packages that several targets take.
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -88,7 +87,7 @@ let package = Package(
         library("Schema", "WireJSON"),
         library("EventStream"),
         library("PrometheusMetrics", "Locking", metrics),
-        library("SessionJournal", "Locking", "MVI", deque, heap),
+        library("SessionJournal", "Locking", "MVI", deque, .product(name: "HeapModule", package: "swift-collections")),
         library(
             "Sessions", "EventStream", "JSONDelta", "LibCrypto", "Locking", "MVI", "Networks", "SessionJournal",
             "WireJSON", deque, metrics, tracing),

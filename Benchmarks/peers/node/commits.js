@@ -31,7 +31,7 @@ module.exports = class Commits {
     }
 };
 
-// Gives each intent the state that it makes, which nobody sees before the commit, and its answer; that of the first
+// Gives each intent its new state, hidden until the commit, and its answer; that of the first
 // to those that repeat a key.
 function rowsOf(batch) {
     const rows = { sessions: [], stores: [], answers: [] };

@@ -101,7 +101,7 @@ actor Commits {
         isBusy = false
     }
 
-    /// The state that an intent makes, which nobody sees before the commit, and the answer.
+    /// An intent's new state, hidden until the commit, and its answer.
     private func apply(_ taken: Taken, _ rows: inout Rows) -> (store: Store?, text: String) {
         guard let intent = taken.intent else {
             rows.sessions.append(taken.session)
