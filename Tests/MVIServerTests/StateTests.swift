@@ -92,6 +92,24 @@ struct StateTests {
         }
     }
 
+    @Test("wait without a tag answers when the store's work has ended, or after its time", arguments: Depth.allCases)
+    func plainReader(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let read = session.request("GET", Self.path, [("Prefer", "wait=5")])
+            #expect(try await server.send(read).json(Probe.State.self).isLoading == false)
+            _ = try await server.send(session.intent(#"{"type":"load"}"#))
+            for ends in [false, true] {
+                let waiting = Task { try await server.send(read) }
+                await server.clock.sleepers(atLeast: 1)
+                if ends { server.gate.open() } else { server.clock.advance(by: .seconds(5)) }
+                let response = try await waiting.value
+                #expect(response.status == 200 && response["preference-applied"] == "wait=5")
+                #expect(try response.json(Probe.State.self).isLoading == !ends)
+            }
+        }
+    }
+
     @Test("a stop answers waiting requests", arguments: Depth.allCases)
     func drain(depth: Depth) async throws {
         try await TestServer.run(depth) { server in

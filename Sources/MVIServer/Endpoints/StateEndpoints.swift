@@ -32,7 +32,7 @@ struct StateEndpoints: Sendable {
         let wait = Preferences(incoming.fields).wait
         return { _, reply in
             let read: Forwarder.Attempt = { done in
-                guard let known, let wait, wait > 0, !sessions.isDraining else {
+                guard let wait, wait > 0, !sessions.isDraining else {
                     return answerNow(caller, feature, known, reply, done)
                 }
                 let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
@@ -75,24 +75,28 @@ struct StateEndpoints: Sendable {
     }
 
     private func waitForNews(
-        _ caller: Caller, _ client: SessionClient, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int,
+        _ caller: Caller, _ client: SessionClient, _ feature: FeatureID, _ known: EntityTags?, _ seconds: Int,
         _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
+        let answerState: @Sendable (Result<StateSnapshot, StoreError>) -> Void = { result in
+            switch result {
+            case .success(let state):
+                var response = answer(state, known)
+                response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
+                reply.answer(response)
+            case .failure(let error) where error.code == .elsewhere: return done(false)
+            case .failure(let refusal): reply.refuse(Problem(refusal, feature))
+            }
+            done(true)
+        }
+        guard let known else {
+            return caller.session.settledState(
+                of: feature, for: client, wait: .seconds(seconds), completion: answerState)
+        }
         caller.session.state(
-            of: feature, for: client, wait: .seconds(seconds),
-            until: { !known.matchesWeakly($0.entityTag) },
-            completion: { result in
-                switch result {
-                case .success(let state):
-                    var response = answer(state, known)
-                    response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
-                    reply.answer(response)
-                case .failure(let error) where error.code == .elsewhere: return done(false)
-                case .failure(let refusal): reply.refuse(Problem(refusal, feature))
-                }
-                done(true)
-            })
+            of: feature, for: client, wait: .seconds(seconds), until: { !known.matchesWeakly($0.entityTag) },
+            completion: answerState)
     }
 
     private func answer(_ state: StateSnapshot, _ known: EntityTags?) -> Response {

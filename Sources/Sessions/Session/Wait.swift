@@ -124,6 +124,35 @@ extension Session {
         }
     }
 
+    /// Waits up to `wait` until none of a store's counted work runs, then returns its view state. Otherwise as the function
+    /// above.
+    package func settledState(
+        of feature: FeatureID, for client: SessionClient = SessionClient(), wait: Duration,
+        completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
+    ) {
+        let end = shared.time.monotonic() + min(wait, shared.limits.longestWait)
+        state(of: feature, for: client) { [self] in settle($0, feature, client, until: end, completion) }
+    }
+
+    private func settle(
+        _ result: Result<StateSnapshot, StoreError>, _ feature: FeatureID, _ client: SessionClient, until end: Duration,
+        _ completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
+    ) {
+        let left = end - shared.time.monotonic()
+        let running = core.withLock { $0.stores[feature]?.store }?.countedIntents ?? []
+        guard case .success = result, left > .zero, !running.isEmpty else { return completion(result) }
+        let waiting = beginWait(for: left, of: client) { [self] came in
+            // A piece of work may have begun another one for another intent.
+            let end = came ? end : shared.time.monotonic()
+            state(of: feature, for: client) { [self] in settle($0, feature, client, until: end, completion) }
+        }
+        guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
+        let awaited = running.first { queue.whenSettled($0, id: waiting.number) { waiting.end(true) } }
+        // Another node's work: it is not counted here.
+        guard let awaited else { return waiting.end(false) }
+        waiting.onTimeout { [self] in queue.stopWaiting(for: awaited, id: waiting.number) }
+    }
+
     private func waitForChange(of feature: FeatureID, since version: UInt64, _ waiting: Wait) {
         let isWaiting = core.withLock { core in
             guard let index = core.stores.index(of: feature), core.stores[index].version == version else {

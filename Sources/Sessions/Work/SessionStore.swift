@@ -174,6 +174,9 @@ package final class SessionStore: Sendable {
     /// work. Calls nothing, so that it may be used under a lock.
     package var isDormant: Bool { state.withLock { $0.work.isDormant } }
 
+    var isDormantThoughWatched: Bool { state.withLock { $0.work.isDormantThoughWatched } }
+    var countedIntents: Set<IntentID> { state.withLock { $0.work.countedIntents } }
+
     /// The reasons why `isDormant` is false, each a part of a sentence; otherwise empty. For tests of features.
     package var obstacles: [String] { state.withLock { $0.work.obstacles } }
 

@@ -76,6 +76,17 @@ struct WorkTable {
             && watching.isAllOfBootstrap
     }
 
+    /// The same for a store whose watchers are not waited for: it does nothing for them.
+    var isDormantThoughWatched: Bool {
+        running.isEmpty && cancelled.isEmpty && queues.isEmpty && watching.count == 0
+    }
+
+    /// The intents whose counted work runs or waits.
+    var countedIntents: Set<IntentID> {
+        let requests = running.values.map(\.request) + queues.values.joined().map(\.request)
+        return Set(requests.lazy.filter(\.origin.isCounted).map(\.origin.intentID))
+    }
+
     /// The reasons why `isDormant` is false, for people; otherwise empty.
     var obstacles: [String] {
         var obstacles: [String] = []
