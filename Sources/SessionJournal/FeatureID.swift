@@ -2,7 +2,7 @@
 ///
 /// The name is `[a-z][a-z0-9-]{0,47}`, the key `[A-Za-z0-9._~-]{1,64}`. Neither can contain a byte that ends a line of
 /// an event stream or needs escaping in a path or in JSON.
-package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
+@usableFromInline package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
     /// The whole id as clients write it.
     package let text: String
     /// The number of bytes in the name.
@@ -35,7 +35,7 @@ package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
 
     package var hasKey: Bool { nameLength < text.utf8.count }
 
-    package var description: String { text }
+    @usableFromInline package var description: String { text }
 
     /// True if the bytes are a valid feature name.
     package static func isName(_ bytes: some Collection<UInt8>) -> Bool {

@@ -13,7 +13,7 @@ extension JournalDatabase {
             if let known { return .duplicate(known) }
         }
         guard entry.head == batch.expecting else { return .conflict }
-        let fault = batch.fault(storeCount: entry.stores.count) { entry.id(of: $0) != nil }
+        let fault = batch.fault(storeCount: entry.stores.count) { entry.stores.index(of: $0) != nil }
         if let fault { return .failed(fault) }
 
         let session = SQLiteValue.integer(batch.session.number)
@@ -68,7 +68,7 @@ extension JournalDatabase {
         let last = batch.stores.lastIndex { $0.kind != .disposed }
         for (index, change) in batch.stores.enumerated() {
             let earlierHeads = index == last ? entry.earlierHeads.bytes : nil
-            var id = entry.id(of: change.feature)
+            var id = entry.stores[change.feature]?.row
             switch change.kind {
             case .changed:
                 if let reason = change.setsAside, let id { try setAside(id, reason, change.number, batch.time) }
@@ -119,8 +119,8 @@ extension JournalDatabase {
 
     /// Deletes a store's row if there is one. The session's row keeps the time of the last use.
     private func delete(_ feature: FeatureID, of session: SessionKey, _ entry: SessionCache.Entry) throws {
-        guard let index = entry.stores.firstIndex(where: { $0.feature == feature }) else { return }
-        let id = entry.stores.remove(at: index).id
+        guard let index = entry.stores.index(of: feature) else { return }
+        let id = entry.stores.remove(at: index).row
         let time = try connection.first("DELETE FROM stores WHERE id = ? RETURNING time", [.integer(id)]) { row in
             try row.time(0)
         }

@@ -1,3 +1,4 @@
+import Locking
 import SessionJournal
 
 /// The writer's cache of recently written sessions, so that an append reads no row.
@@ -10,24 +11,28 @@ struct SessionCache {
         var earlierHeads: EarlierHeads
         /// The id of the store whose row has the head; nil if the session's row has it.
         var headRow: Int64?
-        /// The session's stores and their ids, ordered by id.
-        var stores: [(id: Int64, feature: FeatureID)]
+        var stores: IdentifiedArray<StoreRow> = []
 
         init(_ rows: SessionRows, earlierHeads: EarlierHeads) {
             (head, headRow, self.earlierHeads) = (rows.head, rows.headRow, earlierHeads)
-            stores = rows.stores.map { ($0.id, $0.summary.feature) }
+            for (row, summary) in rows.stores { stores.append(StoreRow(id: summary.feature, row: row)) }
         }
 
-        /// Returns the id of a store, or nil.
-        func id(of feature: FeatureID) -> Int64? { stores.first { $0.feature == feature }?.id }
-
-        /// Assigns a new store the first free id. There is one: `JournalBatch.fault` bounds the stores.
+        /// Assigns a new store the first free row. There is one: `JournalBatch.fault` bounds the stores.
         func add(_ feature: FeatureID, to session: SessionKey) -> Int64 {
             let first = session.number << Int64(SQLiteSchema.placeBits)
-            let place = stores.enumerated().first { $0.element.id != first + Int64($0.offset) }?.offset ?? stores.count
-            stores.insert((first + Int64(place), feature), at: place)
-            return first + Int64(place)
+            var isTaken = [Bool](repeating: false, count: stores.count + 1)
+            for store in stores where store.row - first < stores.count { isTaken[Int(store.row - first)] = true }
+            let row = first + Int64(isTaken.firstIndex(of: false) ?? stores.count)
+            stores.append(StoreRow(id: feature, row: row))
+            return row
         }
+    }
+
+    /// The row of a session's store.
+    struct StoreRow: Identifiable {
+        let id: FeatureID
+        let row: Int64
     }
 
     let limit: Int

@@ -1,0 +1,67 @@
+/// Elements in no order, found by their ids. Up to 16 are searched one after the other, which takes less time and memory
+/// than hashing.
+///
+/// No two elements have the same id, and the id of an element does not change.
+public struct IdentifiedArray<Element: Identifiable>: RandomAccessCollection, MutableCollection,
+    ExpressibleByArrayLiteral
+{
+    @usableFromInline static var searched: Int { 16 }
+
+    @usableFromInline var elements: [Element] = []
+    /// The indices of more elements than are searched; otherwise empty.
+    @usableFromInline var places: [Element.ID: Int] = [:]
+
+    @inlinable public init() {}
+    @inlinable public init(arrayLiteral elements: Element...) { for element in elements { append(element) } }
+
+    @inlinable public var startIndex: Int { 0 }
+    @inlinable public var endIndex: Int { elements.count }
+
+    @inlinable
+    public subscript(index: Int) -> Element {
+        get { elements[index] }
+        _modify { yield &elements[index] }
+    }
+
+    @inlinable
+    public func index(of id: Element.ID) -> Int? {
+        if !places.isEmpty { return places[id] }
+        // By index, since a closure would receive a copy of each.
+        for index in elements.indices where elements[index].id == id { return index }
+        return nil
+    }
+
+    @inlinable public subscript(id: Element.ID) -> Element? { index(of: id).map { elements[$0] } }
+
+    @inlinable
+    public mutating func append(_ element: Element) {
+        elements.append(element)
+        if !places.isEmpty {
+            places[element.id] = elements.count - 1
+        } else if elements.count > Self.searched {
+            for index in elements.indices { places[elements[index].id] = index }
+        }
+    }
+
+    /// Removes an element. The last one takes its place.
+    @inlinable
+    @discardableResult
+    public mutating func remove(at index: Int) -> Element {
+        elements.swapAt(index, elements.count - 1)
+        let removed = elements.removeLast()
+        if !places.isEmpty {
+            places[removed.id] = nil
+            if index < elements.count { places[elements[index].id] = index }
+            if elements.count < Self.searched / 2 { places = [:] }
+        }
+        return removed
+    }
+}
+
+extension IdentifiedArray: Sendable where Element: Sendable, Element.ID: Sendable {}
+extension IdentifiedArray: Equatable where Element: Equatable {
+    /// Compares the elements with the same ids.
+    public static func == (left: IdentifiedArray, right: IdentifiedArray) -> Bool {
+        left.count == right.count && left.allSatisfy { right[$0.id] == $0 }
+    }
+}
