@@ -58,7 +58,7 @@ extension InterposedJournal {
     }
 
     package func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+        lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         perform(.expire, done) { [base] in
             base.expire(
@@ -96,6 +96,12 @@ extension InterposedJournal {
 
     package func list(of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>) {
         perform(.list, done) { [base] in base.list(of: subject, before: before, limit: limit, done: $0) }
+    }
+
+    package func findUnusedStores(
+        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    ) {
+        perform(.find, done) { [base] in base.findUnusedStores(queries, after: after, limit: limit, done: $0) }
     }
 
     package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {

@@ -172,7 +172,7 @@ extension SessionReads.Results {
 
 /// An expiry, which runs in many steps.
 struct PostgresExpiry: Sendable {
-    let lastSeenBefore: Duration
+    let lastSeenBefore: PerLifeClass
     let now: Duration
     let tombstoneUntil: Duration
     let limit: Int
@@ -184,15 +184,18 @@ struct PostgresExpiry: Sendable {
     private var usedFor: Duration?
     private var hasTombstones = true
     private var hasSessions = true
+    /// The class whose sessions the next step examines.
+    private var life = LifeClass.anonymous
 
-    init(lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int) {
+    init(lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int) {
         (self.lastSeenBefore, self.now) = (lastSeenBefore, now)
         (self.tombstoneUntil, self.limit) = (tombstoneUntil, limit)
     }
 
     /// Expires only anonymous sessions that were used no longer than `usedFor`, and no tombstones.
     init(lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int) {
-        self.init(lastSeenBefore: lastSeenBefore, now: .zero, tombstoneUntil: tombstoneUntil, limit: limit)
+        self.init(
+            lastSeenBefore: PerLifeClass(lastSeenBefore), now: .zero, tombstoneUntil: tombstoneUntil, limit: limit)
         (self.usedFor, hasTombstones) = (usedFor, false)
     }
 
@@ -204,8 +207,8 @@ struct PostgresExpiry: Sendable {
         let limit = max(0, min(options.stepSessions, limit - count))
         let dueBefore = now - StoredReminder.sessionLife
         var first = [
-            usedFor.map { sql.lockUnused(since: lastSeenBefore, usedFor: $0, limit: limit) }
-                ?? sql.lockUnused(since: lastSeenBefore, dueBefore: dueBefore, limit: limit)
+            usedFor.map { sql.lockUnused(since: lastSeenBefore.anonymous, usedFor: $0, limit: limit) }
+                ?? sql.lockUnused(life, since: lastSeenBefore[life], dueBefore: dueBefore, limit: limit)
         ]
         if hasTombstones { first.append(sql.dropTombstones(now: now, limit: 512)) }
         let results = try transaction.run(first)
@@ -214,7 +217,7 @@ struct PostgresExpiry: Sendable {
         if !sessions.isEmpty {
             last =
                 sql.expire(sessions, lastSeenBefore: lastSeenBefore, usedFor: usedFor)
-                + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil)
+                + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil, isExpired: true)
             // The rows of the second statement are the removed sessions.
             if usedFor == nil { last.insert(sql.endPassingOver(sessions, dueBefore: dueBefore), at: 0) }
         }
@@ -225,6 +228,10 @@ struct PostgresExpiry: Sendable {
         if hasTombstones { hasTombstones = results[1].affected == 512 }
         removed = sessions.isEmpty ? [] : try kept[usedFor == nil ? 2 : 1].map { row in try row.key(0) }
         count += removed.count
-        hasSessions = !sessions.isEmpty && count < self.limit
+        if sessions.isEmpty, usedFor == nil, let next = LifeClass(rawValue: life.rawValue + 1) {
+            life = next
+        } else {
+            hasSessions = !sessions.isEmpty && count < self.limit
+        }
     }
 }

@@ -215,7 +215,7 @@ public final class PostgresJournal: SharedJournal {
     }
 
     package func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+        lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
             PostgresExpiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done
@@ -275,6 +275,22 @@ public final class PostgresJournal: SharedJournal {
             let list = SessionReads.list(engine.statements, of: subject, before: before, limit: limit)
             // Skips damaged rows.
             return reader.attempt([list]) { results in results.first?.rows.compactMap { try? $0.overview() } ?? [] }
+        }
+    }
+
+    package func findUnusedStores(
+        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    ) {
+        engine.read(.all, done) { [engine] reader in
+            reader.attempt([SessionReads.unusedStores(engine.statements, queries, after: after, limit: limit)]) {
+                results in
+                var page = UnusedStores()
+                for row in results.first?.rows ?? [] {
+                    page.last = try row.key(0)
+                    if try row.bool(2) { page.sessions.append(try row.token(1)) }
+                }
+                return page
+            }
         }
     }
 

@@ -111,7 +111,7 @@ public final class SQLiteJournal: Journal {
     }
 
     package func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+        lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
             SQLiteExpiry(
@@ -124,7 +124,7 @@ public final class SQLiteJournal: Journal {
     ) {
         engine.step(
             SQLiteExpiry(
-                lastSeenBefore: lastSeenBefore, now: .zero, tombstoneUntil: tombstoneUntil, limit: limit,
+                lastSeenBefore: PerLifeClass(lastSeenBefore), now: .zero, tombstoneUntil: tombstoneUntil, limit: limit,
                 tombstoneLimit: engine.options.sessionLimit, usedFor: usedFor, hasTombstones: false,
                 hasReminders: false), done)
     }
@@ -168,6 +168,14 @@ public final class SQLiteJournal: Journal {
     ) {
         engine.read(after: .any, done) { connection in
             try connection.list(of: subject, before: before, limit: limit)
+        }
+    }
+
+    package func findUnusedStores(
+        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    ) {
+        engine.read(after: .any, done) { connection in
+            try connection.findUnusedStores(queries, after: after, limit: limit)
         }
     }
 

@@ -65,9 +65,12 @@ package protocol Journal: ServerJournal {
     /// small steps that do not block appends for long. Reports the number of deleted sessions; if it equals `limit`,
     /// there may be more. A session with a reminder stays until 30 days after the reminder's due time.
     ///
-    /// - Parameter tombstoneUntil: Time since 1970 until which the deleted sessions' tokens are remembered.
+    /// - Parameters:
+    ///   - lastSeenBefore: The time since 1970 for each class of lifetime.
+    ///   - tombstoneUntil: Time since 1970 until which the deleted sessions' own tokens are remembered. Those of
+    ///     credentials are not: they are random, so they never name another session.
     func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)
+        lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)
 
     /// Deletes at most `limit` anonymous sessions without reminders that were used only briefly and not lately. Reports
     /// their number. A journal that lacks this information deletes none.
@@ -105,6 +108,10 @@ package protocol Journal: ServerJournal {
     ///   - before: Lists only sessions created before this one, which may be gone; nil for all.
     func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>)
+
+    /// Finds subjects' sessions with a store that one of the queries finds. Looks at the next `limit` of them after a key.
+    func findUnusedStores(
+        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>)
 
     /// Lists at most `limit` reminders of all sessions by due time, then by session key. Begins after an alarm, which
     /// need not exist, or with the first one.

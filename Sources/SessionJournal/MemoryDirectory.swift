@@ -41,12 +41,14 @@ struct MemoryDirectory {
         return .success(key)
     }
 
+    /// - Parameter isExpired: True if the tokens of credentials are not remembered as ended.
     mutating func remove(
         _ key: SessionKey, _ record: SessionRecord, credentials: [StoredCredential], tombstoneUntil: Duration,
-        limit: Int
+        limit: Int, isExpired: Bool
     ) {
         for token in Set([record.tokenHash] + credentials.map(\.token)) {
             tokens[token] = nil
+            guard !isExpired || token == record.tokenHash else { continue }
             bury(token, until: tombstoneUntil, limit: limit)
         }
         ids[record.id] = nil

@@ -15,7 +15,9 @@ extension MemoryJournal {
                     // The session's place in the other tables stays the same.
                     directory.move(
                         change.session, from: session.subject, to: change.subject, isShared: session.record.isShared)
+                    let life = session.record.lifeClass
                     session.subject = change.subject
+                    if session.record.lifeClass != life { shard.addUse(of: session, change.session) }
                     session.accessChanges += 1
                     if !change.reminders.isEmpty { set(change.reminders, of: change.session, session) }
                     for credential in change.kept { directory.add(credential.token, of: change.session) }
@@ -73,6 +75,33 @@ extension MemoryJournal {
             if let overview { found.append(overview) }
         }
         answer(found, done)
+    }
+}
+
+extension MemoryJournal {
+    package func findUnusedStores(
+        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    ) {
+        let keys = directory.withLock { $0.all }.filter { $0.number > after.number }.sorted { $0.number < $1.number }
+        var found = UnusedStores()
+        var count = 0
+        for key in keys where count < limit {
+            let session = read(key) { $0.record.subject == nil ? nil : ($0.record.tokenHash, $0.hasUnused(queries)) }
+            guard let (token, hasUnused) = session else { continue }
+            count += 1
+            found.last = key
+            if hasUnused { found.sessions.append(token) }
+        }
+        answer(found, done)
+    }
+}
+
+extension MemorySession {
+    fileprivate func hasUnused(_ queries: [UnusedStoreQuery]) -> Bool {
+        stores.contains { store in
+            let lastSeen = store.summary.lastSeen == .zero ? record.lastSeen : store.summary.lastSeen
+            return queries.contains { $0.name == store.summary.feature.name && lastSeen < $0.lastSeenBefore }
+        }
     }
 }
 

@@ -90,12 +90,12 @@ public final class MemoryJournal: Journal {
     }
 
     package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        remove(session, tombstoneUntil: tombstoneUntil) { _ in true }
+        remove(session, tombstoneUntil: tombstoneUntil, isExpired: false) { _ in true }
         answer((), done)
     }
 
     package func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+        lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         guard let first = directory.withLock({ $0.isClosed ? nil : $0.nextShard }) else {
             return done(.failure(.journalClosed))
@@ -132,24 +132,39 @@ public final class MemoryJournal: Journal {
         }
         var count = 0
         for (key, _) in found.sorted(by: { $0.seen < $1.seen }).prefix(limit) {
-            if remove(key, tombstoneUntil: tombstoneUntil, if: isReclaimed) { count += 1 }
+            if remove(key, tombstoneUntil: tombstoneUntil, isExpired: true, if: isReclaimed) { count += 1 }
         }
         answer(count, done)
     }
 
     private func expire(
-        _ shard: Lock<MemoryShard>, lastSeenBefore: Duration, dueBefore: Duration, tombstoneUntil: Duration, limit: Int
+        _ shard: Lock<MemoryShard>, lastSeenBefore: PerLifeClass, dueBefore: Duration, tombstoneUntil: Duration,
+        limit: Int
+    ) -> Int {
+        LifeClass.allCases.reduce(0) { count, life in
+            count
+                + expire(
+                    life, shard, lastSeenBefore: lastSeenBefore, dueBefore: dueBefore, tombstoneUntil: tombstoneUntil,
+                    limit: limit - count)
+        }
+    }
+
+    private func expire(
+        _ life: LifeClass, _ shard: Lock<MemoryShard>, lastSeenBefore: PerLifeClass, dueBefore: Duration,
+        tombstoneUntil: Duration, limit: Int
     ) -> Int {
         var count = 0
         while count < limit {
             // A few at a time, since appends wait for the lock.
             let (unused, isOver) = shard.withLock {
-                $0.takeUnused(since: lastSeenBefore, dueBefore: dueBefore, lookingAt: min(64, limit - count))
+                $0.takeUnused(
+                    life, since: lastSeenBefore[life], dueBefore: dueBefore, lookingAt: min(64, limit - count))
             }
             for key in unused {
                 // Checked again: it may have been used meanwhile.
-                let isRemoved = remove(key, tombstoneUntil: tombstoneUntil) {
-                    $0.record.lastSeen < lastSeenBefore && $0.lastDue.map { $0 < dueBefore } ?? true
+                let isRemoved = remove(key, tombstoneUntil: tombstoneUntil, isExpired: true) {
+                    $0.record.lastSeen < lastSeenBefore[$0.record.lifeClass]
+                        && $0.lastDue.map { $0 < dueBefore } ?? true
                 }
                 if isRemoved {
                     count += 1
@@ -168,7 +183,7 @@ public final class MemoryJournal: Journal {
     /// and the session end at once.
     @discardableResult
     private func remove(
-        _ key: SessionKey, tombstoneUntil: Duration, if condition: (MemorySession) -> Bool
+        _ key: SessionKey, tombstoneUntil: Duration, isExpired: Bool, if condition: (MemorySession) -> Bool
     ) -> Bool {
         let session = directory.withLock { directory in
             let session = shard(of: key).withLock { shard -> MemorySession? in
@@ -179,7 +194,8 @@ public final class MemoryJournal: Journal {
             }
             guard let session else { return session }
             directory.remove(
-                key, session.record, credentials: session.credentials, tombstoneUntil: tombstoneUntil, limit: limit)
+                key, session.record, credentials: session.credentials, tombstoneUntil: tombstoneUntil, limit: limit,
+                isExpired: isExpired)
             return session
         }
         return session != nil

@@ -1,4 +1,5 @@
 import DequeModule
+import Locking
 import MVI
 
 /// A session in memory, guarded by its shard's lock. It leaves the lock only after it has left the shard.
@@ -10,8 +11,7 @@ final class MemorySession {
     /// The previous heads, at most `SessionHead.remembered - 1`. After that, each new one replaces `oldestHead`.
     @exclusivity(unchecked) private var earlierHeads: [SessionHead] = []
     private var oldestHead = 0
-    /// At most some dozens, usually one or two, searched in order.
-    @exclusivity(unchecked) private(set) var stores: [StoredStore] = []
+    @exclusivity(unchecked) private(set) var stores: IdentifiedArray<StoredStore> = []
     /// Ordered by id.
     private var labels: Deque<StoredLabel> = []
     private var receipts: [ReceiptKey: StoredReceipt] = [:]
@@ -94,7 +94,7 @@ final class MemorySession {
         guard batch.expecting == head, batch.expectedOwner == owner?.owner,
             batch.expectedAccess ?? accessChanges == accessChanges
         else { return .conflict }
-        let fault = batch.fault(storeCount: stores.count) { index(of: $0) != nil }
+        let fault = batch.fault(storeCount: stores.count) { stores.index(of: $0) != nil }
         if let fault { return .failed(fault) }
 
         for change in batch.stores { apply(change, time: batch.time) }
@@ -140,6 +140,14 @@ final class MemorySession {
 
     func note(_ touch: SessionTouch) {
         record.lastSeen = max(record.lastSeen, touch.lastSeen)
+        for (token, lastSeen) in touch.credentials {
+            guard let index = credentials.firstIndex(where: { $0.token == token }) else { continue }
+            credentials[index].lastSeen = max(credentials[index].lastSeen, lastSeen)
+        }
+        for (feature, lastSeen) in touch.stores {
+            guard let index = stores.index(of: feature) else { continue }
+            stores[index].summary.lastSeen = max(stores[index].summary.lastSeen, lastSeen)
+        }
         guard !touch.written.isEmpty else { return }
         let written = Set(touch.written)
         for index in labels.indices where written.contains(labels[index].id) { labels[index].isWritten = true }
@@ -164,14 +172,8 @@ final class MemorySession {
     func exported(_ key: SessionKey) -> SessionExport {
         // `map`, since an array made from an empty deque writes to the one empty array that all threads share.
         SessionExport(
-            session: stored(key), stores: stores, turns: additions?.turns.map { $0 } ?? [],
+            session: stored(key), stores: Array(stores), turns: additions?.turns.map { $0 } ?? [],
             setAside: additions?.setAside ?? [])
-    }
-
-    private func index(of feature: FeatureID) -> Int? {
-        // By index, since a closure would receive a copy of each.
-        for index in stores.indices where stores[index].summary.feature == feature { return index }
-        return nil
     }
 
     func apply(_ changes: [ReminderChange]) {
@@ -188,7 +190,7 @@ final class MemorySession {
     }
 
     private func apply(_ change: StoreChange, time: Duration) {
-        let index = index(of: change.feature)
+        let index = stores.index(of: change.feature)
         if let index, let reason = change.setsAside {
             let lost = SetAsideState(
                 feature: change.feature, schemaVersion: stores[index].schemaVersion, state: stores[index].state,

@@ -3,9 +3,9 @@ import HeapModule
 /// The sessions of one part of the keys.
 struct MemoryShard {
     private(set) var sessions: [SessionKey: MemorySession] = [:]
-    /// One entry for each session that may expire, also for removed ones until their entry is due: the time of the last
-    /// use, or an earlier one.
-    private var uses: Heap<Due<SessionKey>> = []
+    /// For each class of lifetime, one entry for each session that may expire, also for removed ones and those of another
+    /// class until their entry is due: the time of the last use, or an earlier one.
+    private var uses = [Heap<Due<SessionKey>>](repeating: [], count: LifeClass.allCases.count)
     /// One entry for each session that expiry skips: the due time of its last reminder, or an earlier one.
     private var passedOver: Heap<Due<SessionKey>> = []
     private(set) var isClosed = false
@@ -28,11 +28,13 @@ struct MemoryShard {
 
     /// Schedules a check of a session for when it was unused for long.
     mutating func addUse(of session: MemorySession, _ key: SessionKey) {
-        uses.insert(Due(time: session.record.lastSeen, of: key))
+        let life = session.record.lifeClass
+        uses[life.rawValue].insert(Due(time: session.record.lastSeen, of: key))
         // Removed sessions leave entries behind.
-        guard uses.count > 2 * sessions.count + 64 else { return }
-        uses = Heap(
-            sessions.lazy.filter { !$0.value.isPassedOver }.map { Due(time: $0.value.record.lastSeen, of: $0.key) })
+        guard uses[life.rawValue].count > 2 * sessions.count + 64 else { return }
+        uses[life.rawValue] = Heap(
+            sessions.lazy.filter { !$0.value.isPassedOver && $0.value.record.lifeClass == life }
+                .map { Due(time: $0.value.record.lastSeen, of: $0.key) })
     }
 
     /// Appends to a session that can expire again once it has no reminders.
@@ -75,25 +77,25 @@ struct MemoryShard {
             })
     }
 
-    /// Takes at most `limit` entries of sessions last used before a time. Returns these sessions, except those that a
-    /// reminder due at `dueBefore` or later keeps alive. Corrects the entries of sessions used later.
+    /// Takes at most `limit` entries of a class's sessions that were last used before a time. Returns these sessions,
+    /// except those that a reminder due at `dueBefore` or later keeps alive. Corrects the entries of the others.
     mutating func takeUnused(
-        since time: Duration, dueBefore: Duration, lookingAt limit: Int
+        _ life: LifeClass, since time: Duration, dueBefore: Duration, lookingAt limit: Int
     ) -> (unused: [SessionKey], isOver: Bool) {
         endPassingOver(dueBefore: dueBefore, lookingAt: limit)
         var unused: [SessionKey] = []
         for _ in 0..<limit {
-            guard let first = uses.min, first.time < time else { return (unused, true) }
-            guard let session = sessions[first.of], !session.isPassedOver else {
-                uses.removeMin()
+            guard let first = uses[life.rawValue].min, first.time < time else { return (unused, true) }
+            guard let session = sessions[first.of], !session.isPassedOver, session.record.lifeClass == life else {
+                uses[life.rawValue].removeMin()
                 continue
             }
             let seen = session.record.lastSeen
             if seen >= time {
-                uses.replaceMin(with: Due(time: seen, of: first.of))
+                uses[life.rawValue].replaceMin(with: Due(time: seen, of: first.of))
                 continue
             }
-            uses.removeMin()
+            uses[life.rawValue].removeMin()
             // An entry that stayed would be checked in each step.
             if let last = session.lastDue, last >= dueBefore {
                 passOver(session, first.of, until: last)

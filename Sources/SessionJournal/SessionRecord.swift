@@ -80,9 +80,18 @@ package struct SessionTouch: Sendable {
     package var lastSeen: Duration
     /// Labels that were written to a stream's socket meanwhile.
     package var written: [LabelID]
+    /// The tokens of used credentials, with the time of their last use.
+    package var credentials: [(token: TokenHash, lastSeen: Duration)]
+    /// Used stores, with the time of their last use.
+    package var stores: [(feature: FeatureID, lastSeen: Duration)]
 
-    package init(session: SessionKey, lastSeen: Duration, written: [LabelID]) {
+    package init(
+        session: SessionKey, lastSeen: Duration, written: [LabelID],
+        credentials: [(token: TokenHash, lastSeen: Duration)] = [],
+        stores: [(feature: FeatureID, lastSeen: Duration)] = []
+    ) {
         (self.session, self.lastSeen, self.written) = (session, lastSeen, written)
+        (self.credentials, self.stores) = (credentials, stores)
     }
 }
 

@@ -9,15 +9,34 @@ package struct StoreSummary: Sendable, Hashable {
     package var made: UInt64
     /// Equal to `made` if the store replaced one that could not be read; otherwise 0.
     package var replaced: UInt64
+    private var seen: Int64
 
-    package init(feature: FeatureID, number: UInt64, version: UInt64, made: UInt64, replaced: UInt64) {
+    /// The last noted use, as time since 1970; 0 if none is noted. Not compared, since it is noted with a delay.
+    package var lastSeen: Duration {
+        get { .nanoseconds(seen) }
+        set { seen = newValue.nanoseconds }
+    }
+
+    package init(
+        feature: FeatureID, number: UInt64, version: UInt64, made: UInt64, replaced: UInt64, lastSeen: Duration = .zero
+    ) {
         (self.feature, self.number, self.version) = (feature, number, version)
-        (self.made, self.replaced) = (made, replaced)
+        (self.made, self.replaced, seen) = (made, replaced, lastSeen.nanoseconds)
+    }
+
+    package static func == (left: StoreSummary, right: StoreSummary) -> Bool {
+        left.feature == right.feature && left.number == right.number && left.version == right.version
+            && left.made == right.made && left.replaced == right.replaced
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(feature)
+        hasher.combine(number)
     }
 }
 
 /// A stored store.
-@usableFromInline package struct StoredStore: Sendable, Hashable {
+@usableFromInline package struct StoredStore: Sendable, Hashable, Identifiable {
     package var summary: StoreSummary
     /// The schema version of `state`.
     @usableFromInline package var schemaVersion: Int
@@ -27,6 +46,8 @@ package struct StoreSummary: Sendable, Hashable {
     package var view: [UInt8]
     /// The intent that led to `view`, or nil if there was none.
     package var viewIntent: String?
+
+    @usableFromInline package var id: FeatureID { summary.feature }
 
     package init(summary: StoreSummary, schemaVersion: Int, state: [UInt8], view: [UInt8], viewIntent: String?) {
         (self.summary, self.schemaVersion, self.state) = (summary, schemaVersion, state)

@@ -14,16 +14,18 @@ package struct StoredCredential: Sendable, Hashable {
     package var principal: [UInt8]
     /// The creation time, since 1970.
     package var made: Duration
+    /// The last noted use, as time since 1970.
+    package var lastSeen: Duration
     /// The time since 1970 until which the request that replaced this credential may be repeated. Nil while it is
     /// valid.
     package var revokedUntil: Duration?
 
     package init(
         token: TokenHash, kind: SessionCredential, number: Int, principal: [UInt8], made: Duration,
-        revokedUntil: Duration? = nil
+        lastSeen: Duration? = nil, revokedUntil: Duration? = nil
     ) {
         (self.token, self.kind, self.number, self.principal) = (token, kind, number, principal)
-        (self.made, self.revokedUntil) = (made, revokedUntil)
+        (self.made, self.lastSeen, self.revokedUntil) = (made, lastSeen ?? made, revokedUntil)
     }
 }
 

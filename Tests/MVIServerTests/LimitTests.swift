@@ -71,7 +71,7 @@ struct LimitCase: Sendable, CustomTestStringConvertible {
             return (try await server.send(post(255)), try await server.send(post(256)))
         },
         LimitCase(
-            "--max-stores-per-session", at: 200, past: (429, "too-many-stores"),
+            "--max-stores-per-session", at: 200, past: (409, "too-many-stores"),
             settings: { $0.maxStoresPerSession = 3 }
         ) { server in
             let session = try await server.session()

@@ -120,7 +120,7 @@ struct RequestFieldTests {
 
     @Test("a cookie ends at a semicolon, not at a canonically equivalent character")
     func cookies() {
-        let policy = CookiePolicy(isSecure: false, sessionLife: .seconds(60))
+        let policy = CookiePolicy(isSecure: false, sessionLife: .seconds(60), credentialLife: .seconds(60))
         func value(_ text: String) -> Substring? { policy.value(HeaderFields([("Cookie", text)])) }
         #expect(value("a=b; mvi_session=c") == "c")
         #expect(value("a=b;mvi_session=c=;d=e") == "c=")

@@ -42,7 +42,7 @@ import Testing
         let session = try await one.newSession()
         let count = try await awaitResult {
             one.expire(
-                lastSeenBefore: TestSession.start + .seconds(1), now: TestSession.start,
+                lastSeenBefore: PerLifeClass(TestSession.start + .seconds(1)), now: TestSession.start,
                 tombstoneUntil: .seconds(1 << 33),
                 limit: 10, done: $0)
         }.get()

@@ -106,7 +106,7 @@ struct SessionEndTests {
     func soak() async throws {
         let (kept, time) = (MemoryJournal(), ManualTime())
         let fixture = try ProductFixture(kept: kept, time: time) { limits in
-            limits.sessionLife = .seconds(600)
+            (limits.sessionLife, limits.credentialLife) = (.seconds(600), .seconds(600))
             limits.sessions = 1_000
         }
         let table = fixture.table

@@ -70,7 +70,7 @@ struct SessionTests {
         fixture.time.advance(by: .seconds(1_000))
         fixture.table.sweep(part: 1)
         #expect(!fixture.session.isEnded)
-        #expect(fixture.session.expiresAt == .seconds(1_700_002_100))
+        #expect(fixture.session.expiresAt(for: nil) == .seconds(1_700_002_100))
         stream.stream.closed()
         fixture.time.advance(by: .seconds(99))
         fixture.table.sweep(part: 1)

@@ -92,7 +92,8 @@ extension FuzzTarget {
     /// Finds the first pair of that name on bytes and compares it.
     private static func cookie(_ fields: HeaderFields) throws(BrokenProperty) {
         for isSecure in [false, true] {
-            let policy = CookiePolicy(isSecure: isSecure, sessionLife: .seconds(60))
+            let policy = CookiePolicy(
+                isSecure: isSecure, sessionLife: .seconds(60), credentialLife: .seconds(60))
             let opening = Array("\(policy.name)=".utf8)
             let pairs = fields.values(of: "cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
             let pair = pairs.lazy.map { $0.drop { $0 == 0x20 } }.first { $0.starts(with: opening) }

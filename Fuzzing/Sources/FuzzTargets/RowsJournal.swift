@@ -120,6 +120,12 @@ final class RowsJournal: Journal {
         done(.success(Array(alarms[next...].prefix(limit))))
     }
 
+    func findUnusedStores(
+        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    ) {
+        done(.success(UnusedStores()))
+    }
+
     func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) { done(.success(())) }
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         state.withLock { $0.isRemoved = true }
@@ -132,7 +138,7 @@ final class RowsJournal: Journal {
     var trouble: StoreError? { nil }
 
     func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+        lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) { done(.success(0)) }
 }
 

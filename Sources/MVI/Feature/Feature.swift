@@ -55,6 +55,9 @@ public protocol Feature: Sendable {
     /// The migrations of states that were stored under older schema versions.
     static var migrations: [Migration<State>] { get }
 
+    /// The lifetime of the feature's stores in the session of a subject. By default that of the session.
+    static var life: Life { get }
+
     /// The state of a new store.
     var initialState: State { get }
     /// The observers and interceptors of this feature's stores, in addition to those that a server installs for all.
@@ -115,6 +118,8 @@ extension Feature {
     public static var schemaVersion: Int { 1 }
     /// None.
     public static var migrations: [Migration<State>] { [] }
+    /// That of the session.
+    public static var life: Life { .session }
     /// None.
     public var middleware: Middleware<Self> { Middleware() }
 

@@ -33,7 +33,8 @@ package final class Application: RequestHandler {
         let crossSite = CrossSiteRule(
             publicURL: settings.publicURL, allowedOrigins: isAdmin ? [] : settings.allowedOrigins)
         let cookies = CookiePolicy(
-            isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife)
+            isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife,
+            credentialLife: settings.credentialLife)
         let quotas = AddressQuotas(
             sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreams,
             streamLimitPerAddress: settings.maxStreamsPerAddress, trusted: settings.trustedProxies, logger: logger)

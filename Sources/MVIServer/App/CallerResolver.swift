@@ -111,7 +111,7 @@ struct CallerResolver: Sendable {
         case .live(let session, let credential):
             let refresh =
                 isByCookie && credential?.isRevoked != true && session.cookieIsDue(credential)
-                ? cookies.set(token.text) : nil
+                ? cookies.set(token.text, isSignedIn: credential != nil) : nil
             return Caller(
                 session: session, token: token, isByCookie: isByCookie, refresh: refresh, credential: credential,
                 principal: credential?.principal)

@@ -5,12 +5,18 @@ package struct CookiePolicy: Sendable {
     /// `__Host-` binds a cookie to its host, its path `/` and TLS; browsers refuse it without all three.
     package let name: String
     private let suffix: String
-    private let life: Int64
+    private let (life, signedInLife): (Int64, Int64)
+    /// The longest lifetime that browsers accept: 400 days, draft-ietf-httpbis-rfc6265bis section 5.5.
+    private static let longest: Duration = .seconds(400 * 24 * 3600)
 
-    package init(isSecure: Bool, sessionLife: Duration) {
+    /// - Parameters:
+    ///   - sessionLife: the lifetime of an anonymous session.
+    ///   - credentialLife: the lifetime of a signed-in client's credential.
+    package init(isSecure: Bool, sessionLife: Duration, credentialLife: Duration) {
         name = isSecure ? "__Host-mvi_session" : "mvi_session"
         suffix = "; Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
-        life = sessionLife.components.seconds
+        life = min(sessionLife, Self.longest).components.seconds
+        signedInLife = min(credentialLife, Self.longest).components.seconds
     }
 
     /// Returns the cookie's value in a request; nil if there is none.
@@ -28,9 +34,10 @@ package struct CookiePolicy: Sendable {
         return nil
     }
 
-    /// The field that sets the token in the browser for the lifetime of the session.
-    func set(_ token: String) -> ResponseField {
-        ResponseField("Set-Cookie", "\(name)=\(token)\(suffix); Max-Age=\(life)")
+    /// The field that sets the token in the browser for the lifetime of the session, or of a signed-in client's
+    /// credential.
+    func set(_ token: String, isSignedIn: Bool) -> ResponseField {
+        ResponseField("Set-Cookie", "\(name)=\(token)\(suffix); Max-Age=\(isSignedIn ? signedInLife : life)")
     }
 
     /// The field that deletes the cookie.

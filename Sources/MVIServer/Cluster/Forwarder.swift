@@ -70,11 +70,12 @@ final class Forwarder: Sendable {
     ///
     /// - Parameters:
     ///   - incoming: the request that needs the stores.
+    ///   - withoutRoom: receives those for which the session has no room; nil if that is a reason to refuse.
     ///   - again: continues the request if it can.
     ///   - refuse: called with the reason if the stores cannot be made.
     func makeStores(
         _ features: [FeatureID], _ incoming: Incoming, _ session: ForwardedSession,
-        again: @escaping Attempt, refuse: @escaping @Sendable (Refusal) -> Void
+        withoutRoom: Lock<[FeatureID]>? = nil, again: @escaping Attempt, refuse: @escaping @Sendable (Refusal) -> Void
     ) {
         if let problem = Self.refusal(of: incoming) { return refuse(.problem(problem)) }
         Task(executorPreference: executor) { [self] in
@@ -82,6 +83,9 @@ final class Forwarder: Sendable {
                 for feature in features {
                     switch await read(feature, incoming, owner) {
                     case .answer(let response) where response.status == 200: break
+                    case .answer(let response)
+                    where withoutRoom != nil && response.problemName == ProblemType.tooManyStores.name:
+                        withoutRoom?.withLock { $0.append(feature) }
                     case .answer(let response):
                         refuse(.relayed(response))
                         return .answered

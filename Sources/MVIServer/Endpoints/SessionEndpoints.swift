@@ -199,7 +199,7 @@ struct SessionEndpoints: Sendable {
             }
             var object = JSONObject()
             object.add("id", session.id)
-            object.add("expiresAt", Timestamp(sinceEpoch: session.expiresAt).wholeSeconds)
+            object.add("expiresAt", Timestamp(sinceEpoch: session.expiresAt(for: caller.credential)).wholeSeconds)
             object.add(caller.client.principal, isShared: session.isShared)
             object.add("stores", array: session.storeIDs.map { .json($0.text) })
             object.add("streams", session.streamCount)
@@ -246,8 +246,8 @@ struct SessionEndpoints: Sendable {
         _ status: Int, _ session: Session, _ credential: Credential?, token: SessionToken?
     ) -> Response {
         response(
-            status, id: session.id, token, credential?.kind ?? session.credential, expiresAt: session.expiresAt,
-            credential?.principal, isShared: session.isShared)
+            status, id: session.id, token, credential?.kind ?? session.credential,
+            expiresAt: session.expiresAt(for: credential), credential?.principal, isShared: session.isShared)
     }
 
     private func response(
@@ -260,7 +260,9 @@ struct SessionEndpoints: Sendable {
         object.add("expiresAt", Timestamp(sinceEpoch: expiresAt).wholeSeconds)
         object.add(principal, isShared: isShared)
         var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.close()))
-        if let token, kind == .cookie { response.fields.append(credentials.cookies.set(token.text)) }
+        if let token, kind == .cookie {
+            response.fields.append(credentials.cookies.set(token.text, isSignedIn: principal != nil))
+        }
         return response
     }
 }

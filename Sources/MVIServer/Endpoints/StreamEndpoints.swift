@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import MicroHTTP
 import Networks
@@ -36,9 +37,12 @@ struct StreamEndpoints: Sendable {
             let named = QueryItems(incoming.head.query).values("feature")
             guard !named.isEmpty else { return .all }
             var ids: Set<FeatureID> = []
-            // More ids than a session can have are refused when the first ones are opened.
-            for text in named where ids.count <= sessions.environment.limits.storesPerSession {
+            let limit = sessions.environment.limits.loadedStores
+            for text in named {
                 ids.insert(try Incoming.feature(text, features))
+                guard ids.count <= limit else {
+                    throw Problem(.tooManyStores, "A stream can name at most \(limit) feature instances.")
+                }
             }
             return .features(Array(ids))
         }
@@ -63,11 +67,14 @@ struct StreamEndpoints: Sendable {
             do throws(NetworkPlaces.Refusal) { place = try quotas.takeStream(incoming.head) } catch {
                 return putOff(.busy, Self.problem(error), wantsProblem, reply)
             }
+            let withoutRoom = Lock<[FeatureID]>([])
             let open: Forwarder.Attempt = { done in
-                self.open(filter, start, delta, caller, place, wantsProblem: wantsProblem, reply, done)
+                self.open(
+                    filter, without: withoutRoom.withLock { $0 }, start, delta, caller, place,
+                    wantsProblem: wantsProblem, reply, done)
             }
             open { isAnswered in
-                if !isAnswered { make(filter, incoming, caller, wantsProblem, reply, again: open) }
+                if !isAnswered { make(filter, incoming, caller, wantsProblem, reply, withoutRoom, again: open) }
             }
         }
     }
@@ -88,7 +95,7 @@ struct StreamEndpoints: Sendable {
     /// Has the session's owner make stores, then opens the stream here.
     private func make(
         _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply,
-        again: @escaping Forwarder.Attempt
+        _ withoutRoom: Lock<[FeatureID]>, again: @escaping Forwarder.Attempt
     ) {
         guard let forwarder else { return putOff(.busy, Forwarder.unreachable, wantsProblem, reply) }
         var missing: [FeatureID] = []
@@ -96,7 +103,7 @@ struct StreamEndpoints: Sendable {
             missing = named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0, .read) }
         }
         forwarder.makeStores(
-            missing, incoming, forwarder.session(caller.session), again: again,
+            missing, incoming, forwarder.session(caller.session), withoutRoom: withoutRoom, again: again,
             refuse: { refusal in
                 switch refusal {
                 case .problem(let problem) where problem.type.status == 503:
@@ -182,7 +189,8 @@ struct StreamEndpoints: Sendable {
     }
 
     private func open(
-        _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller,
+        _ filter: StreamFilter, without withoutRoom: [FeatureID], _ start: StreamStart, _ delta: DeltaForm?,
+        _ caller: Caller,
         _ place: NetworkPlaces.Place, wantsProblem: Bool, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
@@ -192,7 +200,7 @@ struct StreamEndpoints: Sendable {
             return done(true)
         }
         caller.session.openStream(
-            filter, from: start, delta: delta, for: caller.client, holding: place
+            filter, without: withoutRoom, from: start, delta: delta, for: caller.client, holding: place
         ) { result in
             switch result {
             case .success(let stream):

@@ -29,7 +29,9 @@ struct IdentityRule: Sendable {
         if let credential = caller.credential {
             if credential.isRevoked { throw credentials.ended(caller.isByCookie) }
             // A principal that cannot be read has to be renewed.
-            guard let principal = caller.principal, !principal.hasExpired(at: now) else { throw Self.expired }
+            guard let principal = caller.principal, !principal.hasExpired(at: now),
+                !caller.session.isUnused(credential)
+            else { throw Self.expired }
         } else if isRequired {
             throw Self.required
         }

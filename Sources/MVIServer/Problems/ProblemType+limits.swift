@@ -26,8 +26,10 @@ extension ProblemType {
         isLimit: true)
 
     static let tooManyStores = ProblemType(
-        "too-many-stores", 429, "The session has too many stores",
-        meaning: "The session has reached its limit of feature instances, and the request needs one more.",
+        "too-many-stores", 409, "The session has too many stores",
+        meaning:
+            "The session has reached its limit of feature instances, none was unused for long, and the request needs "
+            + "one more; or a stream names too many.",
         remedy: "Dispose of one that is no longer shown with `DELETE /features/<id>/state`.",
         isLimit: true, errors: [ErrorText(.tooManyStores)])
 

@@ -38,6 +38,7 @@ extension ServerSettings {
         var limits = SessionLimits()
         limits.sessions = maxSessions
         limits.storesPerSession = maxStoresPerSession
+        limits.loadedStores = maxLoadedStores
         limits.streams = maxStreams
         limits.streamsPerSession = maxStreamsPerSession
         limits.receiptsPerSession = maxReceipts
@@ -51,6 +52,8 @@ extension ServerSettings {
         limits.longestWait = maxWait
         limits.intentRate = Rate(perSecond: intentRate, burstSeconds: 5)
         limits.sessionLife = sessionLife
+        limits.credentialLife = credentialLife
+        limits.subjectLife = subjectLife
         limits.receiptLife = min(limits.receiptLife, max(sessionLife, limits.receiptGrace))
         limits.recordedTurns = recordedTurns
         limits.passivateAfter = passivateAfter

@@ -146,9 +146,13 @@ public struct ServerSettings: Sendable {
     @Setting("max-kept-sessions", .limit, "Stored sessions, in memory or not.")
     public var maxKeptSessions: Int = 1_000_000
 
-    /// The maximal number of stores of a session.
+    /// The maximal number of stores of a session. Beyond it, one that was not used for `sessionLife` gives way.
     @Setting("max-stores-per-session", .limit, "Feature instances per session.")
     public var maxStoresPerSession: Int = Self.limits.storesPerSession
+
+    /// The maximal number of a session's stores that stay in memory without being in use, and that a stream may name.
+    @Setting("max-loaded-stores", .limit, "Feature instances per session in memory; the least recently used leave it.")
+    public var maxLoadedStores: Int = Self.limits.loadedStores
 
     /// The maximal number of streams.
     @Setting("max-streams", .limit, "Streams of the server.")
@@ -236,8 +240,22 @@ public struct ServerSettings: Sendable {
     /// The lifetime of a session after its last request or stream.
     @Setting(
         "session-ttl", .time(.seconds(60) ... .seconds(366 * 24 * 3600)),
-        "Lifetime of a session after its last request or stream.")
+        "Lifetime of an anonymous session after its last request or stream.")
     public var sessionLife: Duration = Self.limits.sessionLife
+
+    /// The lifetime of a signed-in client's credential after its last request or stream, and of a session that only it
+    /// uses. Its client then has to sign in again.
+    @Setting(
+        "credential-ttl", .time(.seconds(60) ... .seconds(3660 * 24 * 3600)),
+        "Lifetime of a signed-in client's access after its last request or stream.")
+    public var credentialLife: Duration = Self.limits.credentialLife
+
+    /// The lifetime of a session that a subject's devices share, after its last request or stream; 73,000 days if it has
+    /// no end.
+    @Setting(
+        "subject-ttl", .time(.seconds(60) ... .seconds(3660 * 24 * 3600), forever: SessionLimits.forever),
+        "Lifetime of a subject's shared session after its last request or stream, or forever.")
+    public var subjectLife: Duration = Self.limits.subjectLife
 
     /// The time after which a silent stream gets a `ping`.
     @Setting(

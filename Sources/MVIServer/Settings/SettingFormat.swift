@@ -154,18 +154,29 @@ extension SettingFormat where Value == Int {
 
 extension SettingFormat where Value == Duration {
     /// A duration.
-    public static func time(_ range: ClosedRange<Duration>) -> SettingFormat {
-        let units: [(String, Int64)] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
+    public static func time(_ range: ClosedRange<Duration>) -> SettingFormat { time(range, forever: nil) }
+
+    /// A duration.
+    ///
+    /// - Parameter forever: the duration that `forever` stands for; nil if that is not a value.
+    package static func time(_ range: ClosedRange<Duration>, forever: Duration?) -> SettingFormat {
+        let units: [(String, Int64)] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
         let show: @Sendable (Duration) -> String = { time in
+            if time == forever { return "forever" }
             let milliseconds = time.components.seconds * 1_000 + time.components.attoseconds / 1_000_000_000_000_000
-            let unit = units.last { milliseconds.isMultiple(of: $0.1) && milliseconds >= $0.1 }
+            // A single day is 24h.
+            let unit = units.last { name, size in
+                milliseconds.isMultiple(of: size) && milliseconds >= (name == "d" ? 2 : 1) * size
+            }
             return unit.map { "\(milliseconds / $0.1)\($0.0)" } ?? "0s"
         }
         return SettingFormat(
-            "a time from \(show(range.lowerBound)) to \(show(range.upperBound)), such as 500ms, 20s (or 20), 5m, 24h or 7d",
+            "a time from \(show(range.lowerBound)) to \(show(range.upperBound)), such as 500ms, 20s (or 20), 5m, 24h or 7d"
+                + (forever == nil ? "" : ", or forever"),
             valueName: "time",
             parse: { text in
-                let unit = (units + [("d", 86_400_000)]).first { text.hasSuffix($0.0) }
+                if let forever, text == "forever" { return forever }
+                let unit = units.first { text.hasSuffix($0.0) }
                 guard let number = Int64(text.dropLast(unit?.0.count ?? 0)) else { return nil }
                 let (milliseconds, overflows) = number.multipliedReportingOverflow(by: unit?.1 ?? 1_000)
                 guard !overflows else { return nil }

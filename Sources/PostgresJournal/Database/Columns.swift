@@ -124,6 +124,6 @@ extension PostgresRow {
         }
         return StoredCredential(
             token: try token(1), kind: kind, number: Int(try int8(0)), principal: try bytes(5), made: try time(3),
-            revokedUntil: isNull(4) ? nil : try time(4))
+            lastSeen: try time(6), revokedUntil: isNull(4) ? nil : try time(4))
     }
 }

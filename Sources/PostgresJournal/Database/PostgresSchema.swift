@@ -16,7 +16,7 @@ enum PostgresSchema {
 
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
-        Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth,
+        Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
@@ -275,4 +275,15 @@ enum PostgresSchema {
                 END IF;
             END $$;
             """, isAdditive: true)
+
+    /// Expiry examines each class of lifetime by its own time. The last use of credentials and of stores, which end by
+    /// themselves.
+    private static let seventh = Migration(
+        sql: """
+            ALTER TABLE @.credentials ADD COLUMN seen bigint NOT NULL DEFAULT 0;    -- or newer: made
+            ALTER TABLE @.stores ADD COLUMN seen bigint NOT NULL DEFAULT 0;         -- or newer: heads.seen
+            DROP INDEX @.sessions_by_noted;
+            """,
+        indexes: [("sessions_by_life", "ON @.sessions (\(Statements.life), noted) WHERE NOT reminded")],
+        isAdditive: true)
 }

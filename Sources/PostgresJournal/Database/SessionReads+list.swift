@@ -20,6 +20,28 @@ extension SessionReads {
             [last, .utf8(subject.id), .utf8(subject.issuer)], order: "DESC", limit)
     }
 
+    /// See `Journal.findUnusedStores`.
+    static func unusedStores(
+        _ sql: Statements, _ queries: [UnusedStoreQuery], after session: SessionKey, limit: Int
+    ) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT s.key, s.token, EXISTS (
+                SELECT FROM \(sql.schema).stores AS t
+                JOIN unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) AS q (name, prefix, past, time)
+                    ON t.feature = q.name OR t.feature >= q.prefix AND t.feature < q.past
+                WHERE t.session = s.key AND CASE WHEN t.seen = 0 THEN h.seen ELSE t.seen END < q.time)
+            FROM (SELECT key, token FROM \(sql.schema).sessions WHERE key > $1 AND subject IS NOT NULL
+                ORDER BY key LIMIT $2) AS s
+            JOIN \(sql.schema).heads AS h ON h.key = s.key ORDER BY s.key
+            """,
+            [
+                .key(session), .int8(Int64(max(0, limit))), .texts(queries.map(\.name)),
+                .texts(queries.map(\.keyPrefix)), .texts(queries.map(\.keyEnd)),
+                .int8s(queries.map { $0.lastSeenBefore.nanoseconds }),
+            ])
+    }
+
     private static func list(
         _ sql: Statements, _ condition: String, _ values: [PostgresValue], order: String, _ limit: Int
     ) -> PostgresStatement {

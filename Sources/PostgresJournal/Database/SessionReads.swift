@@ -105,7 +105,7 @@ struct SessionReads {
             (
                 .credentials,
                 """
-                SELECT c.number, c.token, c.kind, c.made, c.revoked_until, c.principal, a.place
+                SELECT c.number, c.token, c.kind, c.made, c.revoked_until, c.principal, greatest(c.made, c.seen), a.place
                 FROM asked AS a JOIN \(at).credentials AS c ON c.session = a.key ORDER BY c.number
                 """
             ),
@@ -161,7 +161,7 @@ struct SessionReads {
     /// The columns that `PostgresRow.sessionRecord` reads, from tables named `s` and `h`.
     static let recordColumns =
         "s.key, s.token, s.id, s.credential, s.created, s.issuer, s.subject, s.shared, h.seen, h.epoch"
-    private static let summaryColumns = "t.feature, t.number, t.version, t.made, t.replaced"
+    private static let summaryColumns = "t.feature, t.number, t.version, t.made, t.replaced, t.seen"
     private static let storeColumns = "\(summaryColumns), t.schema, t.state, t.view, t.view_intent"
 
     // MARK: Results
@@ -316,13 +316,13 @@ extension PostgresRow {
     fileprivate func summary() throws -> StoreSummary {
         StoreSummary(
             feature: try feature(0), number: try bits(1), version: try bits(2), made: try bits(3),
-            replaced: try bits(4))
+            replaced: try bits(4), lastSeen: try time(5))
     }
 
     /// Reads a store from `SessionReads.stores`.
     func store() throws -> StoredStore {
         StoredStore(
-            summary: try summary(), schemaVersion: Int(try int8(5)), state: try bytes(6), view: try bytes(7),
-            viewIntent: try optionalText(8))
+            summary: try summary(), schemaVersion: Int(try int8(6)), state: try bytes(7), view: try bytes(8),
+            viewIntent: try optionalText(9))
     }
 }

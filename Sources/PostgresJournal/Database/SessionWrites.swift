@@ -65,21 +65,34 @@ extension Statements {
         PostgresStatement(lockHeads, [.int8s(sessions.map(\.number))])
     }
 
+    /// The class of a session's lifetime, see `LifeClass`. Parts of an index: a migration must not change them.
+    static let life = "(CASE WHEN subject IS NULL THEN 0 WHEN shared THEN 2 ELSE 1 END)"
+
     /// Deletes the remaining rows of sessions whose heads are locked and whose rows in `sessions` are gone. Their
     /// labels and receipts then belong to no session; their partitions are dropped in time.
-    func removeRest(of sessions: [SessionKey], tombstoneUntil: Duration) -> [PostgresStatement] {
+    ///
+    /// - Parameter isExpired: True if the tokens of their credentials are not remembered as ended.
+    func removeRest(
+        of sessions: [SessionKey], tombstoneUntil: Duration, isExpired: Bool = false
+    ) -> [PostgresStatement] {
         let keys = PostgresValue.int8s(sessions.map(\.number))
         func gone(_ column: String) -> String {
             "\(column) = ANY ($1) AND NOT EXISTS (SELECT FROM \(schema).sessions AS s WHERE s.key = \(column))"
         }
-        return ["stores", "credentials", "reminders", "recordings", "set_aside", "streams"].map {
-            PostgresStatement("DELETE FROM \(schema).\($0) AS t WHERE \(gone("t.session"))", [keys])
-        } + [
-            PostgresStatement(
-                "UPDATE \(schema).tokens AS t SET session = NULL, until = $2 WHERE \(gone("t.session"))",
-                [keys, .time(tombstoneUntil)]),
-            PostgresStatement("DELETE FROM \(schema).heads AS t WHERE \(gone("t.key"))", [keys]),
-        ]
+        let forgotten = PostgresStatement(
+            """
+            DELETE FROM \(schema).tokens AS t USING \(schema).credentials AS c
+            WHERE t.token = c.token AND t.session = c.session AND \(gone("c.session"))
+            """, [keys])
+        return (isExpired ? [forgotten] : [])
+            + ["stores", "credentials", "reminders", "recordings", "set_aside", "streams"].map {
+                PostgresStatement("DELETE FROM \(schema).\($0) AS t WHERE \(gone("t.session"))", [keys])
+            } + [
+                PostgresStatement(
+                    "UPDATE \(schema).tokens AS t SET session = NULL, until = $2 WHERE \(gone("t.session"))",
+                    [keys, .time(tombstoneUntil)]),
+                PostgresStatement("DELETE FROM \(schema).heads AS t WHERE \(gone("t.key"))", [keys]),
+            ]
     }
 
     func remove(_ session: SessionKey) -> PostgresStatement {
@@ -105,37 +118,6 @@ extension Statements {
             """, [.key(session)])
     }
 
-    // MARK: Touches
-
-    func touch(_ touches: ArraySlice<SessionTouch>) -> [PostgresStatement] {
-        let written = touches.flatMap { touch in touch.written.map { (touch.session.number, $0) } }
-        var statements = [
-            lock(touches.map(\.session)),
-            PostgresStatement(
-                """
-                UPDATE \(schema).heads AS h SET seen = i.seen
-                FROM (SELECT key, max(seen) AS seen FROM unnest($1::bigint[], $2::bigint[]) AS i (key, seen) GROUP BY key)
-                    AS i
-                WHERE h.key = i.key AND h.seen < i.seen
-                """,
-                [.int8s(touches.map(\.session.number)), .int8s(touches.map(\.lastSeen.nanoseconds))]),
-        ]
-        guard !written.isEmpty else { return statements }
-        statements.append(
-            PostgresStatement(
-                """
-                UPDATE \(schema).labels AS l SET written = true
-                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS i (session, number, place)
-                WHERE l.session = i.session AND l.number = i.number AND l.place = i.place AND NOT l.written
-                    AND EXISTS (SELECT FROM \(schema).heads AS h WHERE h.key = i.session)
-                """,
-                [
-                    .int8s(written.map(\.0)), .int8s(written.map { Int64(bitPattern: $0.1.number) }),
-                    .int8s(written.map { Int64($0.1.index) }),
-                ]))
-        return statements
-    }
-
     // MARK: Expiry
 
     /// Deletes some tombstones that have ended.
@@ -156,20 +138,21 @@ extension Statements {
             """, [.int8(Int64(limit))])
     }
 
-    /// Locks the heads of sessions that seem unused, and of those whose reminders were all due before a time but that
-    /// are still marked as kept alive by them.
-    func lockUnused(since time: Duration, dueBefore: Duration, limit: Int) -> PostgresStatement {
+    /// Locks the heads of a class's sessions that seem unused, and of those of any class whose reminders were all due
+    /// before a time but that are still marked as kept alive by them.
+    func lockUnused(_ life: LifeClass, since time: Duration, dueBefore: Duration, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
-                SELECT key FROM \(schema).sessions WHERE noted < $1 AND NOT reminded ORDER BY noted, key LIMIT $2)
+                SELECT key FROM \(schema).sessions WHERE \(Self.life) = $4 AND noted < $1 AND NOT reminded
+                ORDER BY noted, key LIMIT $2)
                 || ARRAY(
                 SELECT r.session FROM \(schema).reminders AS r JOIN \(schema).sessions AS s ON s.key = r.session
                 WHERE r.due < $3 AND s.reminded AND NOT EXISTS (
                     SELECT FROM \(schema).reminders AS l WHERE l.session = r.session AND l.due >= $3)
                 GROUP BY r.session LIMIT $2))
             ORDER BY key FOR NO KEY UPDATE
-            """, [.time(time), .int8(Int64(limit)), .time(dueBefore)])
+            """, [.time(time), .int8(Int64(limit)), .time(dueBefore), .int4(Int32(life.rawValue))])
     }
 
     /// Locks the heads of anonymous sessions without reminders that seem unused and were used only briefly.
@@ -178,7 +161,7 @@ extension Statements {
             """
             SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
                 SELECT key FROM \(schema).sessions
-                WHERE noted < $1 AND NOT reminded AND issuer IS NULL AND noted::numeric - created <= $3
+                WHERE \(Self.life) = 0 AND noted < $1 AND NOT reminded AND noted::numeric - created <= $3
                 ORDER BY noted, key LIMIT $2))
             ORDER BY key FOR NO KEY UPDATE
             """, [.time(time), .int8(Int64(limit)), .time(usedFor)])
@@ -196,22 +179,24 @@ extension Statements {
     /// Updates the last use of sessions with locked heads if they were used after all; deletes and returns the others'
     /// rows.
     func expire(
-        _ sessions: [SessionKey], lastSeenBefore time: Duration, usedFor: Duration?
+        _ sessions: [SessionKey], lastSeenBefore time: PerLifeClass, usedFor: Duration?
     ) -> [PostgresStatement] {
         let values: [PostgresValue] =
-            [.int8s(sessions.map(\.number)), .time(time)] + (usedFor.map { [.time($0)] } ?? [])
-        let usedLonger = usedFor == nil ? "" : "OR h.seen::numeric - s.created > $3"
-        let usedBriefly = usedFor == nil ? "" : "AND s.issuer IS NULL AND h.seen::numeric - s.created <= $3"
+            [.int8s(sessions.map(\.number)), .time(time.anonymous), .time(time.unshared), .time(time.shared)]
+            + (usedFor.map { [.time($0)] } ?? [])
+        let time = "(CASE WHEN s.subject IS NULL THEN $2 WHEN s.shared THEN $4 ELSE $3 END)"
+        let usedLonger = usedFor == nil ? "" : "OR h.seen::numeric - s.created > $5"
+        let usedBriefly = usedFor == nil ? "" : "AND s.issuer IS NULL AND h.seen::numeric - s.created <= $5"
         return [
             PostgresStatement(
                 """
                 UPDATE \(schema).sessions AS s SET noted = h.seen FROM \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND (h.seen >= $2 \(usedLonger))
+                WHERE s.key = ANY ($1) AND h.key = s.key AND (h.seen >= \(time) \(usedLonger))
                 """, values),
             PostgresStatement(
                 """
                 DELETE FROM \(schema).sessions AS s USING \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < $2 AND NOT s.reminded \(usedBriefly)
+                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < \(time) AND NOT s.reminded \(usedBriefly)
                 RETURNING s.key
                 """, values),
         ]
@@ -268,13 +253,14 @@ extension Statements {
                     PostgresStatement(
                         """
                         INSERT INTO \(schema).credentials
-                            (session, number, token, kind, made, revoked_until, proof, principal)
-                        VALUES ($1, $2, $3, $4, $5, $6, \(Statements.noProof("$6")), $7)
+                            (session, number, token, kind, made, revoked_until, proof, principal, seen)
+                        VALUES ($1, $2, $3, $4, $5, $6, \(Statements.noProof("$6")), $7, $8)
                         """,
                         [
                             session, .int8(Int64(credential.number)), .bytea(credential.token.bytes),
                             .text(credential.kind.rawValue), .time(credential.made),
                             .int8(credential.revokedUntil?.nanoseconds), .bytea(credential.principal),
+                            .time(credential.lastSeen),
                         ]),
                 ]
             } + set(change.reminders, of: session)

@@ -57,7 +57,7 @@ struct ImportRows {
         for credential in session.credentials {
             add(
                 .credentials, key, .int8(Int64(credential.number)), .bytea(credential.token.bytes),
-                .text(credential.kind.rawValue), .time(credential.made),
+                .text(credential.kind.rawValue), .time(credential.made), .time(credential.lastSeen),
                 .int8(credential.revokedUntil?.nanoseconds),
                 // Servers of older builds expect one in the rows of revoked credentials.
                 .bytea(credential.revokedUntil == nil ? nil : []), .bytea(credential.principal))
@@ -162,7 +162,7 @@ extension ImportRows.Table {
                 "credentials",
                 [
                     ("session", .ints), ("number", .ints), ("token", .bytes), ("kind", .texts), ("made", .ints),
-                    ("revoked_until", .ints), ("proof", .bytes), ("principal", .bytes),
+                    ("seen", .ints), ("revoked_until", .ints), ("proof", .bytes), ("principal", .bytes),
                 ])
         case .stores:
             TableRows(

@@ -14,7 +14,7 @@ extension Connection {
     mutating func credentials(of session: SessionKey) throws -> [StoredCredential] {
         try query(
             """
-            SELECT number, token, kind, made, revoked_until, principal FROM credentials
+            SELECT number, token, kind, made, revoked_until, principal, max(made, seen) FROM credentials
             WHERE session = ? ORDER BY number
             """, [.integer(session.number)]
         ) { row in try row.credential() }
@@ -64,6 +64,6 @@ extension Row {
         }
         return StoredCredential(
             token: TokenHash(token), kind: kind, number: try int(0), principal: try blob(5), made: try time(3),
-            revokedUntil: try isNull(4) ? nil : time(4))
+            lastSeen: try time(6), revokedUntil: try isNull(4) ? nil : time(4))
     }
 }

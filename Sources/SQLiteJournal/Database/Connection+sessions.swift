@@ -121,7 +121,7 @@ extension Connection {
             }
             let summary = StoreSummary(
                 feature: try row.feature(1), number: try row.bits(2), version: try row.bits(3), made: try row.bits(4),
-                replaced: try row.bits(5))
+                replaced: try row.bits(5), lastSeen: try row.time(6))
             return (id, summary)
         }
         return rows

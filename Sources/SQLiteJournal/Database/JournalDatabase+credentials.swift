@@ -45,12 +45,12 @@ extension JournalDatabase {
     func insert(_ credential: StoredCredential, of session: SessionKey) throws(SQLiteError) {
         try connection.execute(
             """
-            INSERT INTO credentials (session, number, token, kind, made, revoked_until, principal)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO credentials (session, number, token, kind, made, seen, revoked_until, principal)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .integer(session.number), .integer(credential.number), .blob(credential.token.bytes),
-                .text(credential.kind.rawValue), .time(credential.made),
+                .text(credential.kind.rawValue), .time(credential.made), .time(credential.lastSeen),
                 credential.revokedUntil.map { .time($0) } ?? .null, .blob(credential.principal),
             ])
     }

@@ -47,9 +47,19 @@ extension JournalDatabase {
             [.integer(session.number), .time(time)])
     }
 
-    /// Notes a session's use and its written labels.
+    /// Notes a session's use, that of its credentials, and its written labels.
     func note(_ touch: SessionTouch) throws {
         try note(touch.session, seen: touch.lastSeen)
+        for (token, lastSeen) in touch.credentials {
+            try connection.execute(
+                "UPDATE credentials SET seen = ?3 WHERE token = ?2 AND session = ?1 AND seen < ?3",
+                [.integer(touch.session.number), .blob(token.bytes), .time(lastSeen)])
+        }
+        for (feature, lastSeen) in touch.stores {
+            try connection.execute(
+                "UPDATE stores SET time = ?3 WHERE \(Connection.ofSession) AND feature = ?2 AND time < ?3",
+                [.integer(touch.session.number), .text(feature.text), .time(lastSeen)])
+        }
         for label in touch.written {
             try connection.execute(
                 "UPDATE labels SET written = 1 WHERE session = ? AND number = ? AND place = ? AND written = 0",
@@ -58,7 +68,9 @@ extension JournalDatabase {
     }
 
     /// Removes a session and its credentials if it is present. Its other data is deleted later in steps.
-    func remove(_ session: SessionKey, tombstoneUntil: Duration, limit: Int) throws {
+    ///
+    /// - Parameter isExpired: True if the tokens of its credentials are not remembered as ended.
+    func remove(_ session: SessionKey, tombstoneUntil: Duration, limit: Int, isExpired: Bool = false) throws {
         cache[session] = nil
         let token = try connection.first(
             "DELETE FROM sessions WHERE key = ? RETURNING token", [.integer(session.number)]
@@ -69,7 +81,7 @@ extension JournalDatabase {
         let tokens = try connection.query(
             "DELETE FROM credentials WHERE session = ? RETURNING token", [.integer(session.number)]
         ) { row in try row.blob(0) }
-        for token in tokens { try bury(token, until: tombstoneUntil, limit: limit) }
+        if !isExpired { for token in tokens { try bury(token, until: tombstoneUntil, limit: limit) } }
         try connection.execute("INSERT INTO garbage (session) VALUES (?)", [.integer(session.number)])
         hasGarbage = true
     }
@@ -109,13 +121,15 @@ extension JournalDatabase {
         guard expiry.hasSessions else { return }
         if let usedFor = expiry.usedFor { return try reclaim(&expiry, usedFor, sessions) }
         let limit = max(0, min(sessions, expiry.limit - expiry.count))
+        let lastSeenBefore = expiry.lastSeenBefore[expiry.life]
         let candidates = try connection.query(
-            Self.unusedSQL, [.time(expiry.lastSeenBefore), .integer(limit)]
+            Self.unusedSQL, [.integer(expiry.life.rawValue), .time(lastSeenBefore), .integer(limit)]
         ) { row in (SessionKey(try row.integer(0)), try row.integer(1)) }
         for (index, (session, lastSeen)) in candidates.enumerated() {
             let newest = try lastUse(of: session, seen: lastSeen)
-            if newest < expiry.lastSeenBefore {
-                try remove(session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit)
+            if newest < lastSeenBefore {
+                try remove(
+                    session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit, isExpired: true)
                 expiry.count += 1
             } else {
                 try note(session, seen: newest)
@@ -123,7 +137,11 @@ extension JournalDatabase {
             // The next step takes the others.
             if ContinuousClock.now >= end, index < candidates.count - 1 { return }
         }
-        expiry.hasSessions = candidates.count == limit && expiry.count < expiry.limit
+        if candidates.count < limit, let next = LifeClass(rawValue: expiry.life.rawValue + 1) {
+            expiry.life = next
+        } else {
+            expiry.hasSessions = candidates.count == limit && expiry.count < expiry.limit
+        }
     }
 
     /// Returns the last use, including appends, which note their time only in their store's row.
@@ -136,21 +154,17 @@ extension JournalDatabase {
 
     /// Examines the next sessions, longest unused first, and removes anonymous ones that were used only briefly.
     private func reclaim(_ expiry: inout SQLiteExpiry, _ usedFor: Duration, _ sessions: Int) throws {
+        let lastSeenBefore = expiry.lastSeenBefore.anonymous
         let candidates = try connection.query(
             Self.brieflyUsedSQL,
-            [.time(expiry.lastSeenBefore), .integer(expiry.after.seen), .integer(expiry.after.key), .integer(sessions)]
-        ) { row in
-            (
-                key: try row.integer(0), seen: try row.integer(1), created: try row.time(2),
-                isAnonymous: try row.integer(3) != 0
-            )
-        }
+            [.time(lastSeenBefore), .integer(expiry.after.seen), .integer(expiry.after.key), .integer(sessions)]
+        ) { row in (key: try row.integer(0), seen: try row.integer(1), created: try row.time(2)) }
         for candidate in candidates where expiry.count < expiry.limit {
             expiry.after = (candidate.seen, candidate.key)
-            guard candidate.isAnonymous, .nanoseconds(candidate.seen) - candidate.created <= usedFor else { continue }
+            guard .nanoseconds(candidate.seen) - candidate.created <= usedFor else { continue }
             let session = SessionKey(candidate.key)
             let last = try lastUse(of: session, seen: candidate.seen)
-            if last < expiry.lastSeenBefore, last - candidate.created <= usedFor {
+            if last < lastSeenBefore, last - candidate.created <= usedFor {
                 try remove(session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit)
                 expiry.count += 1
             } else {
@@ -162,8 +176,8 @@ extension JournalDatabase {
 
     private static let brieflyUsedSQL =
         """
-        SELECT key, last_seen, created, issuer IS NULL FROM sessions
-        WHERE last_seen < ?1 AND reminded = 0 AND (last_seen, key) > (?2, ?3) ORDER BY last_seen, key LIMIT ?4
+        SELECT key, last_seen, created FROM sessions
+        WHERE life = 0 AND last_seen < ?1 AND reminded = 0 AND (last_seen, key) > (?2, ?3) ORDER BY last_seen, key LIMIT ?4
         """
 
     /// Marks sessions whose reminders were all due long ago as no longer kept alive by them.
@@ -175,9 +189,9 @@ extension JournalDatabase {
             GROUP BY session LIMIT ?2)
         """
 
-    /// Sessions without reminders that seem unused. The index contains no others.
+    /// Sessions of a class without reminders that seem unused. The index contains no others.
     static let unusedSQL =
-        "SELECT key, last_seen FROM sessions WHERE last_seen < ? AND reminded = 0 ORDER BY last_seen LIMIT ?"
+        "SELECT key, last_seen FROM sessions WHERE life = ? AND last_seen < ? AND reminded = 0 ORDER BY last_seen LIMIT ?"
 
     /// Deletes rows of removed sessions: as much as possible until `end`, at least a little.
     func deleteGarbage(until end: ContinuousClock.Instant) throws {
@@ -217,7 +231,7 @@ extension JournalDatabase {
 
 /// An expiry, which runs in many steps.
 struct SQLiteExpiry: Sendable {
-    let lastSeenBefore: Duration
+    let lastSeenBefore: PerLifeClass
     let now: Duration
     let tombstoneUntil: Duration
     let limit: Int
@@ -232,4 +246,6 @@ struct SQLiteExpiry: Sendable {
     /// True if reminders may exist that were due too long ago to keep their sessions alive.
     var hasReminders = true
     var hasSessions = true
+    /// The class whose sessions the next step examines.
+    var life = LifeClass.anonymous
 }

@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// A migration's index plus one is the `user_version` after it.
-    static let migrations = [first, second, third, fourth, fifth]
+    static let migrations = [first, second, third, fourth, fifth, sixth]
 
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
@@ -216,5 +216,14 @@ enum SQLiteSchema {
     private static let fifth = """
         UPDATE credentials SET proof = zeroblob(length(proof)) WHERE proof IS NOT NULL;
         ALTER TABLE credentials DROP COLUMN proof;
+        """
+
+    /// Expiry examines each class of lifetime by its own time. The last use of a credential, which ends by itself.
+    private static let sixth = """
+        ALTER TABLE sessions ADD COLUMN life INTEGER
+            AS (CASE WHEN subject IS NULL THEN 0 ELSE 1 + shared END) VIRTUAL;  -- see LifeClass
+        DROP INDEX sessions_by_last_seen;
+        CREATE INDEX sessions_by_life ON sessions (life, last_seen) WHERE reminded = 0;
+        ALTER TABLE credentials ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;     -- or newer: made
         """
 }

@@ -95,6 +95,8 @@ extension SessionTable {
         _ found: SessionLookup, _ token: SessionToken, _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
         guard environment.lease != nil, let session = found.session else { return completion(found) }
+        // The client may have used another node.
+        if found.isUnused { return session.catchUp { completion(found) } }
         let age = session.timeUnconfirmed(now: environment.time.monotonic())
         guard age >= Self.confirmation else { return completion(found) }
         session.hasMovedSoon { [self] result in

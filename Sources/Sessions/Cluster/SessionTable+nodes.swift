@@ -186,10 +186,12 @@ extension SessionTable {
     }
 
     /// The delay with which the journal may learn that another node used a session.
-    var lag: Duration { environment.sharedJournal == nil ? .zero : Self.delay(environment.limits) }
+    func lag(of life: LifeClass) -> Duration {
+        environment.sharedJournal == nil ? .zero : Self.delays(environment.limits)[life]
+    }
 
     /// The maximum delay until the journal knows that a session was used.
-    static func delay(_ limits: SessionLimits) -> Duration { limits.touchDelay + .seconds(120) }
+    static func delays(_ limits: SessionLimits) -> PerLifeClass { limits.touchDelays.map { $1 + .seconds(120) } }
 }
 
 /// A node's figures for the server's metrics.

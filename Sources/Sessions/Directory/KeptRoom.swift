@@ -82,7 +82,8 @@ final class KeptRoom: Sendable {
         let sinceEpoch = time.sinceEpoch()
         journal.reclaim(
             // The journal may learn with a delay when a session was last used.
-            lastSeenBefore: sinceEpoch - limits.touchDelay * 2, usedFor: limits.touchDelay,
+            lastSeenBefore: sinceEpoch - limits.touchDelays.anonymous * 2,
+            usedFor: limits.touchDelays.anonymous,
             tombstoneUntil: sinceEpoch + limits.sessionLife, limit: Self.batch
         ) { [self] result in
             let count = (try? result.get()) ?? 0

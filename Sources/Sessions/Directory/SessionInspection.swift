@@ -57,7 +57,8 @@ extension SessionTable {
             }
             let now = environment.time.sinceEpoch()
             let isReminded = stored.reminders.contains { now < $0.due + StoredReminder.sessionLife }
-            let expiresAt = isReminded ? nil : stored.record.lastSeen + environment.limits.sessionLife
+            let life = environment.limits.lives[stored.record.lifeClass]
+            let expiresAt = isReminded || life >= SessionLimits.forever ? nil : stored.record.lastSeen + life
             return SessionInspection(
                 kept: stored, expiresAt: expiresAt,
                 stores: stores.sorted { $0.summary.feature.text < $1.summary.feature.text },

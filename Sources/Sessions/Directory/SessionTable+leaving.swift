@@ -174,6 +174,7 @@ extension SessionTable {
         for index in first..<(first + count) { sweep(shards[index % Self.shardCount], now: now, &notes) }
         note(notes)
         expireKept(now: now)
+        searchStores(now: now)
     }
 
     private func sweep(_ lock: Lock<Shard>, now: Moment, _ notes: inout [(Session, SessionNote)]) {
@@ -249,12 +250,7 @@ extension SessionTable {
     /// The journal may learn with a delay when a session was last used, so it deletes a session later than it expires.
     /// A request for an expired session is always judged exactly.
     private func expireKept(now: Moment) {
-        if let lease = environment.lease {
-            guard lease.holder != nil, lease.clock.isTrusted else { return }
-            // The nodes take turns: all use one clock.
-            let (rank, count) = lease.place
-            guard Int(now.sinceEpoch.components.seconds / 5) % count == rank else { return }
-        }
+        guard isNodesTurn(now) else { return }
         let isMine = totals.withLock { totals in
             defer { totals.isExpiring = true }
             return !totals.isExpiring
@@ -262,12 +258,20 @@ extension SessionTable {
         guard isMine else { return }
         let time = lifeTime(now)
         environment.journal.expire(
-            lastSeenBefore: time - environment.limits.sessionLife - Self.delay(environment.limits), now: time,
+            lastSeenBefore: environment.limits.lives.map { time - $1 - Self.delays(environment.limits)[$0] }, now: time,
             tombstoneUntil: time + environment.limits.tombstoneLife, limit: Self.expiredAtOnce
         ) { [self] result in
             if case .success(let count) = result { environment.metrics.expired(count) }
             totals.withLock { $0.isExpiring = false }
         }
+    }
+
+    /// True if this node looks after stored sessions now. The nodes take turns: all use one clock.
+    func isNodesTurn(_ now: Moment) -> Bool {
+        guard let lease = environment.lease else { return true }
+        guard lease.holder != nil, lease.clock.isTrusted else { return false }
+        let (rank, count) = lease.place
+        return Int(now.sinceEpoch.components.seconds / 5) % count == rank
     }
 
     /// The number of sessions that the journal deletes in a sweep: 34 million a day. Each deletion changes pages all

@@ -64,6 +64,8 @@ package final class SessionTable: Sendable {
         var seal: SessionSeal?
         /// True while the journal deletes expired sessions.
         var isExpiring = false
+        /// The search for stores whose lifetime is over.
+        var search = StoreSearch()
     }
 
     static let shardCount = 64
@@ -154,6 +156,7 @@ package final class SessionTable: Sendable {
         let now = environment.time.monotonic()
         let found = lookup(token.hash, .client, now: now)
         guard environment.lease != nil, let session = found?.session else { return found }
+        if found?.isUnused == true { return nil }
         return session.timeUnconfirmed(now: now) < Self.confirmation ? found : nil
     }
 
@@ -203,8 +206,9 @@ package final class SessionTable: Sendable {
     /// Looks up a credential of a session whose client is signed in; nil if the session has left memory.
     private func lookup(_ credential: Credential, now: Duration) -> SessionLookup? {
         let root = credential.root
+        let isUse = credential.use(now: now, life: environment.credentialLife)
         let (session, use) = shard(root).withLock { shard in
-            (shard.sessions[root], shard.sessions[root]?.use(now: now))
+            (shard.sessions[root], shard.sessions[root]?.use(now: now, isUse: isUse))
         }
         guard let session else { return nil }
         if case .over? = use { return lookUpExpired(session, credential) }
@@ -221,8 +225,7 @@ package final class SessionTable: Sendable {
             let session = Session(damaged: hash, key, reason, environment: environment)
             found(hash, session.lookup(nil))
         case .success(.found(let stored)):
-            let isUse = shard(hash).withLock { $0.isUse(hash) }
-            let entered = enter(stored, isUse: isUse)
+            let entered = enter(stored)
             guard let session = entered.session, !stored.credentials.isEmpty else { return found(hash, entered) }
             found(hash, insert(session, hash))
         }
@@ -276,18 +279,16 @@ package final class SessionTable: Sendable {
         }
     }
 
-    /// - Parameter isUse: true if the look-up extends the session's life.
-    private func enter(_ stored: StoredSession, isUse: Bool) -> SessionLookup {
+    private func enter(_ stored: StoredSession) -> SessionLookup {
         let now = environment.time.monotonic()
         let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
         let session = Session(stored, lastSeen: now - lived, environment: environment)
-        if session.timeLeft(now: now) + lag <= .zero {
+        if session.timeLeft(now: now) + lag(of: stored.record.lifeClass) <= .zero {
             bury(stored.record.tokenHash)
             forget(session)
             return .ended
         }
         enterAgain()
-        if isUse { session.touch() }
         return session.lookup(nil)
     }
 
@@ -316,8 +317,12 @@ package final class SessionTable: Sendable {
 
     private func found(_ hash: TokenHash, _ outcome: SessionLookup) {
         // Requests that came since the session was loaded count as well.
-        if let session = outcome.session, shard(hash).withLock({ $0.isUse(hash) }) { session.touch() }
         let now = environment.time.monotonic()
+        if case .live(let session, let credential) = outcome, shard(hash).withLock({ $0.isUse(hash) }) {
+            // A client whose credential has expired does not keep its session.
+            let isUse = credential?.use(now: now, life: environment.credentialLife) != false
+            if isUse { session.touch() }
+        }
         let (waiters, wasEnded) = shard(hash).withLock { shard in
             var wasEnded = false
             if let session = outcome.session, session.tokenHash == hash, !session.isSignedIn {
@@ -369,6 +374,11 @@ extension SessionLookup {
 }
 
 extension SessionLookup {
+    /// True for a credential that was not used for its life, as far as this node knows.
+    var isUnused: Bool {
+        if case .live(let session, let credential?) = self { session.isUnused(credential) } else { false }
+    }
+
     /// The lookup for a client: a session's own token is invalid after a sign-in.
     var forClient: SessionLookup {
         if case .live(let session, nil) = self, session.isSignedIn { .ended } else { self }

@@ -59,6 +59,7 @@ package final class Session: Sendable {
         var core = SessionCore(stored, now, lastSeen: lastSeen, limits: environment.limits)
         // As if the last confirmation were long ago: the journal is asked again before the session is shown.
         if environment.lease?.confirmsReads == false { core.confirmed = now.monotonic - environment.limits.sessionLife }
+        core.markPastLife(environment.features, now: now.monotonic)
         self.init(stored.record, environment, core)
     }
 
@@ -76,10 +77,19 @@ package final class Session: Sendable {
     /// The name of this session's log; a part of cursors and entity tags.
     package var epoch: String { core.withLock { $0.epoch } }
 
-    /// The time since 1970 at which the session expires without further use. Each request extends it.
-    package var expiresAt: Duration {
-        let left = timeLeft(now: shared.time.monotonic())
-        return shared.time.sinceEpoch() + left
+    /// The time since 1970 at which a client's access expires without further use: that of its credential, or of the
+    /// session if it has none.
+    package func expiresAt(for credential: Credential?) -> Duration {
+        let now = Moment(shared.time)
+        let left =
+            credential?.timeLeft(now: now.monotonic, life: shared.limits.credentialLife)
+            ?? timeLeft(now: now.monotonic)
+        return now.sinceEpoch + left
+    }
+
+    /// True if a credential was not used for its life. Its client has to sign in again.
+    package func isUnused(_ credential: Credential) -> Bool {
+        credential.timeLeft(now: shared.time.monotonic(), life: shared.credentialLife) <= .zero
     }
 
     /// The feature instances that have a store, sorted.
@@ -128,7 +138,7 @@ package final class Session: Sendable {
     /// - Parameter isUse: true if the request extends the session's life.
     func use(now: Duration, isUse: Bool = true) -> Use {
         core.withLock { core in
-            let lives = now - core.lastTouch < shared.limits.sessionLife || core.isKeptAlive(now: now)
+            let lives = now - core.lastTouch < shared.limits.lives[core.life] || core.isKeptAlive(now: now)
             guard lives, core.isLive else { return .over }
             if isUse { core.lastTouch = now }
             if core.credentials.isEmpty { return .anonymous }
@@ -149,8 +159,8 @@ package final class Session: Sendable {
     /// True if half of the cookie's life has passed since it was last set. If so it counts as set now.
     package func cookieIsDue(_ credential: Credential? = nil) -> Bool {
         let now = shared.time.monotonic()
+        if let credential { return credential.cookieIsDue(now: now, life: shared.limits.credentialLife) }
         let life = shared.limits.sessionLife
-        if let credential { return credential.cookieIsDue(now: now, life: life) }
         return core.withLock { core in
             guard now - core.cookieSet >= life / 2 else { return false }
             core.cookieSet = now
@@ -160,7 +170,9 @@ package final class Session: Sendable {
 
     /// The time until the session expires without further use; zero or less if it has expired.
     func timeLeft(now: Duration) -> Duration {
-        core.withLock { $0.isKeptAlive(now: now) ? now : $0.lastTouch } + shared.limits.sessionLife - now
+        core.withLock { core in
+            (core.isKeptAlive(now: now) ? now : core.lastTouch) + shared.limits.lives[core.life] - now
+        }
     }
 
     /// The entity tag of a version, without quotes.
@@ -184,7 +196,7 @@ package final class Session: Sendable {
     /// Returns false if the object was in that phase, or had ended, already.
     private func stop(_ phase: SessionCore.Phase, _ reason: GoAwayReason, _ error: StoreError) -> Bool {
         typealias Ended = (
-            stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
+            stores: IdentifiedArray<StoreSlot>, wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
         )
         let now = shared.time.monotonic()
         let ended = core.withLock { core -> Ended? in
@@ -250,144 +262,5 @@ package final class Session: Sendable {
             return core.streams.takeWakers()
         }
         for waker in wakers { waker.wake() }
-    }
-
-    // MARK: Leaving memory
-
-    /// Removes expired labels and unused stores from memory. Returns the note for the journal.
-    func tidy(now: Moment) -> SessionNote {
-        let limits = shared.limits
-        // The stores are released after the lock, with their features' values.
-        let (note, _) = core.withLock { core -> (SessionNote, [SessionStore]) in
-            guard core.isLive else { return (.nothing, []) }
-            core.outbox.forgetExpired(now: now.monotonic)
-            core.receipts.expire(now: now.monotonic, life: limits.receiptLife)
-            core.rest()
-            let passive =
-                queue.isIdle ? core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) : []
-            return (core.note(now, limits, after: limits.touchDelay, orLabels: 64), passive)
-        }
-        return note
-    }
-
-    /// The note for the journal before this process ends.
-    func finalNote(now: Moment) -> SessionNote {
-        core.withLock { $0.isLive ? $0.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1) : .nothing }
-    }
-
-    /// Passivates one store now. Returns the obstacles, each a part of a sentence; empty if the store is not in memory.
-    /// For tests of features.
-    package func passivate(_ feature: FeatureID) -> [String] {
-        let (obstacles, _) = core.withLock { core -> ([String], SessionStore?) in
-            guard let index = core.stores.index(of: feature), let store = core.stores[index].store else {
-                return ([], nil)
-            }
-            var obstacles = store.obstacles
-            if !queue.isIdle { obstacles.append("turns wait or are retried") }
-            if !core.stores[index].isStarted { obstacles.append("its bootstrap is not committed") }
-            if !core.stores[index].waiters.isEmpty { obstacles.append("a request waits for its next state") }
-            return (obstacles, obstacles.isEmpty ? core.passivateStore(at: index) : nil)
-        }
-        return obstacles
-    }
-
-    /// The time of the session's last use if it may be unused now.
-    ///
-    /// - Parameter onlyEmpty: true to consider only a session without a turn.
-    func unusedSince(onlyEmpty: Bool) -> Duration? {
-        core.withLock { core in
-            guard core.isLive, core.streams.isEmpty, core.waits.isEmpty, queue.isIdle,
-                !onlyEmpty || core.head == .empty
-            else { return nil }
-            return core.lastTouch
-        }
-    }
-
-    /// Leaves its place among the sessions that this process stored. The place holds the session until then.
-    func leavePlace() { _ = core.withLock { $0.keptPlace.take() } }
-
-    /// Evicts the session if it is unused. Returns nil if it is in use, otherwise the note for the journal. The caller
-    /// holds the table's lock, so that no request gets this session meanwhile.
-    ///
-    /// - Parameter passive: receives the stores that leave memory, to release them after that lock.
-    func evict(now: Moment, after patience: Duration, _ passive: inout [SessionStore]) -> SessionNote? {
-        core.withLock { core in
-            guard core.isLive, core.rare?.keepers == nil, !core.ownsWork, queue.isIdle,
-                now.monotonic - core.lastUse >= patience
-            else { return nil }
-            passive = core.passivateIdleStores(
-                now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
-            guard core.isUnused else { return nil }
-            core.phase = .evicted
-            _ = queue.close(.evicted)
-            return core.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1)
-        }
-    }
-}
-
-/// The note about a session for the journal.
-enum SessionNote: Sendable {
-    case nothing
-    case used(SessionTouch)
-    /// It was used for long and is not in the journal: its token alone would expire too early.
-    case unkept
-}
-
-extension SessionCore {
-    /// The queue is idle: no turn runs or is in flight, and none can begin before the lock is released.
-    fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) -> [SessionStore] {
-        var passive: [SessionStore] = []
-        for index in stores.indices {
-            let slot = stores[index]
-            // A store that another node ran may never have begun here.
-            guard let store = slot.store, slot.isStarted || keptOwnership != nil, now - slot.lastUse >= patience,
-                slot.waiters.isEmpty,
-                !streams.isShown(slot.feature), store.isDormant
-            else { continue }
-            if let store = passivateStore(at: index) { passive.append(store) }
-        }
-        return passive
-    }
-
-    fileprivate mutating func passivateStore(at index: Int) -> SessionStore? {
-        stores[index].view = []
-        stores[index].intent = nil
-        return stores[index].store.take()
-    }
-
-    /// True if nothing of the session is in use.
-    fileprivate var isUnused: Bool {
-        streams.isEmpty && waits.isEmpty && rare?.loads.isEmpty != false && !receipts.hasPending
-            && reminders.allSatisfy { !$0.isUnderWay }
-            && rare?.checks?.isIdle != false
-            && stores.allSatisfy { $0.store == nil }
-    }
-
-    /// True if a stream is open, or a reminder is pending or only slightly late, which keeps the session alive.
-    fileprivate func isKeptAlive(now: Duration) -> Bool {
-        !streams.isEmpty || reminders.contains { now < $0.keepsSessionUntil }
-    }
-
-    /// The time of the session's last use here, or of the last look at a reminder of it.
-    fileprivate var lastUse: Duration { max(lastTouch, reminders.compactMap(\.lastLook).max() ?? lastTouch) }
-
-    /// The time of the last request or stream.
-    fileprivate func lastSeen(now: Duration) -> Duration { streams.isEmpty ? lastTouch : now }
-
-    /// The note for the journal if it lags behind by enough time or written labels.
-    fileprivate mutating func note(
-        _ now: Moment, _ limits: SessionLimits, after delay: Duration, orLabels labels: Int
-    ) -> SessionNote {
-        let lastSeen = lastSeen(now: now.monotonic)
-        guard let key else {
-            // It has no turn and so no labels. Short use after its creation may be lost.
-            guard lastSeen - keptTouch >= limits.touchDelay else { return .nothing }
-            keptTouch = lastSeen
-            return .unkept
-        }
-        guard lastSeen - keptTouch >= delay || newlyWritten.count >= labels else { return .nothing }
-        keptTouch = lastSeen
-        defer { newlyWritten = [] }
-        return .used(SessionTouch(session: key, lastSeen: now.sinceEpoch(keptTouch), written: newlyWritten))
     }
 }

@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import Networks
 import SessionJournal
@@ -40,7 +41,7 @@ struct SessionCore {
     /// The log's name and its head, as committed and applied here.
     var epoch: String
     var head = SessionHead.empty
-    var stores: [StoreSlot] = []
+    var stores: IdentifiedArray<StoreSlot> = []
     /// Nil if the session never had an owner.
     var keptOwnership: KeptOwnership?
     var outbox = Outbox()
@@ -58,6 +59,8 @@ struct SessionCore {
     var keptTouch: Duration
     /// The intents that it may send now.
     var intents = TokenBucket()
+    /// The class of its lifetime.
+    var life = LifeClass.anonymous
     /// The time when the session's cookie was last set, on the monotonic clock.
     var cookieSet: Duration
     /// The source of heads' random bits and intents' names. They need not be secret, only new: two sessions of one name
@@ -135,8 +138,10 @@ struct SessionCore {
         credentials = stored.credentials.map {
             Credential(
                 $0, root: stored.record.tokenHash, isShared: stored.record.isShared,
-                cookieSet: now.monotonic - limits.sessionLife)
+                lastUse: min(now.monotonic, lastSeen - (stored.record.lastSeen - $0.lastSeen)),
+                cookieSet: now.monotonic - limits.credentialLife)
         }
+        life = stored.record.lifeClass
         // A clock that was set back must not make a session live forever.
         lastTouch = min(lastSeen, now.monotonic)
         keptTouch = lastTouch
@@ -145,7 +150,12 @@ struct SessionCore {
         // clients would outlive their cookies.
         cookieSet = now.monotonic - limits.sessionLife
         if !stored.receipts.isEmpty { receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic) }
-        for summary in stored.stores { stores.append(StoreSlot(summary, now: now.monotonic)) }
+        for summary in stored.stores {
+            // The journal learns of the last use with a delay.
+            let unnoted = stored.record.lastSeen - summary.lastSeen - SessionLimits.storeTouchDelay
+            let unused = summary.lastSeen > .zero ? max(.zero, unnoted) : .zero
+            stores.append(StoreSlot(summary, lastUse: lastTouch - unused))
+        }
         // If a crash lost the trim, it is repeated: the same labels are dropped.
         _ = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
     }

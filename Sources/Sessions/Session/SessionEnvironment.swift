@@ -42,6 +42,10 @@ package final class SessionEnvironment: Sendable {
     package let features: FeatureRegistry
     /// The limits.
     package let limits: SessionLimits
+    /// The time after its last known use at which a credential is over. Another node may know of a later use.
+    var credentialLife: Duration {
+        sharedJournal == nil ? limits.credentialLife : limits.credentialLife + limits.touchDelays.unshared
+    }
     /// The journal to which turns are committed.
     package let journal: any Journal
     /// The same journal if other processes append to it.

@@ -5,7 +5,9 @@ package struct SessionLimits: Sendable {
     /// Sessions in total.
     package var sessions = 100_000
     /// Stores per session.
-    package var storesPerSession = 64
+    package var storesPerSession = 1_000
+    /// Stores of a session in memory, and those that one stream may name. Beyond it, the least recently used leave memory.
+    package var loadedStores = 64
     /// Streams in total.
     package var streams = 16_000
     /// Streams per session. One more closes the oldest.
@@ -42,8 +44,13 @@ package struct SessionLimits: Sendable {
     package var longestCheck: Duration = .seconds(5)
     /// Intents of one session with a running check, and the same number that wait for these.
     package var runningChecks = 64
-    /// The lifetime of a session after its last request or stream.
+    /// The lifetime of an anonymous session after its last request or stream.
     package var sessionLife: Duration = .seconds(24 * 3600)
+    /// The lifetime of a signed-in client's credential after its last request or stream, and of a session that only it
+    /// uses.
+    package var credentialLife: Duration = .seconds(30 * 24 * 3600)
+    /// The lifetime of a session that a subject's devices share, after its last request or stream.
+    package var subjectLife: Duration = .seconds(400 * 24 * 3600)
     /// The time for which the end of a session is recorded.
     package var tombstoneLife: Duration = .seconds(600)
     /// The lifetime of a receipt, if its session lives as long.
@@ -59,8 +66,25 @@ package struct SessionLimits: Sendable {
     /// The number of turns of a session that are recorded; 0 records none.
     package var recordedTurns = 0
 
-    /// The delay with which the journal learns of a session's last use: less for short session lifetimes.
-    var touchDelay: Duration { min(sessionLife / 10, touchInterval) }
+    /// The delay with which the journal learns of a session's last use: a day for long lifetimes, less for short ones.
+    var touchDelays: PerLifeClass {
+        PerLifeClass(
+            anonymous: min(sessionLife / 10, touchInterval), unshared: min(credentialLife / 10, Self.day),
+            shared: min(subjectLife / 10, Self.day))
+    }
+
+    /// The lifetime of a session after its last use. One that has only one credential outlives it a little: its client
+    /// is told to sign in again.
+    var lives: PerLifeClass {
+        PerLifeClass(
+            anonymous: sessionLife, unshared: credentialLife + min(credentialLife / 10, Self.day), shared: subjectLife)
+    }
+
+    private static let day: Duration = .seconds(24 * 3600)
+    /// The delay with which the journal learns of a store's last use.
+    static var storeTouchDelay: Duration { day }
+    /// A lifetime without an end: 200 years, since times are nanoseconds since 1970 in 64 bits.
+    package static let forever: Duration = .seconds(200 * 365 * 24 * 3600)
 
     package init() {}
 }

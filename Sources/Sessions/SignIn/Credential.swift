@@ -33,7 +33,9 @@ package final class Credential: Sendable {
         /// The time of the identity's proof: since 1970.
         var since: Duration
         var intents = TokenBucket()
-        /// On the monotonic clock.
+        /// The last use and the last one that the journal knows, on the monotonic clock, as the next one.
+        var lastUse: Duration
+        var notedUse: Duration
         var cookieSet: Duration
         /// Ends streams when the principal expires. Without a task while that is being created.
         var watch: (number: Int, task: Task<Void, Never>?)?
@@ -49,16 +51,43 @@ package final class Credential: Sendable {
         fileprivate var isFailed = false
     }
 
-    /// - Parameter cookieSet: the time when its cookie was last set, on the monotonic clock.
+    /// - Parameters:
+    ///   - lastUse: the time of its last use, on the monotonic clock.
+    ///   - cookieSet: the time when its cookie was last set, on the monotonic clock.
     init(
-        _ stored: StoredCredential, root: TokenHash, isShared: Bool, joined: UInt64 = 0, cookieSet: Duration
+        _ stored: StoredCredential, root: TokenHash, isShared: Bool, joined: UInt64 = 0, lastUse: Duration,
+        cookieSet: Duration
     ) {
         (isOneOfMany, self.joined) = (isShared, joined)
         (hash, kind, number, made, self.root) = (stored.token, stored.kind, stored.number, stored.made, root)
         state = Lock(
             State(
                 history: Self.decode(stored), revokedUntil: stored.revokedUntil,
-                isRevoked: stored.revokedUntil != nil, since: stored.made, cookieSet: cookieSet))
+                isRevoked: stored.revokedUntil != nil, since: stored.made, lastUse: lastUse, notedUse: lastUse,
+                cookieSet: cookieSet))
+    }
+
+    // MARK: Use
+
+    /// The time until its life is over without further use; zero or less if it is.
+    func timeLeft(now: Duration, life: Duration) -> Duration { state.withLock { $0.lastUse + life - now } }
+
+    /// Notes a request or an open stream. Returns false, and notes nothing, if its life is over.
+    func use(now: Duration, life: Duration) -> Bool {
+        state.withLock { state in
+            guard now - state.lastUse < life else { return false }
+            state.lastUse = max(state.lastUse, now)
+            return true
+        }
+    }
+
+    /// Returns the time of the last use if the journal's lags behind by `delay`; it counts as noted then.
+    func takeUse(after delay: Duration) -> Duration? {
+        state.withLock { state in
+            guard !state.isRevoked, state.lastUse - state.notedUse >= delay else { return nil }
+            state.notedUse = state.lastUse
+            return state.lastUse
+        }
     }
 
     /// The principal that is signed in now. Nil for a token from before the sign-in, and if the stored principal cannot
@@ -102,8 +131,11 @@ package final class Credential: Sendable {
     }
 
     /// Returns the row of a renewal for the journal.
-    func renewed(_ history: PrincipalHistory) throws(StoreError) -> StoredCredential {
-        StoredCredential(token: hash, kind: kind, number: number, principal: try Self.encode(history), made: made)
+    ///
+    /// - Parameter now: the time since 1970.
+    func renewed(_ history: PrincipalHistory, now: Duration) throws(StoreError) -> StoredCredential {
+        StoredCredential(
+            token: hash, kind: kind, number: number, principal: try Self.encode(history), made: made, lastSeen: now)
     }
 
     // MARK: Renewing
@@ -150,24 +182,28 @@ package final class Credential: Sendable {
         state.withLock { $0.history(renewedBy: renewal, at: turn, outbox) }
     }
 
-    /// Lets a stored renewal take effect. Returns the history after it.
-    func renew(by renewal: Renewal, at turn: UInt64, _ outbox: Outbox, now: Duration) -> PrincipalHistory {
+    /// Lets a stored renewal take effect. Counts as use. Returns the history after it.
+    func renew(by renewal: Renewal, at turn: UInt64, _ outbox: Outbox, now: Moment) -> PrincipalHistory {
         state.withLock { state in
             let history = state.history(renewedBy: renewal, at: turn, outbox)
             state.renewals.removeAll { $0.isFailed || $0.number == renewal.number }
-            (state.history, state.since) = (history, now)
+            (state.history, state.since) = (history, now.sinceEpoch)
+            (state.lastUse, state.notedUse) = (now.monotonic, now.monotonic)
             return history
         }
     }
 
-    /// Adopts the principals that another process stored. Returns true if the present one is different.
-    func adopt(_ stored: StoredCredential, now: Duration) -> Bool {
+    /// Adopts the principals that another process stored, and the last use there. Returns true if the present principal
+    /// is different.
+    func adopt(_ stored: StoredCredential, now: Moment) -> Bool {
         guard stored.revokedUntil == nil, let newer = Self.decode(stored) else { return false }
         return state.withLock { state in
+            let used = min(now.monotonic, now.monotonic(stored.lastSeen))
+            (state.lastUse, state.notedUse) = (max(state.lastUse, used), max(state.notedUse, used))
             guard !state.isRevoked, newer != state.history else { return false }
             let isOther = newer.present != state.history?.present
             state.history = newer
-            if isOther { state.since = now }
+            if isOther { state.since = now.sinceEpoch }
             return isOther
         }
     }

@@ -91,8 +91,9 @@ extension Session {
     private func ruling(of client: SessionClient, _ feature: FeatureID?, _ access: Access) -> StoreError? {
         let principals = client.credential?.principals ?? client.principal.map { [$0] } ?? []
         let now = Timestamp(sinceEpoch: shared.time.sinceEpoch())
-        if client.credential != nil, principals.isEmpty || principals.contains(where: { $0.hasExpired(at: now) }) {
-            return .identityExpired
+        if let credential = client.credential {
+            if principals.isEmpty || principals.contains(where: { $0.hasExpired(at: now) }) { return .identityExpired }
+            if isUnused(credential) { return .identityExpired }
         }
         guard let feature, shared.features.isRuled(feature) else { return nil }
         guard !principals.isEmpty else { return .noAccess(isAnonymous: true) }
@@ -185,7 +186,7 @@ extension Session {
 
     /// Lets a stored renewal take effect. Returns the history to store now.
     func renew(_ credential: Credential, by renewal: Credential.Renewal) -> PrincipalHistory {
-        let now = shared.time.sinceEpoch()
+        let now = Moment(shared.time)
         return core.withLock { core in
             core.accessGeneration += 1
             return credential.renew(by: renewal, at: core.head.number, core.outbox, now: now)

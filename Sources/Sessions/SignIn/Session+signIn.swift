@@ -157,12 +157,14 @@ extension Session {
             for stored in kept where !core.credentials.contains(where: { $0.hash == stored.token }) {
                 added.append(
                     Credential(
-                        stored, root: tokenHash, isShared: isShared, joined: core.head.number, cookieSet: now))
+                        stored, root: tokenHash, isShared: isShared, joined: core.head.number, lastUse: now,
+                        cookieSet: now))
             }
             core.credentials += added
             for credential in removed { core.access?[credential.number] = nil }
             var changes = [core.noteAccessChange(endingStreamsOf: removed)]
             if subject != nil {
+                core.life = LifeClass(isOfSubject: true, isShared: isShared)
                 // The anonymous client's streams are another client's now. Storing the credentials revokes its token.
                 changes.append(core.noteAccessChange(endingStreamsOf: [nil], .identity))
                 if core.gate == .signingIn { core.gate = .open }
@@ -180,7 +182,7 @@ extension Session {
         for credential in known {
             guard let newer = stored.first(where: { $0.token == credential.hash }) else { continue }
             if let until = newer.revokedUntil, !credential.isRevoked { credential.revoke(until: until) }
-            if credential.adopt(newer, now: shared.time.sinceEpoch()) { identityChanged(of: credential) }
+            if credential.adopt(newer, now: Moment(shared.time)) { identityChanged(of: credential) }
         }
         let removed = known.filter { credential in !stored.contains { $0.token == credential.hash } }
         for credential in removed { credential.revoke() }

@@ -163,7 +163,9 @@ extension SessionTable {
     private func keep(
         _ history: PrincipalHistory, of credential: Credential, _ session: Session
     ) async throws(StoreError) -> UInt64 {
-        try await change(session, kept: [try credential.renewed(history)], requires: [credential.hash])
+        try await change(
+            session, kept: [try credential.renewed(history, now: environment.time.sinceEpoch())],
+            requires: [credential.hash])
         return session.core.withLock { $0.accessChanges }
     }
 
@@ -268,6 +270,8 @@ extension SessionTable {
 
 extension NewSession {
     fileprivate init(_ session: Session, _ token: SessionToken, _ kind: SessionCredential) {
-        self.init(id: session.id, token: token, credential: kind, expiresAt: session.expiresAt)
+        self.init(
+            id: session.id, token: token, credential: kind,
+            expiresAt: session.shared.time.sinceEpoch() + session.shared.limits.credentialLife)
     }
 }

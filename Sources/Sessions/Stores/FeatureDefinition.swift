@@ -35,6 +35,8 @@ package final class FeatureDefinition: Sendable {
     /// Decodes a body for the feature, and for the store whose runner it is.
     @usableFromInline let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
     let schemaVersion: Int
+    /// The lifetime of an unused store in a subject's session; nil if it is the session's.
+    let storeLife: Duration?
     /// The turn of an action that was stored as JSON.
     let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
     /// Makes another writer's state the head of a store: see `ErasedStore`.
@@ -103,6 +105,7 @@ package final class FeatureDefinition: Sendable {
         }
         (self.make, self.decode) = (make, decode)
         schemaVersion = F.schemaVersion
+        storeLife = if case .unused(let days) = F.life { .seconds(max(0, days) * 24 * 3600) } else { nil }
         action = { try ErasedStore.perform($0, of: F.self) }
         adopt = { stored, runner throws(StoreError) in try ErasedStore.adopt(stored, by: runner, of: F.self) }
         delivery = { body throws(WireDecodingError) in
@@ -156,6 +159,8 @@ package struct FeatureRegistry: Sendable {
     private let byName: [String: FeatureDefinition]
     /// The features with an access rule.
     package let ruled: [FeatureDefinition]
+    /// The features whose stores have a lifetime of their own.
+    package let mortal: [FeatureDefinition]
 
     /// Throws `FeatureDefinitionError.duplicate`.
     package init(_ definitions: [FeatureDefinition]) throws {
@@ -168,6 +173,7 @@ package struct FeatureRegistry: Sendable {
         }
         self.byName = byName
         ruled = definitions.filter { $0.rule != nil }
+        mortal = definitions.filter { $0.storeLife != nil }
     }
 
     /// The feature of that name.

@@ -89,13 +89,15 @@ extension Session {
     ///
     /// A stored store shows its committed head even if its bootstrap cannot be committed.
     ///
-    /// - Parameter client: nil if the server itself needs them.
+    /// - Parameters:
+    ///   - client: nil if the server itself needs them.
+    ///   - isPartial: true to leave out stores for which the session has no room.
     func open(
-        _ filter: StreamFilter, for client: SessionClient? = nil,
+        _ filter: StreamFilter, for client: SessionClient? = nil, isPartial: Bool = false,
         then: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        startLoads(core.withLock { $0.features(of: filter) })
-        enqueue(OpenJob(self, filter, client, then))
+        startLoads(core.withLock { $0.features(of: filter, atMost: shared.limits.loadedStores) })
+        enqueue(OpenJob(self, filter, client, isPartial: isPartial, then))
     }
 
     // MARK: Creating and loading
@@ -239,11 +241,21 @@ extension Session {
 }
 
 extension SessionCore {
-    /// The feature instances that a filter shows now.
-    func features(of filter: StreamFilter) -> [FeatureID] {
+    /// The feature instances that a filter shows now: of all, those with undelivered labels and the most recently used
+    /// ones.
+    ///
+    /// - Parameter limit: the maximum number of them.
+    func features(of filter: StreamFilter, atMost limit: Int) -> [FeatureID] {
         switch filter {
-        case .all: stores.map(\.feature)
-        case .features(let features): features
+        case .all where stores.count > limit:
+            let waiting = Set(outbox.entries.lazy.filter { !$0.isWritten }.map(\.label.feature))
+            let inOrder = stores.map {
+                (feature: $0.feature, lastUse: $0.lastUse, isFirst: waiting.contains($0.feature))
+            }
+            .sorted { $0.isFirst != $1.isFirst ? $0.isFirst : $0.lastUse > $1.lastUse }
+            return inOrder.prefix(limit).map(\.feature)
+        case .all: return stores.map(\.feature)
+        case .features(let features): return features
         }
     }
 
@@ -260,7 +272,7 @@ extension SessionCore {
     func isMissing(_ features: [FeatureID]) -> Bool {
         features.contains { feature in
             guard batch.index(of: feature) == nil, let slot = stores[feature] else { return false }
-            return slot.store == nil && rare?.loads.failure(of: feature) == nil
+            return slot.store == nil && !slot.isPastLife && rare?.loads.failure(of: feature) == nil
         }
     }
 
@@ -295,21 +307,24 @@ private final class OpenJob: QueueJob {
     private let session: Session
     private let filter: StreamFilter
     private let client: SessionClient?
+    private let isPartial: Bool
     private let then: @Sendable (Result<Void, StoreError>) -> Void
     /// The reason why a store that the filter names is missing.
     private let error = Lock<StoreError?>(nil)
 
     init(
-        _ session: Session, _ filter: StreamFilter, _ client: SessionClient?,
+        _ session: Session, _ filter: StreamFilter, _ client: SessionClient?, isPartial: Bool,
         _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        self.client = client
+        (self.client, self.isPartial) = (client, isPartial)
         self.session = session
         self.filter = filter
         self.then = then
     }
 
-    private var features: [FeatureID] { session.core.withLock { $0.features(of: filter) } }
+    private var features: [FeatureID] {
+        session.core.withLock { $0.features(of: filter, atMost: session.shared.limits.loadedStores) }
+    }
 
     var lane: JobLane { client == nil ? .server : .opens }
 
@@ -328,6 +343,8 @@ private final class OpenJob: QueueJob {
                 case .passive(let failure): if let failure { throw failure }
                 case .absent where !mayRun: throw .elsewhere
                 case .absent(let refusal?, _): throw refusal
+                // One that is gone, or whose life is over, is not created again for a client that shows what there is.
+                case .absent(nil, true) where filter == .all: break
                 case .absent(nil, _):
                     if let client, let refusal = session.judgeTurn(client, feature, .read) { throw refusal }
                     if try session.make(feature, for: client?.principal) == nil { return self }
@@ -336,7 +353,7 @@ private final class OpenJob: QueueJob {
                 // An instance that cannot be shown here, such as one with a newer state, is left out of "all".
                 let isLeftOut =
                     filter == .all && [.featureNotFound, .newerState, .forbidden, .elsewhere].contains(error.code)
-                if !isLeftOut { self.error.withLock { $0 = error } }
+                if !isLeftOut, !(isPartial && error.code == .tooManyStores) { self.error.withLock { $0 = error } }
             }
         }
         session.core.withLock { $0.joinOther(self, isKept: false) }
@@ -353,7 +370,8 @@ private final class OpenJob: QueueJob {
 
     func end(_ error: StoreError) {
         let isShown = session.core.withLock { core in
-            core.isLive && core.features(of: filter).allSatisfy { core.isShown($0) }
+            core.isLive
+                && core.features(of: filter, atMost: session.shared.limits.loadedStores).allSatisfy { core.isShown($0) }
         }
         then(isShown ? .success(()) : .failure(error))
     }

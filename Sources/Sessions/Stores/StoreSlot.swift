@@ -1,13 +1,7 @@
+import Locking
 import MVI
 import SessionJournal
 import Tracing
-
-/// A session's stores, in no order. Few, usually one or two: a scan takes less time and memory than hashing.
-extension [StoreSlot] {
-    func index(of feature: FeatureID) -> Int? { firstIndex { $0.feature == feature } }
-
-    subscript(feature: FeatureID) -> StoreSlot? { index(of: feature).map { self[$0] } }
-}
 
 /// Loads of stores that are under way or failed.
 struct StoreLoads {
@@ -21,9 +15,10 @@ struct StoreLoads {
     var isBlank: Bool { isEmpty && failures.isEmpty && told.isEmpty && waiters.isEmpty }
 
     /// Returns the stores that the caller has to load: they are stored, not in memory, and no load is under way.
-    mutating func begin(_ features: [FeatureID], of stores: [StoreSlot]) -> [FeatureID] {
+    mutating func begin(_ features: [FeatureID], of stores: IdentifiedArray<StoreSlot>) -> [FeatureID] {
         let missing = features.filter { feature in
-            stores.index(of: feature).map { stores[$0].store == nil } == true && !underWay.contains(feature)
+            stores.index(of: feature).map { stores[$0].store == nil && !stores[$0].isPastLife } == true
+                && !underWay.contains(feature)
         }
         underWay.formUnion(missing)
         for feature in missing { failures[feature] = nil }
@@ -69,7 +64,7 @@ struct StoreLoads {
 }
 
 /// A store as its session sees it: the committed head as bytes.
-struct StoreSlot {
+struct StoreSlot: Identifiable {
     /// The pending start of a store that was created or loaded.
     enum Start {
         case done
@@ -95,6 +90,7 @@ struct StoreSlot {
 
     private struct Rare {
         var missed: SessionHead?
+        var isPastLife = false
         var patches: [SharedPatch] = []
         var start = Start.done
         var lost: [String] = []
@@ -102,7 +98,7 @@ struct StoreSlot {
 
         var isBlank: Bool {
             guard case .done = start else { return false }
-            return missed == nil && patches.isEmpty && lost.isEmpty && waiters.isEmpty
+            return missed == nil && !isPastLife && patches.isEmpty && lost.isEmpty && waiters.isEmpty
         }
     }
 
@@ -115,6 +111,11 @@ struct StoreSlot {
     var missed: SessionHead? {
         get { rare.missed }
         set { rare.missed = newValue }
+    }
+    /// True if the lifetime of a store that is not in memory is over: the next turn that needs it disposes of it.
+    var isPastLife: Bool {
+        get { rare.isPastLife }
+        set { rare.isPastLife = newValue }
     }
     /// The patches to `view`, each created once for all streams that show changes.
     var patches: [SharedPatch] { rare.patches }
@@ -134,10 +135,10 @@ struct StoreSlot {
     }
 
     /// A stored store that is not in memory.
-    init(_ summary: StoreSummary, now: Duration) {
+    init(_ summary: StoreSummary, lastUse: Duration) {
         self.summary = summary
         view = []
-        lastUse = now
+        self.lastUse = lastUse
     }
 
     /// A store that a committed turn created.
@@ -145,7 +146,7 @@ struct StoreSlot {
         self.init(
             StoreSummary(
                 feature: change.feature, number: change.number, version: change.version, made: change.made,
-                replaced: change.setsAside == nil ? 0 : change.made), now: now)
+                replaced: change.setsAside == nil ? 0 : change.made), lastUse: now)
         self.store = store
         view = change.view ?? []
         intent = change.viewIntent
@@ -169,6 +170,7 @@ struct StoreSlot {
     mutating func forgetPatches() { if kept != nil { rare.patches = [] } }
 
     var feature: FeatureID { summary.feature }
+    var id: FeatureID { summary.feature }
     var version: UInt64 { summary.version }
 
     /// True if readers can be shown something.

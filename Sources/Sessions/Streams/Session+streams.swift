@@ -32,22 +32,26 @@ extension Session {
     /// closed.
     ///
     /// - Parameters:
+    ///   - withoutRoom: features of the filter for which the session's owner has no room.
     ///   - delta: the form in which it receives changes of view states that it has shown; nil for whole states.
     ///   - place: held as long as the stream exists.
     package func openStream(
-        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm? = nil,
+        _ filter: StreamFilter, without withoutRoom: [FeatureID] = [], from start: StreamStart,
+        delta: DeltaForm? = nil,
         for client: SessionClient = SessionClient(), holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
         // A cursor from another node must be known here.
         confirm { [self] in
-            openStreamNow(filter, from: start, delta: delta, for: client, holding: place, completion: completion)
+            openStreamNow(
+                filter, without: withoutRoom, from: start, delta: delta, for: client, holding: place,
+                completion: completion)
         }
     }
 
     private func openStreamNow(
-        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm?, for client: SessionClient,
-        holding place: (any AnyObject & Sendable)?,
+        _ filter: StreamFilter, without withoutRoom: [FeatureID], from start: StreamStart, delta: DeltaForm?,
+        for client: SessionClient, holding place: (any AnyObject & Sendable)?,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
         if let refusal = refusal(of: client) { return completion(.failure(refusal)) }
@@ -55,7 +59,7 @@ extension Session {
         guard allowed != .features([]) || filter == allowed else {
             return completion(.failure(.noAccess(isAnonymous: client.principal == nil)))
         }
-        open(allowed, for: client) { [self] result in
+        open(allowed.without(withoutRoom), for: client, isPartial: true) { [self] result in
             let opened = result.flatMap { makeStream(filter, from: start, delta, for: client, holding: place) }
             if case .success = opened, let credential = client.credential { watchIdentity(of: credential) }
             guard case .success(let stream) = opened else { return completion(opened) }
@@ -137,8 +141,14 @@ extension SessionCore {
         rare.reset = place.reset
         if case .features(let named) = filter {
             rare.newlyDenied = named.filter { denied.contains($0) }
+            rare.withoutRoom = named.filter {
+                stores.count >= session.shared.limits.storesPerSession && stores.index(of: $0) == nil
+                    && !denied.contains($0)
+            }
         }
-        for slot in stores where !slot.isShowable && filter.shows(slot.feature) { stream.leaveOut(slot.feature) }
+        for feature in features(of: filter, atMost: session.shared.limits.loadedStores) {
+            if stores.index(of: feature).map({ stores[$0].isShowable }) == false { stream.leaveOut(feature) }
+        }
         for slot in shown {
             guard let store = slot.store else { continue }
             stream.markDirty(slot.feature, since: 0)

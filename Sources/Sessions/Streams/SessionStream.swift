@@ -192,7 +192,7 @@ extension SessionCore {
         let rare = streams.all[index].makeRare()
         rare.denied = access.denied
         noteAccess(of: streams.all[index].credential, access)
-        for feature in features(of: streams.all[index].filter) {
+        for feature in features(of: streams.all[index].filter, atMost: .max) {
             if access.denied.contains(feature), !before.contains(feature) {
                 rare.newlyDenied.append(feature)
                 rare.delta?.forget(feature)
@@ -211,8 +211,9 @@ extension SessionCore {
             rare.reset = nil
         }
         for feature in rare.newlyDenied { StreamEvents.denied(feature, into: &bytes) }
-        streams.tally.others += UInt32(rare.newlyDenied.count)
-        rare.newlyDenied = []
+        for feature in rare.withoutRoom { StreamEvents.denied(feature, for: "too-many-stores", into: &bytes) }
+        streams.tally.others += UInt32(rare.newlyDenied.count + rare.withoutRoom.count)
+        (rare.newlyDenied, rare.withoutRoom) = ([], [])
         for feature in rare.ended where !rare.denied.contains(feature) {
             StreamEvents.end(feature, into: &bytes)
             streams.tally.others += 1

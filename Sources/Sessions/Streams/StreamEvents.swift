@@ -46,14 +46,18 @@ package enum StreamEvents {
 
     static func end(_ feature: FeatureID, into bytes: inout [UInt8]) { append("end", about: feature, to: &bytes) }
 
-    static func denied(_ feature: FeatureID, into bytes: inout [UInt8]) {
-        append("denied", about: feature, to: &bytes)
+    /// - Parameter reason: the name of a problem; nil if an access rule excludes the client.
+    static func denied(_ feature: FeatureID, for reason: StaticString? = nil, into bytes: inout [UInt8]) {
+        append("denied", about: feature, for: reason, to: &bytes)
     }
 
-    private static func append(_ name: String, about feature: FeatureID, to bytes: inout [UInt8]) {
+    private static func append(
+        _ name: String, about feature: FeatureID, for reason: StaticString? = nil, to bytes: inout [UInt8]
+    ) {
         var data: [UInt8] = []
         data.append(literal: "{\"feature\":")
         WireJSON.appendString(feature.text, to: &data)
+        if let reason { data.append(text: ",\"reason\":\"\(reason)\"") }
         data.append(literal: "}")
         append(name, id: nil, data, to: &bytes)
     }

@@ -8,27 +8,6 @@ package protocol StreamWaker: AnyObject, Sendable {
     func wake()
 }
 
-/// The stores that a stream shows.
-package enum StreamFilter: Sendable, Equatable {
-    /// Every store that the session has or creates later.
-    case all
-    /// These, each once.
-    case features([FeatureID])
-
-    /// Returns the filter without some features.
-    func without(_ excluded: [FeatureID]) -> StreamFilter {
-        guard !excluded.isEmpty, case .features(let features) = self else { return self }
-        return .features(features.filter { !excluded.contains($0) })
-    }
-
-    func shows(_ feature: FeatureID) -> Bool {
-        switch self {
-        case .all: true
-        case .features(let features): features.contains(feature)
-        }
-    }
-}
-
 /// A session's open streams, in the order of their numbers, in which they were opened.
 struct StreamTable {
     var all: [StreamState] = []
@@ -156,6 +135,16 @@ struct StreamTable {
 
     func isShown(_ feature: FeatureID) -> Bool { all.contains { $0.filter.shows(feature) && !$0.isOver } }
 
+    /// Has streams forget a store that leaves memory although they show it.
+    mutating func forget(_ store: SessionStore) {
+        for index in all.indices { all[index].watched.removeAll { $0 === store } }
+    }
+
+    /// True if a stream names the feature instance. One that shows all shows only what is in memory.
+    func isNamed(_ feature: FeatureID) -> Bool {
+        all.contains { $0.filter != .all && $0.filter.shows(feature) && !$0.isOver }
+    }
+
     /// The numbers of the streams that show the feature.
     func showing(_ feature: FeatureID) -> [UInt64] { all.filter { $0.filter.shows(feature) }.map(\.number) }
 
@@ -222,6 +211,8 @@ struct StreamState {
         /// The features that it may not show, and those that its client has yet to be told of.
         var denied: [FeatureID] = []
         var newlyDenied: [FeatureID] = []
+        /// Features without a store, for which the session has no room. The client has yet to be told of them.
+        var withoutRoom: [FeatureID] = []
         var identityNotice: IdentityNotice?
         /// Features of the filter that this build cannot show, and the number of the first turn of which a label is
         /// held back for that reason. No cursor passes that turn: a stream of another build will show it.
@@ -238,6 +229,7 @@ struct StreamState {
         /// True if the stream has only states and labels to send.
         var isAtRest: Bool {
             opening.isEmpty && reset == nil && ended.isEmpty && farewell == nil && newlyDenied.isEmpty
+                && withoutRoom.isEmpty
                 && identityNotice?.isTold != false
         }
 

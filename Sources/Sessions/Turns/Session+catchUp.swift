@@ -232,7 +232,7 @@ extension SessionCore {
     private mutating func apply(_ adoption: Adoption, since first: UInt64, _ now: Moment, _ applied: inout Applied) {
         let summary = adoption.stored.summary
         let version = stores[summary.feature]?.version
-        if version == nil { stores.append(StoreSlot(summary, now: now.monotonic)) }
+        if version == nil { stores.append(StoreSlot(summary, lastUse: now.monotonic)) }
         guard let index = stores.index(of: summary.feature) else { return }
         // Even if this version of the code derives another view: a version means the same on every node.
         var view = adoption.stored.view

@@ -167,7 +167,10 @@ extension Session {
         _ feature: FeatureID, for principal: Principal?, inputs: TurnInputs? = nil
     ) throws(StoreError) -> SessionStore? {
         let store = try makeStore(feature, stored: nil, principal: principal)
-        core.withLock { $0.joinMade(store) }
+        core.withLock { core in
+            core.makeRoom(for: feature, shared.limits)
+            core.joinMade(store)
+        }
         if bootstrap(store, .replaces(""), inputs) { return store }
         core.withLock { $0.leaveMade(store) }
         store.endWork()

@@ -107,6 +107,7 @@ extension SessionCore {
     mutating func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
         var place = batch.index(of: feature)
         if place == nil, let index = stores.index(of: feature) {
+            if stores[index].isPastLife { return .absent(refusal: refusal, wasDisposed: true) }
             guard let store = stores[index].store else { return .passive(rare?.loads.failure(of: feature)) }
             place = batch.add(stores[index].summary, store, lost: stores[index].lost)
         }
@@ -115,10 +116,44 @@ extension SessionCore {
             if case .done = start(at: place) { effects = batch.entries[place].effects }
             return .store(store, version: batch.entries[place].version, effects: effects)
         }
-        let count = stores.count + batch.entries.count { !$0.isDisposed && !$0.isKept && !$0.hasRow }
-        let isFull = count >= limits.storesPerSession
-        return .absent(
-            refusal: refusal ?? (isFull ? .tooManyStores(limits.storesPerSession) : nil), wasDisposed: place != nil)
+        if let refusal { return .absent(refusal: refusal, wasDisposed: place != nil) }
+        let hasRoom = storeCount < limits.storesPerSession || leftStore(limits) != nil
+        return .absent(refusal: hasRoom ? nil : .tooManyStores(limits.storesPerSession), wasDisposed: place != nil)
+    }
+
+    /// The number of stores at this point of the batch.
+    private var storeCount: Int {
+        stores.count - batch.entries.count { $0.isDisposed && $0.isKept }
+            + batch.entries.count { !$0.isDisposed && !$0.isKept }
+    }
+
+    /// Disposes of a store whose place a new one takes: one of the same feature instance whose life is over, or an unused
+    /// one if the session is full.
+    mutating func makeRoom(for feature: FeatureID, _ limits: SessionLimits) {
+        if let index = stores.index(of: feature), stores[index].isPastLife, batch.index(of: feature) == nil {
+            dispose(of: feature)
+        } else if storeCount >= limits.storesPerSession, let left = leftStore(limits) {
+            dispose(of: left)
+        }
+    }
+
+    /// The least recently used store that was not used for longer than an anonymous session lives, and that nobody waits
+    /// for.
+    private func leftStore(_ limits: SessionLimits) -> FeatureID? {
+        let reminded = Set(currentReminders.map(\.feature))
+        let unused = stores.indices.filter { index in
+            lastTouch - stores[index].lastUse > limits.sessionLife && isLeft(stores[index], reminded)
+        }
+        return unused.min { stores[$0].lastUse < stores[$1].lastUse }.map { stores[$0].feature }
+    }
+
+    /// True if nobody waits for anything of a store.
+    private func isLeft(_ slot: StoreSlot, _ reminded: Set<FeatureID>) -> Bool {
+        let feature = slot.feature
+        let isShown = slot.store == nil ? streams.isNamed(feature) : streams.isShown(feature)
+        return batch.index(of: feature) == nil && !reminded.contains(feature) && !isShown && slot.waiters.isEmpty
+            && slot.store?.isDormant != false
+            && !outbox.entries.contains { $0.label.feature == feature && !$0.isWritten }
     }
 
     /// The index in the batch of a store in memory; nil if it is not the feature instance's store any more.
@@ -266,6 +301,7 @@ extension SessionCore {
     }
 
     /// Adds a turn that disposes of a store. Returns false, and adds nothing, if there is none.
+    @discardableResult
     mutating func dispose(of feature: FeatureID) -> Bool {
         let place =
             batch.index(of: feature)

@@ -46,6 +46,100 @@ extension JournalCheck {
             for log in [longer, touched, young, reminded, signedIn] { _ = try await journal.stored(log) }
             #expect(try await journal.reclaim(lastSeenBefore: limit, usedFor: brief, limit: 10).get() == 0)
         },
+        JournalCheck("each class of lifetime expires by its own time, also after a sign-in") { journal in
+            func logs() async throws -> [Log] {
+                let anonymous = try await journal.newLog()
+                let signedIn = try await journal.newLog()
+                let change = CredentialChange(
+                    session: signedIn.key, expecting: nil, subject: Sample.subject("b"), kept: [.sample(1)])
+                _ = try await journal.change(change).get()
+                return [
+                    anonymous, signedIn, try await journal.newSignedIn([.sample(1)]),
+                    try await journal.newSignedIn([.sample(1)], isShared: true),
+                ]
+            }
+            let (late, early) = (Sample.later, Sample.start - .seconds(1))
+            for (times, expected) in [
+                (PerLifeClass(anonymous: late, unshared: early, shared: early), [0]),
+                (PerLifeClass(anonymous: early, unshared: late, shared: early), [1, 2]),
+                (PerLifeClass(anonymous: early, unshared: early, shared: late), [3]),
+            ] {
+                let logs = try await logs()
+                try await journal.reload()
+                #expect(try await journal.expire(lastSeenBefore: times, limit: 10).get() == expected.count)
+                try await journal.reload()
+                for (index, log) in logs.enumerated() {
+                    let isGone = try await journal.load(log.record.tokenHash).get().isEnded
+                    #expect(isGone == expected.contains(index))
+                    if !isGone { _ = try await journal.remove(log.key, tombstoneUntil: Sample.later).get() }
+                }
+            }
+        },
+        JournalCheck("a limit of expiry counts all classes together") { journal in
+            for number in 0..<9 {
+                let subject = number < 3 ? nil : Sample.subject("\(number)")
+                _ = try await journal.newLog(Sample.session(subject: subject, isShared: number >= 6))
+            }
+            var counts: [Int] = []
+            for limit in [2, 4, 10, 10] {
+                counts.append(try await journal.expire(lastSeenBefore: Sample.later, limit: limit).get())
+            }
+            #expect(counts == [2, 4, 3, 0])
+        },
+        JournalCheck("the last use of a credential is noted, and never goes back") { journal in
+            var (used, unused) = (StoredCredential.sample(1), StoredCredential.sample(2))
+            let log = try await journal.newSignedIn([used, unused], isShared: true)
+            for time in [Sample.later, Sample.start] {
+                let touch = SessionTouch(
+                    session: log.key, lastSeen: time, written: [],
+                    credentials: [(used.token, time), (Sample.tokenHash(), Sample.muchLater)])
+                _ = try await journal.touch([touch]).get()
+            }
+            used.lastSeen = Sample.later
+            try await journal.reload()
+            #expect(try await journal.stored(log).credentials == [used, unused])
+            // A renewal is a use.
+            unused.lastSeen = Sample.muchLater
+            let subject = Sample.subject("a")
+            let change = CredentialChange(session: log.key, expecting: subject, subject: subject, kept: [unused])
+            _ = try await journal.change(change).get()
+            try await journal.reload()
+            #expect(try await journal.stored(log).credentials == [used, unused])
+        },
+        JournalCheck("stores of subjects' sessions that were not used for long are found, page by page") { journal in
+            let (draft, other) = (FeatureID(name: "draft", key: "1"), FeatureID(name: "drafty", key: nil))
+            var tokens: [TokenHash] = []
+            for (number, features) in [[draft], [other], [draft, other], [Sample.counter]].enumerated() {
+                let subject = Sample.subject("\(number)")
+                var log = try await journal.newLog(Sample.session(subject: subject, isShared: number > 1))
+                for feature in features { try await journal.commit(log.batch(.made(feature)), to: &log) }
+                tokens.append(log.record.tokenHash)
+            }
+            var anonymous = try await journal.newLog()
+            try await journal.commit(anonymous.batch(.made(draft)), to: &anonymous)
+            try await journal.reload()
+            func pages(_ time: Duration) async throws -> [TokenHash] {
+                var (found, last) = ([TokenHash](), SessionKey(.min))
+                while true {
+                    let page = try await journal.unusedStores(
+                        [UnusedStoreQuery(name: "draft", lastSeenBefore: time)], after: last, limit: 3
+                    ).get()
+                    found += page.sessions
+                    guard let next = page.last else { return found }
+                    last = next
+                }
+            }
+            #expect(try await pages(Sample.start).isEmpty)
+            #expect(try await pages(Sample.start + .seconds(1)) == [tokens[0], tokens[2]])
+            let first = try await journal.stored(tokens[0])
+            let touch = SessionTouch(
+                session: first.key, lastSeen: Sample.start, written: [],
+                stores: [(draft, Sample.later), (other, Sample.later)])
+            _ = try await journal.touch([touch]).get()
+            try await journal.reload()
+            #expect(try await pages(Sample.later) == [tokens[2]])
+            #expect(try await journal.stored(tokens[0]).stores.map(\.lastSeen) == [Sample.later])
+        },
         JournalCheck("at most the limit is reclaimed, longest unused first") { journal in
             var logs: [Log] = []
             for number in 0..<60 {

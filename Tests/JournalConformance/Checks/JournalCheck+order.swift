@@ -172,7 +172,7 @@ extension JournalCheck {
                 },
                 {
                     $0.expire(
-                        lastSeenBefore: .zero, now: Sample.later, tombstoneUntil: Sample.later, limit: 10
+                        lastSeenBefore: PerLifeClass(.zero), now: Sample.later, tombstoneUntil: Sample.later, limit: 10
                     ) { [done = $1] _ in done() }
                 },
                 { journal, done in

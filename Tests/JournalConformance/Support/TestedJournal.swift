@@ -103,10 +103,24 @@ final class TestedJournal: Sendable {
     func expire(
         lastSeenBefore: Duration, now: Duration = Sample.later, tombstoneUntil: Duration = Sample.muchLater, limit: Int
     ) async throws -> Result<Int, StoreError> {
+        try await expire(
+            lastSeenBefore: PerLifeClass(lastSeenBefore), now: now, tombstoneUntil: tombstoneUntil, limit: limit)
+    }
+
+    func expire(
+        lastSeenBefore: PerLifeClass, now: Duration = Sample.later, tombstoneUntil: Duration = Sample.muchLater,
+        limit: Int
+    ) async throws -> Result<Int, StoreError> {
         try await start("expire") {
             $0.expire(
                 lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: $1)
         }.value
+    }
+
+    func unusedStores(
+        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int
+    ) async throws -> Result<UnusedStores, StoreError> {
+        try await start("unused stores") { $0.findUnusedStores(queries, after: after, limit: limit, done: $1) }.value
     }
 
     func reclaim(

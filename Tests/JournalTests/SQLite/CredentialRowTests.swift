@@ -11,11 +11,9 @@ import Testing
     private static let subject = Subject(issuer: "issuer", id: "ada")
 
     /// A folder with two sessions of one subject, each with two credentials, one of them revoked, and a reminder.
-    private func folder(
-        migrations: ArraySlice<String> = SQLiteSchema.migrations[...]
-    ) async throws -> (TemporaryFolder, [Kept]) {
+    private func folder() async throws -> (TemporaryFolder, [Kept]) {
         let folder = try TemporaryFolder()
-        let journal = try await folder.journal { $0.migrations = Array(migrations) }
+        let journal = try await folder.journal()
         var all: [Kept] = []
         for number in 1...2 {
             var record = TestSession.record()
@@ -61,9 +59,19 @@ import Testing
     @Test func `the proofs that an older build kept are gone when the file is opened, and the credentials stay`()
         async throws
     {
-        let (folder, sessions) = try await folder(migrations: SQLiteSchema.migrations.prefix(4))
+        let (folder, sessions) = try await folder()
         do {
             var connection = try Connection(.file(folder.database))
+            // As that build left it.
+            try connection.script(
+                """
+                DROP INDEX sessions_by_life;
+                ALTER TABLE sessions DROP COLUMN life;
+                CREATE INDEX sessions_by_last_seen ON sessions (last_seen) WHERE reminded = 0;
+                ALTER TABLE credentials DROP COLUMN seen;
+                ALTER TABLE credentials ADD COLUMN proof BLOB;
+                PRAGMA user_version = 4;
+                """)
             #expect(try connection.execute("UPDATE credentials SET proof = x'0123456789' WHERE number = 2") == 2)
         }
         let journal = try await folder.journal()

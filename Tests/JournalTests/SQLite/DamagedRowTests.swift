@@ -218,7 +218,8 @@ import Testing
                     lastSeenBefore: now, usedFor: .seconds(10), tombstoneUntil: now, limit: 10, done: done)
             }.get()
             _ = try await awaitResult { done in
-                journal.expire(lastSeenBefore: now, now: now, tombstoneUntil: now, limit: 10, done: done)
+                journal.expire(
+                    lastSeenBefore: PerLifeClass(now), now: now, tombstoneUntil: now, limit: 10, done: done)
             }.get()
             await journal.close()
         }

@@ -68,7 +68,8 @@ import Testing
         // Expiry finds the other one by the new index.
         let expired = try await awaitResult { done in
             journal.expire(
-                lastSeenBefore: .seconds(2_000_000_000), now: TestSession.start, tombstoneUntil: TestSession.start,
+                lastSeenBefore: PerLifeClass(.seconds(2_000_000_000)), now: TestSession.start,
+                tombstoneUntil: TestSession.start,
                 limit: 10, done: done)
         }.get()
         #expect(expired == 1)

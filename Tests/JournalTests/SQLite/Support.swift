@@ -190,7 +190,9 @@ extension SQLiteJournal {
 
     func expire(before: Duration, limit: Int) async throws -> Int {
         try await awaitResult {
-            expire(lastSeenBefore: before, now: before, tombstoneUntil: .seconds(9_000_000), limit: limit, done: $0)
+            expire(
+                lastSeenBefore: PerLifeClass(before), now: before, tombstoneUntil: .seconds(9_000_000), limit: limit,
+                done: $0)
         }.get()
     }
 

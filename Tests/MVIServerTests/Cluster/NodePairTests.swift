@@ -178,14 +178,15 @@ struct NodePairTests {
         }
     }
 
-    @Test("a stream whose stores cannot be made gets a time to reconnect, or the reason", arguments: Depth.allCases)
+    @Test("a stream shows the stores for which the session has room, and names the others", arguments: Depth.allCases)
     func refusedStream(depth: Depth) async throws {
-        try await NodePair.run(depth, far: { $0.maxStoresPerSession = 1 }) { pair in
+        let limit: (inout ServerSettings) -> Void = { $0.maxStoresPerSession = 2 }
+        try await NodePair.run(depth, near: limit, far: limit) { pair in
             let session = try await pair.session()
-            let request = session.request("GET", "/features/item:1/events")
-            #expect(try await pair.near.send(request).text.contains("event: goaway"))
-            let problem = try await pair.near.send(request.with("Prefer", "problem"))
-            #expect(problem.problem == "too-many-stores" && problem["preference-applied"] == "problem")
+            _ = try await pair.near.send(session.request("GET", "/features/item:1/state"))
+            let stream = try await pair.near.send(session.request("GET", "/events?feature=item:1&feature=item:2"))
+            #expect(stream.text.contains(#""features":["item:1"]"#))
+            #expect(stream.text.contains(#"data: {"feature":"item:2","reason":"too-many-stores"}"#))
         }
     }
 

@@ -201,6 +201,12 @@ extension RefusalCase {
             RefusalCase("streamSession", .featureNotFound, when: "a feature is empty") { server in
                 try await server.send(try await server.session().request("GET", "/events?feature="))
             },
+            RefusalCase(
+                "streamSession", .tooManyStores, when: "it names too many", settings: { $0.maxLoadedStores = 1 },
+                ask: { server in
+                    try await server.send(
+                        try await server.session().request("GET", "/events?feature=item:1&feature=item:2"))
+                }),
             RefusalCase("streamFeature", .stateUnavailable, when: "the state cannot be JSON") { server in
                 try await server.send(try await server.session().request("GET", "/features/item:broken/events"))
             },
@@ -232,14 +238,6 @@ extension RefusalCase {
                     return try await server.holdingStream(of: session) {
                         try await server.send(session.request("GET", target, [("Prefer", "problem")]))
                     }
-                }),
-            RefusalCase(
-                operation, .tooManyStores, when: "the stream needs one store too many",
-                settings: { $0.maxStoresPerSession = 1 },
-                ask: { server in
-                    let session = try await server.session()
-                    _ = try await server.send(session.request("GET", "/features/item:1/state"))
-                    return try await server.send(session.request("GET", target, [("Prefer", "problem")]))
                 }),
             RefusalCase(operation, .draining, when: "the server is stopping, and the client wants the problem") {
                 server in

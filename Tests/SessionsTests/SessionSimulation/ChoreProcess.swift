@@ -17,6 +17,7 @@ final class ChoreProcess {
     static var limits: SessionLimits {
         var limits = SessionLimits.patient
         limits.sessionLife = .seconds(100_000)
+        (limits.credentialLife, limits.subjectLife) = (.seconds(90_000), limits.sessionLife)
         (limits.stateBytes, limits.outboxLabels, limits.reminders) = (4_000, 8, 6)
         (limits.queuedIntents, limits.streamsPerSession) = (8, 2)
         return limits

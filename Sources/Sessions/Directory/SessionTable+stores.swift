@@ -1,0 +1,66 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// A search through the stored sessions of subjects for stores whose lifetime is over, once a day.
+struct StoreSearch {
+    /// The last session that was looked at.
+    var last = SessionKey(.min)
+    /// The time of the next page, on the monotonic clock.
+    var next: Duration = .zero
+    var isUnderWay = false
+}
+
+/// The end of stores whose lifetime is over, see `Life`. A session in use disposes of them when they are needed; this
+/// finds the others, in pages that delay nobody.
+extension SessionTable {
+    private static var page: Int { 500 }
+    private static var interval: Duration { .seconds(24 * 3600) }
+
+    func searchStores(now: Moment) {
+        let mortal = environment.features.mortal
+        guard !mortal.isEmpty, isNodesTurn(now) else { return }
+        let last = totals.withLock { totals -> SessionKey? in
+            guard !totals.search.isUnderWay, now.monotonic >= totals.search.next else { return nil }
+            totals.search.isUnderWay = true
+            return totals.search.last
+        }
+        guard let last else { return }
+        // The journal learns of the last use with a delay.
+        let time = lifeTime(now) - SessionLimits.storeTouchDelay
+        let queries = mortal.map { feature in
+            UnusedStoreQuery(name: feature.name, lastSeenBefore: time - (feature.storeLife ?? SessionLimits.forever))
+        }
+        environment.journal.findUnusedStores(queries, after: last, limit: Self.page) { [self] result in
+            guard case .success(let page) = result else {
+                return totals.withLock { $0.search.isUnderWay = false }
+            }
+            let isDone = countdown(from: page.sessions.count + 1) { [self] in
+                totals.withLock { totals in
+                    totals.search = StoreSearch(
+                        last: page.last ?? SessionKey(.min),
+                        next: page.last == nil ? now.monotonic + Self.interval : now.monotonic)
+                }
+            }
+            for token in page.sessions {
+                find(token, for: .look) { found in
+                    guard let session = found.session, !session.isEnded, session.fault == nil else { return isDone() }
+                    session.disposePastLife(isDone)
+                }
+            }
+            isDone()
+        }
+    }
+}
+
+extension Session {
+    /// Disposes of the stores whose lifetime is over, in one turn. Calls `done` after the commit or a failure; a later
+    /// search finds what is left.
+    fileprivate func disposePastLife(_ done: @escaping @Sendable () -> Void) {
+        markPastLife()
+        enqueue(.server, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: { _ in done() }) { core in
+            let past = core.stores.filter { $0.isPastLife && core.batch.index(of: $0.feature) == nil }
+            return past.count { core.dispose(of: $0.feature) } > 0
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import Testing
+import WireJSON
+
+@testable import Sessions
+
+/// A text that nobody needs after two days.
+private struct Draft: Feature {
+    static let life = Life.unused(days: 2)
+    static let examples: [Intent] = [.write(text: "a"), .remember(days: 1)]
+
+    struct State: Codable, Equatable, Sendable {
+        var text = ""
+    }
+
+    enum Intent: Codable, Equatable, Sendable {
+        case write(text: String)
+        case remember(days: Int)
+    }
+
+    enum Message: Equatable, Sendable {
+        case written(String)
+    }
+
+    enum Action: Codable, Equatable, Sendable {
+        case remind
+    }
+
+    var initialState: State { State() }
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .write(let text): turn.dispatch(.written(text))
+        case .remember(let days): turn.remind(id: "later", after: .seconds(days * 24 * 3600), .remind)
+        }
+    }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {}
+
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .written(let text) = message { state.text = text }
+    }
+}
+
+@Suite("72: lifetimes of stores in a subject's session")
+struct StoreLifeTests {
+    private static let day: Duration = .seconds(24 * 3600)
+    private let draft = FeatureID(name: "draft", key: "1")
+    private let anna = Principal(issuer: "i", subject: "anna")
+
+    private func table(_ kept: MemoryJournal, _ time: ManualTime, isServed: Bool = true) throws -> SessionTable {
+        let features = try FeatureRegistry(
+            isServed
+                ? [FeatureDefinition(keyed: { _, _ in Draft() }), FeatureDefinition(Trolley())]
+                : [FeatureDefinition(Trolley())])
+        return SessionTable(
+            environment: SessionEnvironment(features: features, journal: kept, time: time.source, clock: ManualClock()))
+    }
+
+    private func credential(_ table: SessionTable, _ token: SessionToken) throws -> (Session, SessionClient) {
+        guard case .live(let session, let credential?) = try table.found(token) else { throw StoreError.sessionEnded }
+        return (session, SessionClient(credential))
+    }
+
+    private func send(_ intent: String, _ table: SessionTable, _ token: SessionToken) throws {
+        let (session, client) = try credential(table, token)
+        let answer = Answer()
+        session.send(IntentRequest(body: Array(intent.utf8), client: client), to: draft) { answer.set($0) }
+        _ = try #require(answer.value).get()
+    }
+
+    private func text(_ table: SessionTable, _ token: SessionToken) throws -> String {
+        let (session, client) = try credential(table, token)
+        let state = try session.stateNow(of: draft, for: client.credential)
+        return try WireJSON.decode(Draft.State.self, from: state.view).text
+    }
+
+    private func stored(_ kept: MemoryJournal) async throws -> [FeatureID] {
+        let record = try #require(
+            try await awaitResult { kept.find(.shared(anna.identity), limit: 1, done: $0) }.get().first)
+        guard
+            case .found(let session) = try await awaitResult({ kept.load(record.tokenHash, now: .zero, done: $0) })
+                .get()
+        else { return [] }
+        return session.stores.map(\.feature)
+    }
+
+    /// A device of a shared session with a draft.
+    private func start(_ kept: MemoryJournal, _ time: ManualTime) async throws -> (SessionTable, SessionToken) {
+        let table = try table(kept, time)
+        let (made, _) = try await table.create(.bearer, for: anna, isShared: true).get()
+        try send(#"{"type":"write","text":"old"}"#, table, made.token)
+        return (table, made.token)
+    }
+
+    @Test func `a store that was not used for its life is a new one at its next use, in memory or after a restart`()
+        async throws
+    {
+        for restarts in [false, true] {
+            let (kept, time) = (MemoryJournal(), ManualTime())
+            var (table, token) = try await start(kept, time)
+            func advance(_ days: Int) async throws {
+                time.advance(by: Self.day * days)
+                table.sweep(part: 1)
+                if restarts {
+                    await table.flush()
+                    table = try self.table(kept, time)
+                }
+            }
+            try await advance(1)
+            #expect(try text(table, token) == "old")
+            try await advance(1)
+            #expect(try text(table, token) == "old")
+            // The journal knows the last use to a day.
+            for _ in 0..<4 { try await advance(1) }
+            #expect(try text(table, token).isEmpty)
+        }
+    }
+
+    @Test func `a reminder keeps a store, and a session without a subject keeps all`() async throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let (table, token) = try await start(kept, time)
+        try send(#"{"type":"remember","days":20}"#, table, token)
+        let anonymous = try table.new(.bearer).token
+        let (session, other) = (try table.live(anonymous), Answer())
+        session.send(IntentRequest(body: Array(#"{"type":"write","text":"old"}"#.utf8)), to: draft) { other.set($0) }
+        for _ in 0..<8 {
+            time.advance(by: .seconds(20 * 3600))
+            _ = try table.found(anonymous)
+            table.sweep(part: 1)
+        }
+        #expect(try text(table, token) == "old")
+        #expect(session.hasStore(draft))
+        let state = try session.stateNow(of: draft)
+        #expect(try WireJSON.decode(Draft.State.self, from: state.view).text == "old")
+    }
+
+    @Test func `stores that nobody uses any more are disposed of once a day, also in sessions that are not in memory`()
+        async throws
+    {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let (first, _) = try await start(kept, time)
+        await first.flush()
+        time.advance(by: Self.day * 2)
+        let table = try table(kept, time)
+        table.sweep(part: 1)
+        #expect(try await stored(kept) == [draft])
+        // A page, and then the end of the list; the next search is a day later.
+        for _ in 0..<3 {
+            time.advance(by: Self.day)
+            for _ in 0..<2 { table.sweep(part: 1) }
+        }
+        #expect(try await stored(kept).isEmpty)
+    }
+
+    @Test func `a feature that is not served keeps its stores`() async throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let (first, _) = try await start(kept, time)
+        await first.flush()
+        time.advance(by: Self.day * 10)
+        let table = try table(kept, time, isServed: false)
+        for _ in 0..<3 { table.sweep(part: 1) }
+        #expect(try await stored(kept) == [draft])
+    }
+}
