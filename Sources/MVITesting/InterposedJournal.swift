@@ -53,6 +53,10 @@ extension InterposedJournal {
         perform(.remove, done) { [base] in base.remove(session, tombstoneUntil: tombstoneUntil, done: $0) }
     }
 
+    package func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        perform(.remove, done) { [base] in base.purge(subject, tombstoneUntil: tombstoneUntil, done: $0) }
+    }
+
     package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         perform(.touch, done) { [base] in base.touch(touches, done: $0) }
     }

@@ -183,6 +183,10 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
+    package func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        engine.purge(subject, tombstoneUntil, done)
+    }
+
     package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
         let write = Write(
             work: .statement(engine.statements.bury(token, until: until)) { _, news in

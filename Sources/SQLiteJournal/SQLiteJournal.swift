@@ -110,6 +110,10 @@ public final class SQLiteJournal: Journal {
         } while !rest.isEmpty
     }
 
+    package func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        engine.purge(.removing, subject, tombstoneUntil, done)
+    }
+
     package func expire(
         lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {

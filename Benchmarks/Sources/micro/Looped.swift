@@ -10,10 +10,11 @@ final class Looped: Sendable {
     private let next = Lock(0)
     private let body = Array(#"{"type":"add","amount":1}"#.utf8)
 
-    init(sessions count: Int) throws {
-        let tally = FeatureID(name: "tally", key: nil)
-        let table = SessionTable(
-            environment: SessionEnvironment(features: try FeatureRegistry([FeatureDefinition(Tally())])))
+    /// - Parameter stores: The number of stores of each session.
+    init(sessions count: Int, stores: Int = 1) throws {
+        let tally = FeatureID(name: "tally", key: stores > 1 ? "0" : nil)
+        let definition = try stores > 1 ? FeatureDefinition { _, _ in Tally() } : FeatureDefinition(Tally())
+        let table = SessionTable(environment: SessionEnvironment(features: try FeatureRegistry([definition])))
         let made = Lock<[(session: Session, stream: SessionStream)]>([])
         for _ in 0..<count {
             table.make { session in
@@ -21,6 +22,12 @@ final class Looped: Sendable {
                     guard case .success(let stream) = opened else { fatalError("no stream was opened") }
                     stream.opened(Reader(stream))
                     made.withLock { $0.append((session, stream)) }
+                }
+                for number in 1..<max(1, stores) {
+                    let intent = IntentRequest(body: Array(#"{"type":"increment"}"#.utf8))
+                    session.send(intent, to: FeatureID(name: "tally", key: "\(number)")) { result in
+                        guard case .success = result else { fatalError("a store was refused") }
+                    }
                 }
             }
         }

@@ -101,6 +101,10 @@ let pieces = [
         let looped = try Looped(sessions: 1)
         for _ in 0..<times { looped.post() }
     },
+    Piece(name: "session-of-1000") { times in
+        let looped = try Looped(sessions: 1, stores: 1_000)
+        for _ in 0..<times { looped.post() }
+    },
     Piece(name: "request") { times in
         var served = try Served()
         for _ in 0..<times { served.post() }

@@ -126,6 +126,8 @@ final class RowsJournal: Journal {
         done(.success(UnusedStores()))
     }
 
+    func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) { done(.success(())) }
+
     func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) { done(.success(())) }
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         state.withLock { $0.isRemoved = true }

@@ -34,6 +34,8 @@ struct AdminEndpoints: Sendable {
             Route(
                 "adminSendIntent", .post, "/admin/sessions/{id}/features/{feature}/intents", bodyLimit: bodyLimit,
                 guarding.access(send)),
+            Route("adminExportSubject", .get, "/admin/subjects/export", guarding.access(export)),
+            Route("adminForgetSubject", .delete, "/admin/subjects", guarding.access(forget)),
             Route("adminDrain", .post, "/admin/drain", guarding.access(drain)),
         ] + (registry.map { [MetricsEndpoint.route($0, guarding)] } ?? [])
     }
@@ -62,12 +64,7 @@ struct AdminEndpoints: Sendable {
         let query = QueryItems(incoming.head.query)
         let limit = try number("limit", query, in: 1...Int64(Self.pageLength.longest)) ?? Int64(Self.pageLength.usual)
         let before = try number("before", query, in: 0...Int64.max).map { SessionKey($0) }
-        let issuer = try text("issuer", query)
-        let id = try text("subject", query)
-        guard id != nil || issuer == nil else {
-            throw Problem(.badRequest, "`issuer` requires `subject`.")
-        }
-        let subject = id.map { Subject(issuer: issuer ?? "", id: $0) }
+        let subject = try subject(query)
         return { [self] _, reply in
             answer(reply) { () async throws(Problem) in
                 let found = try await asking { () async throws(StoreError) in
@@ -82,6 +79,12 @@ struct AdminEndpoints: Sendable {
                 return Self.json(200, object.close())
             }
         }
+    }
+
+    private func subject(_ query: QueryItems) throws(Problem) -> Subject? {
+        let (issuer, id) = (try text("issuer", query), try text("subject", query))
+        guard id != nil || issuer == nil else { throw Problem(.badRequest, "`issuer` requires `subject`.") }
+        return id.map { Subject(issuer: issuer ?? "", id: $0) }
     }
 
     /// The next page's path and query.
@@ -211,6 +214,48 @@ struct AdminEndpoints: Sendable {
         var response = json(202, object.close())
         if outcome.isReplayed { response.fields.append(ResponseField("Idempotency-Replayed", "true")) }
         return response
+    }
+
+    // MARK: A subject's data
+
+    private func namedSubject(_ incoming: Incoming) throws(Problem) -> Subject {
+        guard let subject = try subject(QueryItems(incoming.head.query)) else {
+            throw Problem(.badRequest, "`subject` is missing in the query.")
+        }
+        return subject
+    }
+
+    @Sendable
+    private func export(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let (subject, peer) = (try namedSubject(incoming), incoming.head.peer)
+        return { [self] _, reply in
+            answer(reply) { () async throws(Problem) in
+                let ids = try await asking { () async throws(StoreError) in try await sessions.sessionIDs(of: subject) }
+                logger?.notice(
+                    "An administrator exported a subject's data",
+                    metadata: ["sessions": "\(ids.count)", "peer": "\(peer)"])
+                return Response(
+                    status: 200, fields: AnswerFields.momentaryLines, body: .stream(SubjectExport(sessions, ids)))
+            }
+        }
+    }
+
+    @Sendable
+    private func forget(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let (subject, peer) = (try namedSubject(incoming), incoming.head.peer)
+        return { [self] _, reply in
+            answer(reply) { () async throws(Problem) in
+                let data = try await asking { () async throws(StoreError) in try await sessions.forget(subject) }
+                logger?.notice(
+                    "An administrator deleted a subject's data",
+                    metadata: ["sessions": "\(data.sessions)", "peer": "\(peer)"])
+                var object = JSONObject()
+                object.add("sessions", data.sessions)
+                object.add("stores", data.stores)
+                object.add("bytes", data.bytes)
+                return Self.json(200, object.close())
+            }
+        }
     }
 
     @Sendable

@@ -45,16 +45,19 @@ public struct FeatureServer: Sendable {
     ///     single server. The server closes it.
     ///   - metrics: the destination of metrics. With a `PrometheusRegistry`, `/metrics` on the admin port prints them;
     ///     pass the same to `MetricsSystem.bootstrap` to include the features' metrics. Nil for a registry of its own.
+    ///   - onForget: deletes a subject's data outside the sessions, such as an author's own tables. Called before the
+    ///     rows of the sessions go, again at each repetition; if it throws, nothing is deleted.
     ///   - content: the features and endpoints.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any ServerJournal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
-        metrics: (any MetricsFactory)? = nil, @FeatureBuilder content: () throws -> ServerContent
+        metrics: (any MetricsFactory)? = nil, onForget: (@Sendable (Subject) async throws -> Void)? = nil,
+        @FeatureBuilder content: () throws -> ServerContent
     ) rethrows {
         try self.init(
             settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
-            authenticator: authenticator, services: services, peers: peers, metrics: metrics
+            authenticator: authenticator, services: services, peers: peers, metrics: metrics, onForget: onForget
         ) { _ in try content() }
     }
 
@@ -71,7 +74,7 @@ public struct FeatureServer: Sendable {
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any ServerJournal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
-        metrics: (any MetricsFactory)? = nil,
+        metrics: (any MetricsFactory)? = nil, onForget: (@Sendable (Subject) async throws -> Void)? = nil,
         @FeatureBuilder content: (_ sessions: SessionDirectory) throws -> ServerContent
     ) rethrows {
         self.authenticator = authenticator
@@ -84,6 +87,7 @@ public struct FeatureServer: Sendable {
         self.services = services
         (self.peers, self.metrics) = (peers, metrics)
         directory = SessionDirectory()
+        if let onForget { directory.onForget(onForget) }
         self.content = try content(directory)
     }
 

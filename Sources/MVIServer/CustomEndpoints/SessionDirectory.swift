@@ -137,6 +137,52 @@ public struct SessionDirectory: Sendable {
         try await table.end(record)
     }
 
+    /// Exports all data of a subject: a document of the format `mvi-session/1` for each session, as one line of JSON.
+    /// Sessions that end meanwhile are missing. The order is that of creation.
+    ///
+    /// Anonymous sessions that the person used belong to nobody.
+    public func export(subject: Subject) -> AsyncThrowingStream<[UInt8], any Error> {
+        let link = link
+        return AsyncThrowingStream { continuation in
+            let task = Task {
+                do throws(StoreError) {
+                    let table = try link.table
+                    for id in try await table.sessionIDs(of: subject) {
+                        guard !Task.isCancelled, let export = try await table.export(id) else { continue }
+                        continuation.yield(SessionDocument.line(export))
+                    }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// The data that was deleted for a subject.
+    public struct Forgotten: Codable, Hashable, Sendable {
+        public let sessions: Int
+        public let stores: Int
+        /// The size of the stores' states and view states.
+        public let bytes: Int
+    }
+
+    /// Deletes all data of a subject: ends its sessions, and deletes their rows from the journal's tables and files.
+    /// Disable the subject's account first: a later sign-in begins anew. Backups are not changed.
+    ///
+    /// Calls the server's `onForget` first. After an error or a crash, repeat the call.
+    ///
+    /// - Throws: `unavailable` if `onForget` failed, which deletes nothing, or if the journal does not work.
+    @discardableResult
+    public func forget(subject: Subject) async throws(StoreError) -> Forgotten {
+        let data = try await link.table.forget(subject)
+        return Forgotten(sessions: data.sessions, stores: data.stores, bytes: data.bytes)
+    }
+
+    /// Sets what deletes a subject's data outside the sessions, see `FeatureServer`.
+    package func onForget(_ action: @escaping @Sendable (Subject) async throws -> Void) { link.onForget(action) }
+
     /// Calls `action` after the end of each session in memory, including those that expire there. Called from any
     /// thread; must not block. Not called for sessions that expire outside of memory.
     public func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) { link.onEnd(action) }
@@ -152,6 +198,7 @@ private final class TableLink: Sendable {
         weak var table: SessionTable?
         /// Actions that were added before the sessions existed.
         var endActions: [@Sendable (SessionInfo) -> Void] = []
+        var forgetAction: (@Sendable (Subject) async throws -> Void)?
     }
 
     private let state = Lock(State())
@@ -164,12 +211,21 @@ private final class TableLink: Sendable {
     }
 
     func connect(_ table: SessionTable) {
-        let actions = state.withLock { state in
+        let (actions, forgetAction) = state.withLock { state in
             state.table = table
             defer { state.endActions = [] }
-            return state.endActions
+            return (state.endActions, state.forgetAction)
         }
         for action in actions { table.environment.onEnd(action) }
+        if let forgetAction { table.environment.onForget(forgetAction) }
+    }
+
+    func onForget(_ action: @escaping @Sendable (Subject) async throws -> Void) {
+        let table = state.withLock { state in
+            state.forgetAction = action
+            return state.table
+        }
+        table?.environment.onForget(action)
     }
 
     func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) {

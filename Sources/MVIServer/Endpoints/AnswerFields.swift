@@ -68,6 +68,10 @@ enum AnswerFields {
     static let publicJSON: [ResponseField] = [json, ResponseField("Cache-Control", "no-cache"), noSniff]
     /// For an empty answer that must not be stored.
     static let momentary: [ResponseField] = [noStore, noSniff]
+    /// For lines of JSON that must not be stored.
+    static let momentaryLines: [ResponseField] = [
+        ResponseField("Content-Type", "application/x-ndjson"), noStore, noSniff,
+    ]
     /// For JSON that must not be stored.
     static let momentaryJSON: [ResponseField] = [json, noStore, noSniff]
 }

@@ -11,7 +11,7 @@ enum SQLiteSchema {
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
-        "secrets", "credentials", "reminders",
+        "secrets", "credentials", "reminders", "scrub",
     ]
 
     /// The number of bits in a store's id for its place in its session; the others are the session's key.
@@ -218,12 +218,14 @@ enum SQLiteSchema {
         ALTER TABLE credentials DROP COLUMN proof;
         """
 
-    /// Expiry examines each class of lifetime by its own time. The last use of a credential, which ends by itself.
+    /// Expiry examines each class of lifetime by its own time. The last use of a credential, which ends by itself. Zeros
+    /// that overwrite free pages.
     private static let sixth = """
         ALTER TABLE sessions ADD COLUMN life INTEGER
             AS (CASE WHEN subject IS NULL THEN 0 ELSE 1 + shared END) VIRTUAL;  -- see LifeClass
         DROP INDEX sessions_by_last_seen;
         CREATE INDEX sessions_by_life ON sessions (life, last_seen) WHERE reminded = 0;
         ALTER TABLE credentials ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;     -- or newer: made
+        CREATE TABLE scrub (id INTEGER PRIMARY KEY, zeros BLOB NOT NULL) STRICT;
         """
 }

@@ -76,6 +76,9 @@ extension SessionTable {
         places.leave()
     }
 
+    /// Ends an object whose session is gone.
+    func remove(_ session: Session) { remove(session, .ended) }
+
     private func remove(_ session: Session, _ reason: GoAwayReason) {
         let hash = session.tokenHash
         // It may have left memory and come back meanwhile, as another object.

@@ -64,6 +64,8 @@ package final class SessionTable: Sendable {
         var seal: SessionSeal?
         /// True while the journal deletes expired sessions.
         var isExpiring = false
+        /// The subjects whose data is being deleted, with the number of requests.
+        var forgetting: [SubjectBytes: Int] = [:]
         /// The search for stores whose lifetime is over.
         var search = StoreSearch()
     }

@@ -92,6 +92,8 @@ package final class SessionEnvironment: Sendable {
     private let watchAction = Lock<(@Sendable (NodeRecord, TokenHash, [FeatureID]) -> Void)?>(nil)
     private let giveAwayAction = Lock<(@Sendable (NodeRecord, TokenHash) async -> Void)?>(nil)
     private let endActions = Lock<[@Sendable (SessionInfo) -> Void]>([])
+    /// Deletes a subject's data outside the sessions.
+    let forgetAction = Lock<(@Sendable (Subject) async throws -> Void)?>(nil)
 
     /// Creates an environment. The defaults are those of a server.
     ///
@@ -138,6 +140,11 @@ package final class SessionEnvironment: Sendable {
     /// Calls `action` for each session in memory that ends.
     package func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) {
         endActions.withLock { $0.append(action) }
+    }
+
+    /// Calls `action` before all data of a subject is deleted; if it throws, nothing is deleted.
+    package func onForget(_ action: @escaping @Sendable (Subject) async throws -> Void) {
+        forgetAction.withLock { $0 = action }
     }
 
     func tellEnd(of session: SessionInfo) {

@@ -35,6 +35,7 @@ extension SessionTable {
     ) async -> Result<(NewSession, Session), StoreError> {
         let token = SessionToken.random()
         do throws(StoreError) {
+            try checkIsKept(principal.identity)
             let encoded = try Credential.encode(PrincipalHistory(principal))
             for _ in 0..<8 {
                 if isShared, let shared = try await sharedSession(of: principal.identity) {
@@ -114,6 +115,7 @@ extension SessionTable {
         keepsStores: Bool = true
     ) async -> Result<SignInResult, StoreError> {
         do throws(StoreError) {
+            try checkIsKept(principal.identity)
             if let credential, !credential.isRevoked {
                 return .success(try await renew(session, credential, principal))
             }

@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import Testing
 
@@ -17,6 +18,30 @@ extension JournalCheck {
             _ = try await journal.expire(lastSeenBefore: .zero, now: Sample.later + .milliseconds(1), limit: 10).get()
             try await journal.reload()
             #expect(try await journal.load(token, now: Sample.later + .milliseconds(1)).get().isUnknown)
+        },
+        JournalCheck("a purge deletes all sessions of a subject, and no others") { journal in
+            let gone = Sample.subject("gone")
+            var logs: [Log] = []
+            for (subject, isShared) in [(gone, true), (gone, false), (Sample.subject("kept"), false)] {
+                var log = try await journal.newLog(
+                    Sample.session(subject: subject, isShared: isShared), credential: .sample(1))
+                try await journal.commit(
+                    log.batch(.made(), labels: log.labels("a"), receipts: [Sample.receipt("key")]), to: &log)
+                logs.append(log)
+            }
+            let other = try await journal.newLog(Sample.session(subject: Subject(issuer: "other", id: gone.id)))
+            for _ in 0..<2 {
+                _ = try await journal.purge(gone).get()
+                try await journal.reload()
+                #expect(try await journal.find(.subject(gone)).get() == [])
+                for log in logs.prefix(2) {
+                    #expect(try await journal.load(log.record.tokenHash).get().isEnded)
+                    #expect(try await journal.export(log.record.id).get() == nil)
+                    #expect(try await journal.append(log.batch(.changed())).failure == .gone)
+                }
+                #expect(try await journal.stored(logs[2]).stores.count == 1)
+                _ = try await journal.stored(other)
+            }
         },
         JournalCheck("nothing of a removed session is left, and what comes for it finds it gone") { journal in
             var log = try await journal.newLog()

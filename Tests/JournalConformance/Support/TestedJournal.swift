@@ -117,6 +117,11 @@ final class TestedJournal: Sendable {
         }.value
     }
 
+    func purge(_ subject: Subject, tombstoneUntil: Duration = Sample.muchLater) async throws -> Result<Void, StoreError>
+    {
+        try await start("purge") { $0.purge(subject, tombstoneUntil: tombstoneUntil, done: $1) }.value
+    }
+
     func unusedStores(
         _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int
     ) async throws -> Result<UnusedStores, StoreError> {

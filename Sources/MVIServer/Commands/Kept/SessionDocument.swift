@@ -26,6 +26,12 @@ package enum SessionDocument {
         return document.close() + [UInt8(ascii: "\n")]
     }
 
+    /// Returns the document as one line with a line end.
+    package static func line(_ export: SessionExport) -> [UInt8] {
+        // Strings have no line ends: they are escaped.
+        write(export).filter { $0 != UInt8(ascii: "\n") } + [UInt8(ascii: "\n")]
+    }
+
     private static func session(_ session: StoredSession) -> [UInt8] {
         var object = JSONObject()
         object.add("id", session.record.id)

@@ -1,0 +1,81 @@
+import MVI
+import SQLite
+import SessionJournal
+
+/// A step of the complete deletion of a subject's rows.
+enum PurgeStep: Sendable {
+    case removing
+    /// Deleting the rows of removed sessions.
+    case deleting
+    /// Taking all free pages for zeros. Deleted cells are overwritten at once, but not pages that become free.
+    case filling
+    /// Freeing these pages again.
+    case emptying
+}
+
+/// The complete deletion of a subject's rows, in transactions between those of others.
+extension SQLiteEngine {
+    func purge(_ step: PurgeStep, _ subject: Subject, _ tombstoneUntil: Duration, _ done: @escaping Done<Void>) {
+        let write = SQLiteWrite(scope: .all) { [self] database in
+            let next = try database.purge(step, subject, tombstoneUntil, limit: options.sessionLimit)
+            return .other { next.map { self.purge($0, subject, tombstoneUntil, done) } ?? self.emptyLog(done) }
+        } fail: { error, _ in
+            .other { done(.failure(error)) }
+        }
+        if let refusal = enqueue(write) { done(.failure(refusal)) }
+    }
+
+    /// Copies the log into the database and truncates it.
+    private func emptyLog(attempts: Int = 50, _ done: @escaping Done<Void>) {
+        let refusal = enqueue { [self] writer in
+            let result = writer.emptyLog()
+            completions.enqueue(
+                .other {
+                    // Reads that overlap keep the log.
+                    guard case .failure = result, attempts > 1 else { return done(result) }
+                    self.emptyLog(attempts: attempts - 1, done)
+                }, of: nil)
+        }
+        if let refusal { done(.failure(refusal)) }
+    }
+}
+
+extension Writer {
+    fileprivate func emptyLog() -> Result<Void, StoreError> {
+        guard let database else { return .failure(engine.status.trouble ?? .journalClosed) }
+        return timed {
+            Result { _ = try database.connection.checkpoint(.truncate) }
+                .mapError { StoreError($0, at: engine.files.database) }
+        }
+    }
+}
+
+extension JournalDatabase {
+    /// Runs one step inside an open transaction. Returns the next one; nil after the last.
+    fileprivate func purge(
+        _ step: PurgeStep, _ subject: Subject, _ tombstoneUntil: Duration, limit: Int
+    ) throws -> PurgeStep? {
+        switch step {
+        case .removing:
+            let keys = try connection.query(
+                "SELECT key FROM sessions WHERE subject = ? AND issuer = ? LIMIT 64",
+                [.text(subject.id), .text(subject.issuer)]
+            ) { row in SessionKey(try row.integer(0)) }
+            for key in keys { try remove(key, tombstoneUntil: tombstoneUntil, limit: limit) }
+            return keys.isEmpty ? .deleting : .removing
+        case .deleting:
+            // The transaction of this step deletes a part.
+            return hasGarbage ? .deleting : .filling
+        case .filling:
+            let free = try connection.first("PRAGMA freelist_count") { row in try row.int(0) } ?? 0
+            guard free > 0 else { return .emptying }
+            // One page more than are free: a short row would need none.
+            try connection.execute(
+                "INSERT INTO scrub (zeros) VALUES (zeroblob(?))", [.integer((min(free, 255) + 1) * 4_096)])
+            return .filling
+        case .emptying:
+            let count = try connection.execute("DELETE FROM scrub WHERE id IN (SELECT id FROM scrub LIMIT 4)")
+            return count > 0 ? .emptying : nil
+        }
+    }
+}

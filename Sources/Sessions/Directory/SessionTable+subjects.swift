@@ -1,0 +1,72 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// The data that was deleted for a subject.
+package struct ForgottenData: Sendable, Hashable {
+    package var sessions = 0
+    package var stores = 0
+    /// The size of the stores' states and view states in bytes.
+    package var bytes = 0
+
+    package init() {}
+}
+
+/// All data of one subject: its export and its deletion.
+extension SessionTable {
+    /// Returns the public ids of the subject's sessions, oldest first.
+    package func sessionIDs(of subject: Subject) async throws(StoreError) -> [String] {
+        try await records(.subject(subject)).map(\.id)
+    }
+
+    /// Returns everything stored about the session with a public id, or nil if there is none.
+    package func export(_ id: String) async throws(StoreError) -> SessionExport? {
+        try await awaitResult { environment.journal.export(id, done: $0) }.get()
+    }
+
+    /// Deletes all data of a subject: ends its sessions here and elsewhere, and deletes their rows. Meanwhile sign-ins of
+    /// the subject fail on this node. The subject's account should be disabled first, since a later sign-in begins anew.
+    ///
+    /// It is not undone by a failure or a crash, and can be repeated. Calls the environment's forget action first.
+    package func forget(_ subject: Subject) async throws(StoreError) -> ForgottenData {
+        let name = SubjectBytes(subject)
+        totals.withLock { $0.forgetting[name, default: 0] += 1 }
+        defer {
+            totals.withLock { totals in
+                let count = (totals.forgetting[name] ?? 1) - 1
+                totals.forgetting[name] = count > 0 ? count : nil
+            }
+        }
+        if let action = environment.forgetAction.withLock({ $0 }) {
+            do { try await action(subject) } catch {
+                throw StoreError(
+                    .unavailable, "Nothing was deleted: the server's own part failed: \(error)", retryAfter: .seconds(5)
+                )
+            }
+        }
+        var data = ForgottenData()
+        // A sign-in that began before it may have stored another session.
+        repeat {
+            for session in try await list(of: subject, before: nil, limit: .max) {
+                data.sessions += 1
+                data.stores += session.stores
+                data.bytes += session.bytes
+            }
+            for record in try await records(.subject(subject)) { try await end(record) }
+            let until = lifeTime(Moment(environment.time)) + environment.limits.tombstoneLife
+            try await awaitResult { environment.journal.purge(subject, tombstoneUntil: until, done: $0) }.get()
+        } while try await !records(.subject(subject)).isEmpty
+        // Damaged sessions, and those of which the journal lost rows.
+        for session in sessions where subject.isSame(as: session.info.subject) { remove(session) }
+        return data
+    }
+
+    /// Fails for a subject whose data is being deleted.
+    func checkIsKept(_ subject: Subject) throws(StoreError) {
+        let name = SubjectBytes(subject)
+        guard totals.withLock({ $0.forgetting[name] == nil }) else {
+            throw StoreError(
+                .unavailable, "The subject's data is being deleted.", retryAfter: .seconds(5))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Locking
+import MVI
+import SQLite
+import SessionJournal
+import Testing
+
+@testable import SQLiteJournal
+
+/// The complete deletion of a subject's data.
+@Suite(.timeLimit(.minutes(10))) struct PurgeTests {
+    private static let marker = "a-secret-of-ada"
+    private let ada = Subject(issuer: "issuer", id: "ada \(marker)")
+
+    /// Fills a session of the subject with the marker: in states of many sizes, old ones included, labels, recordings,
+    /// reminders, a credential, and a state that was set aside.
+    private func fill(_ journal: SQLiteJournal, _ subject: Subject, _ marker: String) async throws -> TestSession {
+        var record = TestSession.record()
+        record.subject = subject
+        let credential = StoredCredential(
+            token: TokenHash((0..<32).map { _ in .random(in: 0...255) }), kind: .bearer, number: 1,
+            principal: Array(#"{"subject":"\#(marker)"}"#.utf8), made: TestSession.start)
+        let key = try await awaitResult { journal.create(record, credential: credential, done: $0) }.get()
+        let session = TestSession(key: key, record: record)
+        var head = SessionHead.empty
+        for (number, size) in [10, 3_000, 200_000, 50, 90_000, 5_000, 400_000, 20].enumerated() {
+            let text = String(repeating: "\(marker) \(number) ", count: size / marker.utf8.count + 1)
+            var turn = session.turn(
+                after: head, state: #""\#(text)""#, labels: [#""\#(marker)""#], recording: #"{"a":"\#(text)"}"#)
+            turn.reminders = [
+                .set(
+                    StoredReminder(
+                        feature: TestSession.counter, id: "r\(number)", due: .seconds(3_000_000), number: 1,
+                        action: Array(#""\#(marker)""#.utf8)))
+            ]
+            turn.receipts = [
+                StoredReceipt(
+                    key: .key("\(marker) \(number)", feature: TestSession.counter), number: turn.head.number,
+                    bodyHash: [1],
+                    intent: marker, outcome: .ran(version: 1), made: TestSession.start)
+            ]
+            if number == 5 { turn.stores[0].setsAside = "test \(marker)" }
+            try #require(await journal.append(turn).isCommitted)
+            head = turn.head
+        }
+        return session
+    }
+
+    /// The names of the folder's files that contain the marker.
+    private func found(_ folder: TemporaryFolder) throws -> [String] {
+        let marker = Array(Self.marker.utf8)
+        return try folder.names().filter { name in
+            let bytes = try contents("\(folder.path)/\(name)")
+            return bytes.indices.contains { index in
+                bytes[index] == marker[0] && bytes[index...].prefix(marker.count).elementsEqual(marker)
+            }
+        }
+    }
+
+    private func purge(_ journal: SQLiteJournal) async throws {
+        try await awaitResult { journal.purge(ada, tombstoneUntil: .seconds(9_000_000), done: $0) }.get()
+    }
+
+    @Test func `nothing of a subject is left in any file, while the journal is open and after a kill`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let other = try await fill(journal, Subject(issuer: "issuer", id: "bob"), "harmless")
+        _ = try await fill(journal, ada, Self.marker)
+        let second = try await fill(journal, ada, Self.marker)
+        // One that had ended already.
+        try await journal.remove(second.key)
+        try await journal.commit(["1", "2"], of: try await journal.newSession())
+        #expect(try found(folder).contains("journal.sqlite-wal"))
+        try await purge(journal)
+        #expect(try found(folder).isEmpty)
+        #expect(try found(try folder.copyAsAfterKill()).isEmpty)
+        #expect(try await journal.state(other)?.contains("harmless 7") == true)
+        // Again, as after a failure.
+        try await purge(journal)
+        await journal.close()
+        #expect(try found(folder).isEmpty)
+        var connection = try Connection(.file(folder.database))
+        #expect(try connection.first("PRAGMA integrity_check") { try $0.text(0) } == "ok")
+        #expect(try connection.first("SELECT count(*) FROM scrub") { try $0.int(0) } == 0)
+    }
+
+    /// The tables with personal data, each with a number of its rows in an export. A new table belongs in one of the lists.
+    private static let personal: [String: @Sendable (SessionExport) -> Int] = [
+        "sessions": { _ in 1 }, "stores": \.stores.count, "labels": \.session.labels.count,
+        "receipts": \.session.receipts.count, "credentials": \.session.credentials.count,
+        "reminders": \.session.reminders.count, "recordings": \.turns.count, "set_aside": \.setAside.count,
+    ]
+    private static let others: Set = [
+        // Hashes of tokens; numbers of sessions; the server's own.
+        "tombstones", "garbage", "probe", "secrets", "scrub", "sqlite_sequence",
+    ]
+
+    @Test func `each table with personal data is exported and purged, and there is no other`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await fill(journal, ada, Self.marker)
+        let exported = try #require(try await journal.exported(session))
+        for (table, count) in Self.personal { #expect(count(exported) > 0, "\(table)") }
+        try await purge(journal)
+        #expect(try await journal.exported(session) == nil)
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        let tables = try connection.query("SELECT name FROM sqlite_master WHERE type = 'table'", []) { try $0.text(0) }
+        #expect(Set(tables) == Set(Self.personal.keys).union(Self.others))
+        for table in Self.personal.keys {
+            #expect(try connection.first("SELECT count(*) FROM \(table)") { try $0.int(0) } == 0, "\(table)")
+        }
+    }
+
+    @Test func `a session whose rows are damaged goes, too`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await fill(journal, ada, Self.marker)
+        await journal.close()
+        do {
+            var connection = try Connection(.file(folder.database))
+            try connection.execute("UPDATE sessions SET credential = 'fingerprint'")
+        }
+        let again = try await folder.journal()
+        #expect(try await awaitResult { again.find(.subject(ada), limit: 10, done: $0) }.get().isEmpty)
+        try await purge(again)
+        #expect(try await again.load(session).isEnded)
+        #expect(try found(folder).isEmpty)
+        await again.close()
+    }
+
+    @Test func `others go on during a purge`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        for _ in 0..<3 { _ = try await fill(journal, ada, Self.marker) }
+        let other = try await journal.newSession()
+        async let purged: Void = purge(journal)
+        try await journal.commit((1...100).map(String.init), of: other)
+        try await purged
+        #expect(try await journal.state(other) == "100")
+        #expect(try found(folder).isEmpty)
+        await journal.close()
+    }
+}

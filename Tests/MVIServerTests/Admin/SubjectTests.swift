@@ -1,0 +1,108 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import Sessions
+import TestSupport
+import Testing
+import WireJSON
+
+@testable import MVIServer
+
+@Suite("A subject's data", .timeLimit(.minutes(5)))
+struct SubjectTests {
+    private static let named = "issuer=tests&subject=anna"
+
+    private func lines(_ port: AdminPort) async throws -> [String] {
+        let answer = try await port.send("GET", "/admin/subjects/export?\(Self.named)")
+        #expect(answer.status == 200 && answer["content-type"] == "application/x-ndjson")
+        return answer.text.split(separator: "\n").map(String.init)
+    }
+
+    @Test("it is exported whole, deleted, and exported empty; others keep theirs", arguments: Depth.allCases)
+    func whole(depth: Depth) async throws {
+        try await AdminPort.run(depth, authenticator: WordAuthenticator()) { port in
+            let server = port.server
+            var sessions: [Credential] = []
+            for (name, isShared) in [("anna", true), ("anna", true), ("anna", false), ("bob", false)] {
+                let session = try await server.session(of: name, shared: isShared)
+                _ = try await server.send(session.intent(#"{"type":"say","text":"\#(name) was here"}"#))
+                sessions.append(session)
+            }
+            let exported = try await lines(port)
+            // Two devices share one.
+            #expect(exported.count == 2)
+            for line in exported {
+                let document = try SessionDocumentShape(line)
+                #expect(document.format == "mvi-session/1" && document.session.subject?.id == "anna")
+                #expect(document.stores.map(\.feature) == ["probe"])
+            }
+            let deleted = try await port.send("DELETE", "/admin/subjects?\(Self.named)")
+            #expect(deleted.status == 200)
+            struct Counts: Decodable { var sessions, stores, bytes: Int }
+            let counts = try deleted.json(Counts.self)
+            #expect(counts.sessions == 2 && counts.stores == 2 && counts.bytes > 0)
+            #expect(try await lines(port).isEmpty)
+            for session in sessions.prefix(3) {
+                let answer = try await server.send(session.request("GET", "/features/probe/state"))
+                #expect(answer.problem == "session-ended")
+            }
+            let bobs = try await server.send(sessions[3].request("GET", "/features/probe/state"))
+            #expect(bobs.status == 200)
+            // Again, as after a crash.
+            #expect(try await port.send("DELETE", "/admin/subjects?\(Self.named)").json(Counts.self).sessions == 0)
+            // A later sign-in begins anew.
+            let again = try await server.session(of: "anna", shared: true)
+            #expect(!sessions.map(\.id).contains(again.id))
+        }
+    }
+
+    private struct SessionDocumentShape: Decodable {
+        struct Session: Decodable {
+            struct Named: Decodable { var issuer, id: String }
+            var subject: Named?
+        }
+        struct Store: Decodable { var feature: String }
+        var format: String
+        var session: Session
+        var stores: [Store]
+
+        init(_ line: String) throws { self = try WireJSON.decode(Self.self, from: Array(line.utf8)) }
+    }
+
+    @Test("the author's part runs first; if it fails nothing is deleted, and sign-ins fail meanwhile")
+    func hook() async throws {
+        let (directory, began, gate) = (SessionDirectory(), Gate(), Gate())
+        let isBroken = Lock(true)
+        directory.onForget { subject in
+            guard subject.id == "anna" else { return }
+            if isBroken.withLock({ $0 }) { throw AuthenticationError(.unavailable, "the own database") }
+            began.open()
+            try await gate.wait()
+        }
+        try await TestServer.run(.memory, directory: directory, authenticator: WordAuthenticator()) { server in
+            let anna = Subject(issuer: WordAuthenticator.issuer, id: "anna")
+            let session = try await server.session(of: "anna", shared: true)
+            await #expect(throws: StoreError.self) { try await directory.forget(subject: anna) }
+            #expect(try await server.send(session.request("GET", "/sessions/current")).status == 200)
+            isBroken.withLock { $0 = false }
+            async let forgotten = directory.forget(subject: anna)
+            try await began.wait()
+            await #expect(throws: TestServer.NotMade.self) { try await server.session(of: "anna", shared: true) }
+            _ = try await server.session(of: "bob")
+            gate.open()
+            #expect(try await forgotten.sessions == 1)
+            #expect(try await server.send(session.request("GET", "/sessions/current")).problem == "session-ended")
+        }
+    }
+
+    @Test(arguments: ["", "issuer=tests", "subject=a&subject=b"])
+    func `a query without one subject is refused`(_ query: String) async throws {
+        try await AdminPort.run(.memory) { port in
+            for (method, path) in [("GET", "/admin/subjects/export"), ("DELETE", "/admin/subjects")] {
+                let answer = try await port.send(method, "\(path)?\(query)")
+                #expect(answer.problem == "bad-request")
+            }
+        }
+    }
+}
