@@ -138,6 +138,11 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
    * @param options `until: "shown"` waits until the watched store shows the effect of the intent.
    */
   send(intent: Intent | string, options?: { until?: "shown" }): Promise<Sent>;
+  /**
+   * Disposes of the store on the server, after the intents that were sent before: its state is gone, and its work ends.
+   * The next use creates a new one. Rejects as `send` does.
+   */
+  dispose(): Promise<void>;
   /** Resolves with true when the store shows the version or a later one, with false when it never will. */
   shown(version: number): Promise<boolean>;
 }
@@ -196,6 +201,8 @@ export interface Client<F = Features> {
   onCondition: (listener: () => void) => End;
   /** Calls `listener` with every event of the stream, and with `session` after a change of the session; for logs. */
   onEvent: (listener: (event: string, data: any) => void) => End;
+  /** Disposes of a feature's store; see `Store.dispose`. */
+  dispose(id: string): Promise<void>;
   /** A request with the session's credential; `body` becomes JSON. Rejects with `Problem` if it is refused. */
   request<Answer = any>(
     method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Answer>;

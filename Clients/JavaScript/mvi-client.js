@@ -1180,6 +1180,9 @@ class Store {
     return answer;
   }
 
+  /** Disposes of the store; see `Client.dispose`. */
+  dispose() { return this.#client.dispose(this.id); }
+
   /** Resolves with true when the watched store shows the version or a later one, with false when it never will. */
   shown(version) {
     if (this.version >= version) return Promise.resolve(true);
@@ -1453,6 +1456,15 @@ class Client {
       this.#lead("session", this.#session.description);
     }
     return answer ?? {};
+  }
+
+  /**
+   * Disposes of a feature's store, after the intents that were sent before. A watched store then shows a new one at its
+   * next use. Rejects as `send` does.
+   */
+  async dispose(id) {
+    await this.#intents.add((timeout) => this.#session.request(
+      "DELETE", `/features/${id}/state`, { headers: this.#session.field, timeout }));
   }
 
   /** A request of the session, such as `request("GET", "/features/counter/state")`. Throws `Problem` if it is refused. */

@@ -95,6 +95,14 @@ public final class RemoteStore<
         try await server.core.send(try encoded(intent), to: feature, key: Self.key(), completion: completion)
     }
 
+    /// Disposes of the store on the server, after the intents that were sent before: its state is gone and its work ends.
+    /// The next use creates a new one. Returns when that is committed, also if there was no store.
+    ///
+    /// - Throws: as ``send(_:until:)``.
+    public nonisolated func dispose() async throws {
+        _ = try await server.core.send(nil, to: feature, key: Self.key(), completion: .committed)
+    }
+
     /// Sends an intent without waiting, for a button. Intents keep the order of the calls; see ``failure`` for errors.
     public nonisolated func post(_ intent: Intent) {
         let body: [UInt8]

@@ -24,6 +24,22 @@ struct ServerTests {
         }
     }
 
+    @Test func `a store that is disposed of shows a new one at its next use`() async throws {
+        try await LiveServer.run { server in
+            try await TestClient.run(server.port) { client, transport in
+                let tally = client.server.store(of: Tally.self)
+                try await tally.send(.add(amount: 5))
+                try await tally.dispose()
+                let seen = client.watch(tally)
+                await seen.states.until { $0.last?.count == 0 }
+                // Also if there is none.
+                try await tally.dispose()
+                let disposals = transport.requests.all.filter { $0.method == "DELETE" }
+                #expect(disposals.map(\.target) == Array(repeating: "/features/tally/state", count: 2))
+            }
+        }
+    }
+
     @Test func `a refusal of the feature is an error with its code`() async throws {
         try await LiveServer.run { server in
             try await TestClient.run(server.port) { client, _ in

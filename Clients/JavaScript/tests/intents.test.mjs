@@ -111,3 +111,17 @@ test("waiting for a version ends if it will never be shown", async () => {
   assert.equal(await third, false);
 });
 
+test("a store is disposed of after the intents that were sent before, also after a lost answer", async () => {
+  const { server, store, clock } = await live();
+  const target = "DELETE /features/counter/state";
+  server.answer(path, cut);
+  server.answer(target, cut, () => new Response(null, { status: 204 }));
+  const sent = store.send({ type: "increment" });
+  const disposed = store.dispose();
+  await settle();
+  assert.equal(server.asked(target).length, 0);
+  await clock.advance(20_000);
+  await Promise.all([sent, disposed]);
+  assert.equal(server.asked(path).length, 2);
+  assert.equal(server.asked(target).length, 2);
+});

@@ -121,11 +121,16 @@ extension ClientConnection {
             guard nextTry <= now else { return }
             intents.nextTry = nil
         }
-        let target = "/features/\(Self.escaped(intent.feature))/intents"
+        let feature = "/features/\(Self.escaped(intent.feature))"
+        guard let body = intent.body else {
+            let fields = session.id.map { [HTTPField("MVI-Session", $0)] } ?? []
+            intents.inFlight = start(.intent, request("DELETE", "\(feature)/state", fields))
+            return
+        }
         // A quoted string (RFC 9651 section 3.3.3).
         var fields = [HTTPField("Idempotency-Key", "\"\(intent.key)\""), HTTPField("Accept", "application/json")]
         if let id = session.id { fields.append(HTTPField("MVI-Session", id)) }
-        intents.inFlight = start(.intent, request("POST", target, fields, body: intent.body))
+        intents.inFlight = start(.intent, request("POST", "\(feature)/intents", fields, body: body))
     }
 
     mutating func intentAnswered(_ result: Result<HTTPAnswer, TransportFailure>, generation: Int) {

@@ -1,10 +1,10 @@
-/// An intent that has no answer yet.
+/// An intent, or the disposal of a store, that has no answer yet.
 struct PendingIntent: Sendable {
     /// The client's internal number of the intent.
     let id: UInt64
     let feature: String
-    /// The intent as JSON.
-    let body: [UInt8]
+    /// The intent as JSON; nil to dispose of the store.
+    let body: [UInt8]?
     /// The idempotency key, which is the same for all attempts.
     let key: String
     let completion: SendCompletion
@@ -19,7 +19,7 @@ struct PendingIntent: Sendable {
     /// True if an attempt ended without an answer, so the intent may have run.
     var mayHaveRun = false
 
-    init(id: UInt64, feature: String, body: [UInt8], key: String, completion: SendCompletion = .committed) {
+    init(id: UInt64, feature: String, body: [UInt8]?, key: String, completion: SendCompletion = .committed) {
         self.id = id
         self.feature = feature
         self.body = body

@@ -1,11 +1,11 @@
 import Locking
 
 extension ClientCore {
-    /// Enqueues an intent and waits for its answer.
+    /// Enqueues an intent, or without a body the disposal of a store, and waits for its answer.
     ///
     /// - Throws: ``RemoteError``, or `CancellationError` if the calling task is canceled.
     func send(
-        _ body: [UInt8], to feature: String, key: String, completion: SendCompletion
+        _ body: [UInt8]?, to feature: String, key: String, completion: SendCompletion
     ) async throws -> IntentReceipt {
         let number = Lock<UInt64?>(nil)
         // Passed through a lock instead of the continuation; see `awaitResult` in `Locking`.

@@ -221,7 +221,7 @@ final class ClientCore: Sendable {
     /// - Returns: a number to cancel it with.
     @discardableResult
     func send(
-        _ body: [UInt8], to feature: String, key: String, completion: SendCompletion,
+        _ body: [UInt8]?, to feature: String, key: String, completion: SendCompletion,
         done: @escaping @Sendable (IntentResult) -> Void
     ) -> UInt64 {
         let now = time.now()
