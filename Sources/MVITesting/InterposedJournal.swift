@@ -102,10 +102,12 @@ extension InterposedJournal {
         perform(.list, done) { [base] in base.list(of: subject, before: before, limit: limit, done: $0) }
     }
 
-    package func findUnusedStores(
-        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    package func findStores(
+        _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int, done: @escaping Done<FoundStores>
     ) {
-        perform(.find, done) { [base] in base.findUnusedStores(queries, after: after, limit: limit, done: $0) }
+        perform(.find, done) { [base] in
+            base.findStores(queries, ofSubjects: ofSubjects, after: after, limit: limit, done: $0)
+        }
     }
 
     package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {

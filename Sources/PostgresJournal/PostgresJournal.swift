@@ -282,13 +282,15 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    package func findUnusedStores(
-        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    package func findStores(
+        _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int, done: @escaping Done<FoundStores>
     ) {
         engine.read(.all, done) { [engine] reader in
-            reader.attempt([SessionReads.unusedStores(engine.statements, queries, after: after, limit: limit)]) {
+            reader.attempt([
+                SessionReads.storesOf(engine.statements, queries, ofSubjects: ofSubjects, after: after, limit: limit)
+            ]) {
                 results in
-                var page = UnusedStores()
+                var page = FoundStores()
                 for row in results.first?.rows ?? [] {
                     page.last = try row.key(0)
                     if try row.bool(2) { page.sessions.append(try row.token(1)) }

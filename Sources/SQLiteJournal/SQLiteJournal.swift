@@ -175,11 +175,11 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    package func findUnusedStores(
-        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    package func findStores(
+        _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int, done: @escaping Done<FoundStores>
     ) {
         engine.read(after: .any, done) { connection in
-            try connection.findUnusedStores(queries, after: after, limit: limit)
+            try connection.findStores(queries, ofSubjects: ofSubjects, after: after, limit: limit)
         }
     }
 

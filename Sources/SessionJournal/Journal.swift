@@ -114,9 +114,10 @@ package protocol Journal: ServerJournal {
     func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>)
 
-    /// Finds subjects' sessions with a store that one of the queries finds. Looks at the next `limit` of them after a key.
-    func findUnusedStores(
-        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>)
+    /// Finds sessions with a store that one of the queries finds. Looks at the next `limit` sessions after a key, only at
+    /// those of subjects with `ofSubjects`.
+    func findStores(
+        _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int, done: @escaping Done<FoundStores>)
 
     /// Lists at most `limit` reminders of all sessions by due time, then by session key. Begins after an alarm, which
     /// need not exist, or with the first one.

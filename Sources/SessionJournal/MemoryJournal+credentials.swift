@@ -79,14 +79,17 @@ extension MemoryJournal {
 }
 
 extension MemoryJournal {
-    package func findUnusedStores(
-        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    package func findStores(
+        _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int, done: @escaping Done<FoundStores>
     ) {
         let keys = directory.withLock { $0.all }.filter { $0.number > after.number }.sorted { $0.number < $1.number }
-        var found = UnusedStores()
+        var found = FoundStores()
         var count = 0
         for key in keys where count < limit {
-            let session = read(key) { $0.record.subject == nil ? nil : ($0.record.tokenHash, $0.hasUnused(queries)) }
+            let session = read(key) { session in
+                ofSubjects && session.record.subject == nil
+                    ? nil : (session.record.tokenHash, session.hasStore(of: queries))
+            }
             guard let (token, hasUnused) = session else { continue }
             count += 1
             found.last = key
@@ -97,10 +100,10 @@ extension MemoryJournal {
 }
 
 extension MemorySession {
-    fileprivate func hasUnused(_ queries: [UnusedStoreQuery]) -> Bool {
+    fileprivate func hasStore(of queries: [StoreQuery]) -> Bool {
         stores.contains { store in
             let lastSeen = store.summary.lastSeen == .zero ? record.lastSeen : store.summary.lastSeen
-            return queries.contains { $0.name == store.summary.feature.name && lastSeen < $0.lastSeenBefore }
+            return queries.contains { $0.finds(store.summary.feature, lastSeen: lastSeen) }
         }
     }
 }

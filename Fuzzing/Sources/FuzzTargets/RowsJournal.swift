@@ -120,10 +120,10 @@ final class RowsJournal: Journal {
         done(.success(Array(alarms[next...].prefix(limit))))
     }
 
-    func findUnusedStores(
-        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int, done: @escaping Done<UnusedStores>
+    func findStores(
+        _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int, done: @escaping Done<FoundStores>
     ) {
-        done(.success(UnusedStores()))
+        done(.success(FoundStores()))
     }
 
     func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) { done(.success(())) }

@@ -160,6 +160,18 @@ public struct SessionDirectory: Sendable {
         }
     }
 
+    /// Disposes of the stores of a feature in all sessions, for example of the copies of a person's data in other people's
+    /// sessions. Reads the list of all sessions once, and loads those that have such a store.
+    ///
+    /// - Parameter key: the instance of a keyed feature.
+    /// - Returns: the number of disposed stores.
+    /// - Throws: the error of the first session in which it fails. Repeat the call then.
+    @discardableResult
+    public func dispose<F: Feature>(_ feature: F.Type, key: String? = nil) async throws(StoreError) -> Int {
+        let id = try Self.feature(F.name, key)
+        return try await link.table.dispose(of: id)
+    }
+
     /// The data that was deleted for a subject.
     public struct Forgotten: Codable, Hashable, Sendable {
         public let sessions: Int

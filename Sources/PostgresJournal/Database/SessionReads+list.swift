@@ -20,9 +20,9 @@ extension SessionReads {
             [last, .utf8(subject.id), .utf8(subject.issuer)], order: "DESC", limit)
     }
 
-    /// See `Journal.findUnusedStores`.
-    static func unusedStores(
-        _ sql: Statements, _ queries: [UnusedStoreQuery], after session: SessionKey, limit: Int
+    /// See `Journal.findStores`.
+    static func storesOf(
+        _ sql: Statements, _ queries: [StoreQuery], ofSubjects: Bool, after session: SessionKey, limit: Int
     ) -> PostgresStatement {
         PostgresStatement(
             """
@@ -31,7 +31,7 @@ extension SessionReads {
                 JOIN unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) AS q (name, prefix, past, time)
                     ON t.feature = q.name OR t.feature >= q.prefix AND t.feature < q.past
                 WHERE t.session = s.key AND CASE WHEN t.seen = 0 THEN h.seen ELSE t.seen END < q.time)
-            FROM (SELECT key, token FROM \(sql.schema).sessions WHERE key > $1 AND subject IS NOT NULL
+            FROM (SELECT key, token FROM \(sql.schema).sessions WHERE key > $1 \(ofSubjects ? "AND subject IS NOT NULL" : "")
                 ORDER BY key LIMIT $2) AS s
             JOIN \(sql.schema).heads AS h ON h.key = s.key ORDER BY s.key
             """,

@@ -19,9 +19,9 @@ extension Connection {
     }
 
     /// See `Journal`.
-    mutating func findUnusedStores(
-        _ queries: [UnusedStoreQuery], after session: SessionKey, limit: Int
-    ) throws -> UnusedStores {
+    mutating func findStores(
+        _ queries: [StoreQuery], ofSubjects: Bool, after session: SessionKey, limit: Int
+    ) throws -> FoundStores {
         let isUnused = queries.map { _ in "(feature = ? OR feature >= ? AND feature < ?) AND time < ?" }
         let values: [SQLiteValue] = queries.flatMap { query -> [SQLiteValue] in
             [.text(query.name), .text(query.keyPrefix), .text(query.keyEnd), .time(query.lastSeenBefore)]
@@ -30,10 +30,10 @@ extension Connection {
             """
             SELECT key, token, EXISTS (SELECT 1 FROM stores WHERE id >= key << 16 AND id < (key + 1) << 16
                 AND (\(isUnused.joined(separator: " OR "))))
-            FROM sessions WHERE key > ? AND life > 0 ORDER BY key LIMIT ?
+            FROM sessions WHERE key > ? \(ofSubjects ? "AND life > 0" : "") ORDER BY key LIMIT ?
             """, values + [.integer(session.number), .integer(max(0, limit))]
         ) { row in (key: try row.integer(0), token: try row.blob(1), hasUnused: try row.integer(2) != 0) }
-        var page = UnusedStores()
+        var page = FoundStores()
         page.last = found.last.map { SessionKey($0.key) }
         page.sessions = found.filter { $0.hasUnused && $0.token.count == 32 }.map { TokenHash($0.token) }
         return page

@@ -47,7 +47,9 @@ extension SessionTable {
     ) async -> IntentResult {
         switch await found(token) {
         case .live(let session, _):
-            await deliver(delivery, to: feature, in: session, once: once, makesStore: makesStore)
+            await whereOwned(session) {
+                session.deliver(delivery, to: feature, once: once, makesStore: makesStore, completion: $0)
+            }
         case .damaged(_, let error), .failed(let error): .failure(error)
         case .ended, .unknown: .failure(.sessionEnded)
         }
@@ -56,14 +58,13 @@ extension SessionTable {
     /// The number of requests for a session that another node owns.
     private static var tries: Int { 6 }
 
-    private func deliver(
-        _ delivery: Delivery, to feature: FeatureID, in session: Session, once: String?, makesStore: Bool
-    ) async -> IntentResult {
+    /// Returns the result of `body`, which runs a turn in a session, when no other node owns that.
+    func whereOwned<Value: Sendable>(
+        _ session: Session, _ body: (@escaping Done<Value>) -> Void
+    ) async -> Result<Value, StoreError> {
         var count = 0
         while true {
-            let result = await awaitResult {
-                session.deliver(delivery, to: feature, once: once, makesStore: makesStore, completion: $0)
-            }
+            let result = await awaitResult(body)
             // It cannot be forwarded: the node that owns the session gives the session away.
             guard environment.lease != nil, case .failure(let error) = result, error.code == .elsewhere,
                 count < Self.tries

@@ -29,9 +29,9 @@ extension SessionTable {
         // The journal learns of the last use with a delay.
         let time = lifeTime(now) - SessionLimits.storeTouchDelay
         let queries = mortal.map { feature in
-            UnusedStoreQuery(name: feature.name, lastSeenBefore: time - (feature.storeLife ?? SessionLimits.forever))
+            StoreQuery(name: feature.name, lastSeenBefore: time - (feature.storeLife ?? SessionLimits.forever))
         }
-        environment.journal.findUnusedStores(queries, after: last, limit: Self.page) { [self] result in
+        environment.journal.findStores(queries, ofSubjects: true, after: last, limit: Self.page) { [self] result in
             guard case .success(let page) = result else {
                 return totals.withLock { $0.search.isUnderWay = false }
             }
@@ -53,7 +53,42 @@ extension SessionTable {
     }
 }
 
+extension SessionTable {
+    /// Disposes of an instance's stores in all sessions. Returns the number of sessions that had one.
+    package func dispose(of feature: FeatureID) async throws(StoreError) -> Int {
+        var (count, last) = (0, SessionKey(.min))
+        while true {
+            let after = last
+            let page = try await awaitResult {
+                environment.journal.findStores(
+                    [StoreQuery(feature)], ofSubjects: false, after: after, limit: Self.page, done: $0)
+            }.get()
+            for token in page.sessions {
+                let lookup = await awaitResult { find(token, for: .look, $0) }
+                if case .failed(let error) = lookup { throw error }
+                guard let session = lookup.session, session.fault == nil else { continue }
+                let isDisposed = await whereOwned(session) { session.disposeOfStore(feature, $0) }
+                switch isDisposed {
+                case .success(true): count += 1
+                case .success(false): break
+                case .failure(let error) where error.code == .gone: break
+                case .failure(let error): throw error
+                }
+            }
+            guard let next = page.last else { return count }
+            last = next
+        }
+    }
+}
+
 extension Session {
+    /// Disposes of a store on behalf of the server itself.
+    fileprivate func disposeOfStore(_ feature: FeatureID, _ done: @escaping Done<Bool>) {
+        enqueue(.server, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: done) {
+            $0.dispose(of: feature)
+        }
+    }
+
     /// Disposes of the stores whose lifetime is over, in one turn. Calls `done` after the commit or a failure; a later
     /// search finds what is left.
     fileprivate func disposePastLife(_ done: @escaping @Sendable () -> Void) {

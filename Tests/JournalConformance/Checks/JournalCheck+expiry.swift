@@ -118,11 +118,13 @@ extension JournalCheck {
             var anonymous = try await journal.newLog()
             try await journal.commit(anonymous.batch(.made(draft)), to: &anonymous)
             try await journal.reload()
-            func pages(_ time: Duration) async throws -> [TokenHash] {
+            func pages(
+                _ time: Duration, _ name: String = "draft", ofSubjects: Bool = true
+            ) async throws -> [TokenHash] {
                 var (found, last) = ([TokenHash](), SessionKey(.min))
                 while true {
-                    let page = try await journal.unusedStores(
-                        [UnusedStoreQuery(name: "draft", lastSeenBefore: time)], after: last, limit: 3
+                    let page = try await journal.storesOf(
+                        [StoreQuery(name: name, lastSeenBefore: time)], ofSubjects: ofSubjects, after: last, limit: 3
                     ).get()
                     found += page.sessions
                     guard let next = page.last else { return found }
@@ -130,6 +132,9 @@ extension JournalCheck {
                 }
             }
             #expect(try await pages(Sample.start).isEmpty)
+            let all = try await pages(.nanoseconds(Int64.max), draft.text, ofSubjects: false)
+            #expect(all == [tokens[0], tokens[2], anonymous.record.tokenHash])
+            #expect(try await pages(.nanoseconds(Int64.max), "draft:2", ofSubjects: false).isEmpty)
             #expect(try await pages(Sample.start + .seconds(1)) == [tokens[0], tokens[2]])
             let first = try await journal.stored(tokens[0])
             let touch = SessionTouch(

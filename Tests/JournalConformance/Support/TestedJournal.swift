@@ -122,10 +122,12 @@ final class TestedJournal: Sendable {
         try await start("purge") { $0.purge(subject, tombstoneUntil: tombstoneUntil, done: $1) }.value
     }
 
-    func unusedStores(
-        _ queries: [UnusedStoreQuery], after: SessionKey, limit: Int
-    ) async throws -> Result<UnusedStores, StoreError> {
-        try await start("unused stores") { $0.findUnusedStores(queries, after: after, limit: limit, done: $1) }.value
+    func storesOf(
+        _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int
+    ) async throws -> Result<FoundStores, StoreError> {
+        try await start("unused stores") {
+            $0.findStores(queries, ofSubjects: ofSubjects, after: after, limit: limit, done: $1)
+        }.value
     }
 
     func reclaim(

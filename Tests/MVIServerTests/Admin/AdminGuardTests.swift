@@ -9,7 +9,7 @@ struct AdminGuardTests {
     private static let guarded: [(method: String, target: String)] = [
         ("GET", "/admin/sessions"), ("GET", "/admin/sessions/x"), ("DELETE", "/admin/sessions/x"),
         ("GET", "/admin/sessions/x/features/probe"), ("POST", "/admin/sessions/x/features/probe/intents"),
-        ("POST", "/admin/drain"), ("GET", "/metrics"),
+        ("GET", "/admin/subjects/export"), ("DELETE", "/admin/subjects"), ("POST", "/admin/drain"), ("GET", "/metrics"),
     ]
     private static let acting = guarded.filter { $0.target != "/metrics" }
 

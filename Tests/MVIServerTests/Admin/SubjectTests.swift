@@ -96,6 +96,25 @@ struct SubjectTests {
         }
     }
 
+    @Test("copies in other people's sessions are disposed of by their name")
+    func copies() async throws {
+        let directory = SessionDirectory()
+        try await TestServer.run(.memory, directory: directory, authenticator: WordAuthenticator()) { server in
+            var sessions: [Credential] = []
+            for _ in 0..<3 { sessions.append(try await server.session()) }
+            sessions.append(try await server.session(of: "bob"))
+            for session in sessions.dropFirst() {
+                for id in [1, 2] { _ = try await server.send(session.request("GET", "/features/item:\(id)/state")) }
+            }
+            #expect(try await directory.dispose(Item.self, key: "1") == 3)
+            for session in sessions.dropFirst() {
+                let live = try server.live(session)
+                #expect(live.storeIDs.map(\.text) == ["item:2"])
+            }
+            #expect(try await directory.dispose(Item.self, key: "1") == 0)
+        }
+    }
+
     @Test(arguments: ["", "issuer=tests", "subject=a&subject=b"])
     func `a query without one subject is refused`(_ query: String) async throws {
         try await AdminPort.run(.memory) { port in
