@@ -98,7 +98,7 @@ let package = Package(
         library("MicroHTTP", "CMicroHTTPD", "Locking", "Networks", logging),
         library("SQLite", "CSQLite", "Locking"),
         library("PostgreSQL", "CPostgreSQL"),
-        library("SQLiteJournal", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
+        library("SQLiteJournal", "LibCrypto", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
         library("PostgresJournal", "Locking", "MVI", "PostgreSQL", "SessionJournal", deque, logging),
 
         // The server, its options, the demo. The tools know a server by its address only.

@@ -53,8 +53,8 @@ extension InterposedJournal {
         perform(.remove, done) { [base] in base.remove(session, tombstoneUntil: tombstoneUntil, done: $0) }
     }
 
-    package func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        perform(.remove, done) { [base] in base.purge(subject, tombstoneUntil: tombstoneUntil, done: $0) }
+    package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        perform(.remove, done) { [base] in base.purge(subject, now: now, tombstoneUntil: tombstoneUntil, done: $0) }
     }
 
     package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {

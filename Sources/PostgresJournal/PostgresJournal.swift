@@ -183,7 +183,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    package func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+    package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         engine.purge(subject, tombstoneUntil, done)
     }
 

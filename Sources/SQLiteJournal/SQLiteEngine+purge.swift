@@ -4,6 +4,8 @@ import SessionJournal
 
 /// A step of the complete deletion of a subject's rows.
 enum PurgeStep: Sendable {
+    /// Noting the subject and the time since 1970, for restores of older backups.
+    case noting(Duration)
     case removing
     /// Deleting the rows of removed sessions.
     case deleting
@@ -17,6 +19,12 @@ enum PurgeStep: Sendable {
 extension SQLiteEngine {
     func purge(_ step: PurgeStep, _ subject: Subject, _ tombstoneUntil: Duration, _ done: @escaping Done<Void>) {
         let write = SQLiteWrite(scope: .all) { [self] database in
+            if case .noting(let now) = step {
+                let noted = ForgottenSubject(subject, at: now)
+                try files.append(noted)
+                try database.connection.note([noted])
+                return .other { self.purge(.removing, subject, tombstoneUntil, done) }
+            }
             let next = try database.purge(step, subject, tombstoneUntil, limit: options.sessionLimit)
             return .other { next.map { self.purge($0, subject, tombstoneUntil, done) } ?? self.emptyLog(done) }
         } fail: { error, _ in
@@ -56,7 +64,7 @@ extension JournalDatabase {
         _ step: PurgeStep, _ subject: Subject, _ tombstoneUntil: Duration, limit: Int
     ) throws -> PurgeStep? {
         switch step {
-        case .removing:
+        case .noting, .removing:
             let keys = try connection.query(
                 "SELECT key FROM sessions WHERE subject = ? AND issuer = ? LIMIT 64",
                 [.text(subject.id), .text(subject.issuer)]

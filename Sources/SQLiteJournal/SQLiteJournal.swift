@@ -110,8 +110,8 @@ public final class SQLiteJournal: Journal {
         } while !rest.isEmpty
     }
 
-    package func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        engine.purge(.removing, subject, tombstoneUntil, done)
+    package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        engine.purge(.noting(now), subject, tombstoneUntil, done)
     }
 
     package func expire(

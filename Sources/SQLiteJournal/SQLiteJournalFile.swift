@@ -70,7 +70,8 @@ package struct SQLiteJournalFile: JournalMaintenance {
     }
 
     /// Makes a backup the folder's journal, while no server uses it. Each session gets a new epoch, so that cursors and
-    /// entity tags from after the backup are invalid. A backup with an older schema is migrated.
+    /// entity tags from after the backup are invalid. A backup with an older schema is migrated. Sessions of subjects whose
+    /// data was deleted later are not restored, as far as the folder's `forgotten.jsonl` names them.
     ///
     /// - Parameter signingOut: True to sign everybody out, see `signOutAll`: the backup has tokens that were revoked
     ///   and sessions that were ended after it was made.
@@ -84,7 +85,8 @@ package struct SQLiteJournalFile: JournalMaintenance {
         let lock = try FolderLock(.exclusive, in: files.folder)
         defer { withExtendedLifetime(lock) {} }
         for path in [files.database, files.log, files.database + "-shm"] where JournalFiles.size(of: path) != nil {
-            throw StoreError(.invalid, "\(path) exists already; first move it away, with the files beside it.")
+            throw StoreError(
+                .invalid, "\(path) exists already; first move it away, with its log. forgotten.jsonl stays.")
         }
         guard JournalFiles.isRegular(backup) else { throw StoreError(.invalid, "\(backup) is not a file.") }
         if (JournalFiles.size(of: backup + "-wal") ?? 0) > 0 {
@@ -125,6 +127,10 @@ package struct SQLiteJournalFile: JournalMaintenance {
             throw StoreError(.invalid, "\(backup) is not a backup of a journal.")
         }
         try JournalDatabase.migrate(&target, from: version, migrations)
+        let later = try files.forgottenSubjects()
+        let removed = try target.transaction(.immediate) { connection in try connection.forgetAgain(later) }
+        // Writes the file anew, without what was deleted.
+        if removed > 0 { try target.script("VACUUM") }
         return try target.transaction(.immediate) { connection in
             let count = try connection.execute("UPDATE sessions SET epoch = lower(hex(randomblob(8)))")
             if signingOut { _ = try connection.signOutAll() } else { try connection.renewGeneration() }

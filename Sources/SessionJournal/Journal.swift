@@ -59,9 +59,9 @@ package protocol Journal: ServerJournal {
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>)
 
     /// Deletes all sessions of a subject, also damaged ones, with all rows that removed sessions left, and overwrites the
-    /// places of deleted rows in the journal's own files. Takes many small steps, which do not block appends for long.
+    /// places of deleted rows in the journal's own files. A journal with backups notes it, for restores of older ones. Takes many small steps, which do not block appends for long.
     /// After a failure it can be repeated.
-    func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>)
+    func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>)
 
     /// Notes values whose loss in a crash is harmless. Sessions that are gone are skipped.
     func touch(_ touches: [SessionTouch], done: @escaping Done<Void>)

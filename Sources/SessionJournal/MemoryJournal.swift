@@ -94,7 +94,7 @@ public final class MemoryJournal: Journal {
         answer((), done)
     }
 
-    package func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+    package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         let keys = directory.withLock { $0.sessions(.subject(subject), after: SessionKey(0), limit: .max) }
         for key in keys {
             remove(key, tombstoneUntil: tombstoneUntil, isExpired: false) { subject.isSame(as: $0.subject) }

@@ -73,7 +73,7 @@ import Testing
         #expect(
             before == ["sessions", "credentials", "stores", "labels", "receipts", "reminders", "recordings", "set"])
         for _ in 0..<2 {
-            try await awaitResult { journal.purge(ada, tombstoneUntil: .seconds(1 << 33), done: $0) }.get()
+            try await awaitResult { journal.purge(ada, now: .zero, tombstoneUntil: .seconds(1 << 33), done: $0) }.get()
             #expect(try await found(schema) == [:])
         }
         #expect(try await journal.news(other)?.labels.count == 1)

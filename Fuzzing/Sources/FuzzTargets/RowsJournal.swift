@@ -126,7 +126,9 @@ final class RowsJournal: Journal {
         done(.success(FoundStores()))
     }
 
-    func purge(_ subject: Subject, tombstoneUntil: Duration, done: @escaping Done<Void>) { done(.success(())) }
+    func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        done(.success(()))
+    }
 
     func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) { done(.success(())) }
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {

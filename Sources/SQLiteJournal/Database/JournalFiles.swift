@@ -59,6 +59,48 @@ struct JournalFiles: Sendable {
 
     static func remove(_ path: String) { unlink(path) }
 
+    /// The list of deleted subjects, which stays when the journal is moved away.
+    var forgotten: String { "\(folder)/forgotten.jsonl" }
+
+    /// Adds a deleted subject to the list, durably.
+    func append(_ subject: ForgottenSubject) throws(StoreError) {
+        let descriptor = open(forgotten, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreError(errno, "\(forgotten) could not be opened") }
+        defer { close(descriptor) }
+        let line = subject.line
+        guard write(descriptor, line, line.count) == line.count, fsync(descriptor) == 0, Self.sync(folder) else {
+            throw StoreError(errno, "\(forgotten) could not be written")
+        }
+    }
+
+    /// The deleted subjects of the list; none without a file.
+    func forgottenSubjects() throws(StoreError) -> [ForgottenSubject] {
+        let descriptor = open(forgotten, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return [] }
+            throw StoreError(errno, "\(forgotten) could not be read")
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &part, part.count)
+            guard count >= 0 else { throw StoreError(errno, "\(forgotten) could not be read") }
+            if count == 0 { break }
+            bytes += part[..<count]
+        }
+        // A last line without an end was cut by a crash, before anything was deleted.
+        return try Result {
+            try String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropLast(bytes.last == 10 ? 0 : 1).map {
+                line in
+                guard let subject = ForgottenSubject(line: line) else {
+                    throw StoreError(.invalid, "\(forgotten) has a line that is not a deleted subject's: \(line)")
+                }
+                return subject
+            }
+        }.mapError { $0 as? StoreError ?? StoreError(.invalid, "\($0)") }.get()
+    }
+
     /// Creates a folder and its missing parents, for its owner only. Returns the errno if that fails.
     static func makeFolder(_ path: String) -> Int32? {
         if mkdir(path, 0o700) == 0 { return nil }

@@ -11,7 +11,7 @@ enum SQLiteSchema {
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
-        "secrets", "credentials", "reminders", "scrub",
+        "secrets", "credentials", "reminders", "scrub", "forgotten",
     ]
 
     /// The number of bits in a store's id for its place in its session; the others are the session's key.
@@ -219,7 +219,7 @@ enum SQLiteSchema {
         """
 
     /// Expiry examines each class of lifetime by its own time. The last use of a credential, which ends by itself. Zeros
-    /// that overwrite free pages.
+    /// that overwrite free pages. Deleted subjects, see `ForgottenSubject`.
     private static let sixth = """
         ALTER TABLE sessions ADD COLUMN life INTEGER
             AS (CASE WHEN subject IS NULL THEN 0 ELSE 1 + shared END) VIRTUAL;  -- see LifeClass
@@ -227,5 +227,6 @@ enum SQLiteSchema {
         CREATE INDEX sessions_by_life ON sessions (life, last_seen) WHERE reminded = 0;
         ALTER TABLE credentials ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;     -- or newer: made
         CREATE TABLE scrub (id INTEGER PRIMARY KEY, zeros BLOB NOT NULL) STRICT;
+        CREATE TABLE forgotten (time INTEGER NOT NULL, key BLOB NOT NULL, code BLOB NOT NULL) STRICT;
         """
 }

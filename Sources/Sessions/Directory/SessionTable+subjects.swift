@@ -53,8 +53,10 @@ extension SessionTable {
                 data.bytes += session.bytes
             }
             for record in try await records(.subject(subject)) { try await end(record) }
-            let until = lifeTime(Moment(environment.time)) + environment.limits.tombstoneLife
-            try await awaitResult { environment.journal.purge(subject, tombstoneUntil: until, done: $0) }.get()
+            let now = lifeTime(Moment(environment.time))
+            let until = now + environment.limits.tombstoneLife
+            try await awaitResult { environment.journal.purge(subject, now: now, tombstoneUntil: until, done: $0) }
+                .get()
         } while try await !records(.subject(subject)).isEmpty
         // Damaged sessions, and those of which the journal lost rows.
         for session in sessions where subject.isSame(as: session.info.subject) { remove(session) }

@@ -119,7 +119,8 @@ final class TestedJournal: Sendable {
 
     func purge(_ subject: Subject, tombstoneUntil: Duration = Sample.muchLater) async throws -> Result<Void, StoreError>
     {
-        try await start("purge") { $0.purge(subject, tombstoneUntil: tombstoneUntil, done: $1) }.value
+        try await start("purge") { $0.purge(subject, now: Sample.later, tombstoneUntil: tombstoneUntil, done: $1) }
+            .value
     }
 
     func storesOf(

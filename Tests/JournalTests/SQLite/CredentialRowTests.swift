@@ -67,6 +67,7 @@ import Testing
                 """
                 DROP INDEX sessions_by_life;
                 DROP TABLE scrub;
+                DROP TABLE forgotten;
                 ALTER TABLE sessions DROP COLUMN life;
                 CREATE INDEX sessions_by_last_seen ON sessions (last_seen) WHERE reminded = 0;
                 ALTER TABLE credentials DROP COLUMN seen;

@@ -4,6 +4,14 @@ import SQLite
 import SessionJournal
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 @testable import SQLiteJournal
 
 /// The complete deletion of a subject's data.
@@ -13,8 +21,10 @@ import Testing
 
     /// Fills a session of the subject with the marker: in states of many sizes, old ones included, labels, recordings,
     /// reminders, a credential, and a state that was set aside.
-    private func fill(_ journal: SQLiteJournal, _ subject: Subject, _ marker: String) async throws -> TestSession {
-        var record = TestSession.record()
+    private func fill(
+        _ journal: SQLiteJournal, _ subject: Subject, _ marker: String, created: Duration = TestSession.start
+    ) async throws -> TestSession {
+        var record = TestSession.record(lastSeen: created)
         record.subject = subject
         let credential = StoredCredential(
             token: TokenHash((0..<32).map { _ in .random(in: 0...255) }), kind: .bearer, number: 1,
@@ -57,7 +67,9 @@ import Testing
     }
 
     private func purge(_ journal: SQLiteJournal) async throws {
-        try await awaitResult { journal.purge(ada, tombstoneUntil: .seconds(9_000_000), done: $0) }.get()
+        try await awaitResult {
+            journal.purge(ada, now: .seconds(2_000_000), tombstoneUntil: .seconds(9_000_000), done: $0)
+        }.get()
     }
 
     @Test func `nothing of a subject is left in any file, while the journal is open and after a kill`() async throws {
@@ -91,7 +103,7 @@ import Testing
     ]
     private static let others: Set = [
         // Hashes of tokens; numbers of sessions; the server's own.
-        "tombstones", "garbage", "probe", "secrets", "scrub", "sqlite_sequence",
+        "tombstones", "garbage", "probe", "secrets", "scrub", "forgotten", "sqlite_sequence",
     ]
 
     @Test func `each table with personal data is exported and purged, and there is no other`() async throws {
@@ -109,6 +121,56 @@ import Testing
         for table in Self.personal.keys {
             #expect(try connection.first("SELECT count(*) FROM \(table)") { try $0.int(0) } == 0, "\(table)")
         }
+    }
+
+    @Test func `a restore of an older backup forgets again what was deleted later, and nothing that is newer`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        _ = try await fill(journal, ada, Self.marker)
+        let other = try await fill(journal, Subject(issuer: "issuer", id: "bob"), "harmless")
+        let backups = try TemporaryFolder()
+        try folder.file().backup(to: backups.path + "/before")
+        try await purge(journal)
+        // She signed in again: later than the time of the purge.
+        let again = try await fill(journal, ada, Self.marker, created: .seconds(3_000_000))
+        try folder.file().backup(to: backups.path + "/after")
+        await journal.close()
+        #expect(try found(backups) == ["after", "before"])
+        for (backup, expected) in [("before", [other]), ("after", [other, again])] {
+            for name in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"] {
+                unlink("\(folder.path)/\(name)")
+            }
+            #expect(try folder.file().restore(from: "\(backups.path)/\(backup)") == expected.count)
+            #expect(try found(folder) == (backup == "before" ? [] : ["journal.sqlite"]))
+            let restored = try await folder.journal()
+            for session in expected { #expect(try await restored.load(session).found != nil) }
+            await restored.close()
+        }
+        // In another folder only the backup's own list is known.
+        let elsewhere = try TemporaryFolder()
+        #expect(try elsewhere.file().restore(from: "\(backups.path)/after") == 2)
+        for line in try String(decoding: contents(folder.path + "/forgotten.jsonl"), as: UTF8.self).split(
+            separator: "\n")
+        {
+            #expect(ForgottenSubject(line: line)?.isOf(ada) == true)
+        }
+    }
+
+    @Test func `a list of deleted subjects that is cut or damaged`() throws {
+        let folder = try TemporaryFolder()
+        let files = JournalFiles(folder: folder.path)
+        #expect(try files.forgottenSubjects() == [])
+        let first = ForgottenSubject(ada, at: .seconds(5))
+        try files.append(first)
+        try files.append(ForgottenSubject(ada, at: .seconds(6)))
+        let whole = try contents(files.forgotten)
+        #expect(try files.forgottenSubjects().count == 2)
+        truncate(files.forgotten, off_t(whole.count - 3))
+        #expect(try files.forgottenSubjects() == [first])
+        try write(Array("nonsense\n".utf8), to: files.forgotten)
+        #expect(throws: StoreError.self) { try files.forgottenSubjects() }
     }
 
     @Test func `a session whose rows are damaged goes, too`() async throws {
