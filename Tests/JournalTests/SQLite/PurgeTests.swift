@@ -190,6 +190,33 @@ import Testing
         await again.close()
     }
 
+    @Test func `a purge that ended at any of its steps is completed by the next one, with other sessions in between`()
+        async throws
+    {
+        var interrupted = 0
+        for steps in 0..<25 {
+            let folder = try TemporaryFolder()
+            let journal = try await folder.journal { $0.stepTime = .zero }
+            _ = try await fill(journal, ada, Self.marker)
+            let other = try await fill(journal, Subject(issuer: "issuer", id: "bob"), "harmless")
+            let before = journal.statistics.transactions
+            let end = Lock<Result<Void, StoreError>?>(nil)
+            journal.purge(ada, now: .seconds(2_000_000), tombstoneUntil: .seconds(9_000_000)) { result in
+                end.withLock { $0 = result }
+            }
+            while journal.statistics.transactions < before + steps, end.withLock({ $0 == nil }) { await Task.yield() }
+            // Completes what it has accepted.
+            await journal.close()
+            if case .failure? = end.withLock({ $0 }) { interrupted += 1 }
+            let again = try await folder.journal()
+            try await purge(again)
+            #expect(try found(folder).isEmpty, "after \(steps) steps")
+            #expect(try await again.load(other).found != nil)
+            await again.close()
+        }
+        #expect(interrupted > 5)
+    }
+
     @Test func `others go on during a purge`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
