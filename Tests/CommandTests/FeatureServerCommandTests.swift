@@ -87,7 +87,7 @@ struct FeatureServerCommandTests {
                   --till-key <value>      What opens the till. [LITTLE_SHOP_TILL_KEY]
                 """))
         #expect(help.contains("USAGE: little-shop"))
-        for command in ["health", "backup", "restore", "import", "sessions", "export", "schema", "types"] {
+        for command in ["health", "backup", "restore", "forget", "import", "sessions", "export", "schema", "types"] {
             #expect(help.contains("\n  \(command) "))
         }
     }

@@ -52,27 +52,54 @@ enum HealthProbe {
 
     /// Returns the status of a `GET`. Each step times out after two seconds.
     static func status(host: String, port: UInt16, path: String) throws(Failure) -> Int {
-        let descriptor = try connect(host, port)
-        defer { close(descriptor) }
-        let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
-        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
-            throw Failure("the server accepted no request (errno \(errno))")
-        }
         // `HTTP/1.1 200 ` is enough.
-        var answer: [UInt8] = []
-        while answer.count < 12 {
-            var part = [UInt8](repeating: 0, count: 64)
-            let count = recv(descriptor, &part, part.count, 0)
-            guard count > 0 else { throw Failure("the server gave no answer within two seconds") }
-            answer += part.prefix(count)
-        }
-        guard let status = Int(String(decoding: answer[9..<12], as: UTF8.self)) else {
+        try status(of: answer("GET", host: host, port: port, target: path, seconds: 2, atMost: 12), port)
+    }
+
+    /// Returns the status and the body of a short answer.
+    ///
+    /// - Parameter seconds: the time that each step may take.
+    static func answer(
+        _ method: String, host: String, port: UInt16, target: String, token: String?, seconds: Int
+    ) throws(Failure) -> (status: Int, body: String) {
+        let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+        let bytes = try answer(
+            method, host: host, port: port, target: target, field: field, seconds: seconds, atMost: 1 << 20)
+        let text = String(decoding: bytes, as: UTF8.self)
+        let end = text.firstRange(of: "\r\n\r\n")?.upperBound ?? text.endIndex
+        return (try status(of: bytes, port), String(text[end...]))
+    }
+
+    private static func status(of answer: [UInt8], _ port: UInt16) throws(Failure) -> Int {
+        guard answer.count >= 12, let status = Int(String(decoding: answer[9..<12], as: UTF8.self)) else {
             throw Failure("the process on port \(port) is not an HTTP server")
         }
         return status
     }
 
-    private static func connect(_ host: String, _ port: UInt16) throws(Failure) -> Int32 {
+    /// Reads up to the end of the connection, or a number of bytes.
+    private static func answer(
+        _ method: String, host: String, port: UInt16, target: String, field: String = "", seconds: Int, atMost: Int
+    ) throws(Failure) -> [UInt8] {
+        let descriptor = try connect(host, port, seconds)
+        defer { close(descriptor) }
+        let request = Array(
+            "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(field)Connection: close\r\n\r\n".utf8)
+        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+            throw Failure("the server accepted no request (errno \(errno))")
+        }
+        var answer: [UInt8] = []
+        while answer.count < atMost {
+            var part = [UInt8](repeating: 0, count: 4_096)
+            let count = recv(descriptor, &part, part.count, 0)
+            if count == 0, !answer.isEmpty { break }
+            guard count > 0 else { throw Failure("the server gave no answer within \(seconds) seconds") }
+            answer += part.prefix(count)
+        }
+        return answer
+    }
+
+    private static func connect(_ host: String, _ port: UInt16, _ seconds: Int) throws(Failure) -> Int32 {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
         #if canImport(Glibc)
@@ -88,7 +115,7 @@ enum HealthProbe {
         defer { freeaddrinfo(found) }
         let descriptor = socket(address.ai_family, address.ai_socktype, 0)
         guard descriptor >= 0 else { throw Failure("no socket (errno \(errno))") }
-        var patience = timeval(tv_sec: 2, tv_usec: 0)
+        var patience = timeval(tv_sec: seconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, size)

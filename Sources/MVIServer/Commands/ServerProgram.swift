@@ -21,6 +21,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
                 RestoreCommand<Command>.self,
                 ImportCommand<Command>.self,
                 SignOutCommand<Command>.self,
+                ForgetCommand<Command>.self,
                 RotateKeyCommand<Command>.self,
                 MigrateCommand<Command>.self,
                 SessionsCommand<Command>.self,

@@ -96,6 +96,23 @@ struct SubjectTests {
         }
     }
 
+    @Test("the command asks the admin port, and gets the counts or the reason")
+    func command() async throws {
+        try await AdminPort.run(.socket, authenticator: WordAuthenticator()) { port in
+            _ = try await port.server.session(of: "anna", shared: true)
+            let number = try #require(port.server.assembly.admin).port
+            func ask(_ target: String, _ token: String?) throws -> (status: Int, body: String) {
+                try HealthProbe.answer(
+                    "DELETE", host: "127.0.0.1", port: number, target: target, token: token, seconds: 30)
+            }
+            let target = "/admin/subjects?\(Self.named)"
+            #expect(try ask(target, nil).status == 401)
+            #expect(try ask("/admin/subjects", AdminPort.token).body.contains("`subject` is missing"))
+            let answer = try ask(target, AdminPort.token)
+            #expect(answer.status == 200 && answer.body == #"{"sessions":1,"stores":0,"bytes":0}"#)
+        }
+    }
+
     @Test("copies in other people's sessions are disposed of by their name")
     func copies() async throws {
         let directory = SessionDirectory()
