@@ -52,6 +52,8 @@ import Testing
         #expect(news.head == SessionHead(number: 7, nonce: 70) && news.owner == nil && news.accessChanges == 0)
         #expect(news.record == record)
         #expect(news.credentials.map(\.revokedUntil) == [.nanoseconds(5)])
+        // A device that was in use before the upgrade is not signed out by it.
+        #expect(news.credentials.map(\.lastSeen) == [TestSession.start])
         #expect(try await schema.number("SELECT count(*) FROM @.credentials WHERE proof <> ''") == 0)
         let node = NodeRecord(id: .random(), address: "a")
         let claimed = try await awaitResult {

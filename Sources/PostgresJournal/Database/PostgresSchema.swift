@@ -281,6 +281,7 @@ enum PostgresSchema {
     private static let seventh = Migration(
         sql: """
             ALTER TABLE @.credentials ADD COLUMN seen bigint NOT NULL DEFAULT 0;    -- or newer: made
+            UPDATE @.credentials AS c SET seen = h.seen FROM @.heads AS h WHERE h.key = c.session;
             ALTER TABLE @.stores ADD COLUMN seen bigint NOT NULL DEFAULT 0;         -- or newer: heads.seen
             DROP INDEX @.sessions_by_noted;
             """,

@@ -226,6 +226,7 @@ enum SQLiteSchema {
         DROP INDEX sessions_by_last_seen;
         CREATE INDEX sessions_by_life ON sessions (life, last_seen) WHERE reminded = 0;
         ALTER TABLE credentials ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;     -- or newer: made
+        UPDATE credentials SET seen = coalesce((SELECT last_seen FROM sessions WHERE key = session), 0);
         CREATE TABLE scrub (id INTEGER PRIMARY KEY, zeros BLOB NOT NULL) STRICT;
         CREATE TABLE forgotten (time INTEGER NOT NULL, key BLOB NOT NULL, code BLOB NOT NULL) STRICT;
         """
