@@ -163,7 +163,9 @@ public struct SessionDirectory: Sendable {
     /// Disposes of the stores of a feature in all sessions, for example of the copies of a person's data in other people's
     /// sessions. Reads the list of all sessions once, and loads those that have such a store.
     ///
-    /// - Parameter key: the instance of a keyed feature.
+    /// - Parameters:
+    ///   - feature: the feature's type.
+    ///   - key: the instance of a keyed feature.
     /// - Returns: the number of disposed stores.
     /// - Throws: the error of the first session in which it fails. Repeat the call then.
     @discardableResult
