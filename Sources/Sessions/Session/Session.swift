@@ -138,7 +138,7 @@ package final class Session: Sendable {
     /// - Parameter isUse: true if the request extends the session's life.
     func use(now: Duration, isUse: Bool = true) -> Use {
         core.withLock { core in
-            let lives = now - core.lastTouch < shared.limits.lives[core.life] || core.isKeptAlive(now: now)
+            let lives = now - core.lastTouch < shared.lives[core.life] || core.isKeptAlive(now: now)
             guard lives, core.isLive else { return .over }
             if isUse { core.lastTouch = now }
             if core.credentials.isEmpty { return .anonymous }
@@ -171,7 +171,7 @@ package final class Session: Sendable {
     /// The time until the session expires without further use; zero or less if it has expired.
     func timeLeft(now: Duration) -> Duration {
         core.withLock { core in
-            (core.isKeptAlive(now: now) ? now : core.lastTouch) + shared.limits.lives[core.life] - now
+            (core.isKeptAlive(now: now) ? now : core.lastTouch) + shared.lives[core.life] - now
         }
     }
 

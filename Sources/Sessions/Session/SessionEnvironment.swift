@@ -42,6 +42,8 @@ package final class SessionEnvironment: Sendable {
     package let features: FeatureRegistry
     /// The limits.
     package let limits: SessionLimits
+    /// The lifetime of a session after its last use.
+    let lives: PerLifeClass
     /// The time after its last known use at which a credential is over. Another node may know of a later use.
     var credentialLife: Duration {
         sharedJournal == nil ? limits.credentialLife : limits.credentialLife + limits.touchDelays.unshared
@@ -130,6 +132,7 @@ package final class SessionEnvironment: Sendable {
             own.meter = metrics.of(definition.name)
             all[definition.name] = own
         }
+        lives = limits.lives
         storeLimits = ErasedStore.Limits(limits, isRecording: stores.isRecording)
         guard stores.isRecording else { return }
         for feature in features.definitions where !feature.isRecordable {
