@@ -1,4 +1,4 @@
-/// Elements in no order, found by their ids. Up to 16 are searched one after the other, which takes less time and memory
+/// Elements that are found by their ids. Up to 16 are searched one after the other, which takes less time and memory
 /// than hashing.
 ///
 /// No two elements have the same id, and the id of an element does not change.
@@ -43,17 +43,16 @@ public struct IdentifiedArray<Element: Identifiable>: RandomAccessCollection, Mu
         }
     }
 
-    /// Removes an element. The last one takes its place.
+    /// Removes an element. Among many the last one takes its place.
     @inlinable
     @discardableResult
     public mutating func remove(at index: Int) -> Element {
+        if places.isEmpty { return elements.remove(at: index) }
         elements.swapAt(index, elements.count - 1)
         let removed = elements.removeLast()
-        if !places.isEmpty {
-            places[removed.id] = nil
-            if index < elements.count { places[elements[index].id] = index }
-            if elements.count < Self.searched / 2 { places = [:] }
-        }
+        places[removed.id] = nil
+        if index < elements.count { places[elements[index].id] = index }
+        if elements.count < Self.searched / 2 { places = [:] }
         return removed
     }
 }
