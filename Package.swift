@@ -5,6 +5,7 @@ import PackageDescription
 // Products of other packages that several targets take.
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -87,7 +88,7 @@ let package = Package(
         library("Schema", "WireJSON"),
         library("EventStream"),
         library("PrometheusMetrics", "Locking", metrics),
-        library("SessionJournal", "Locking", "MVI", deque, .product(name: "HeapModule", package: "swift-collections")),
+        library("SessionJournal", "LibCrypto", "Locking", "MVI", deque, heap),
         library(
             "Sessions", "EventStream", "JSONDelta", "LibCrypto", "Locking", "MVI", "Networks", "SessionJournal",
             "WireJSON", deque, metrics, tracing),
@@ -98,7 +99,7 @@ let package = Package(
         library("MicroHTTP", "CMicroHTTPD", "Locking", "Networks", logging),
         library("SQLite", "CSQLite", "Locking"),
         library("PostgreSQL", "CPostgreSQL"),
-        library("SQLiteJournal", "LibCrypto", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
+        library("SQLiteJournal", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
         library("PostgresJournal", "Locking", "MVI", "PostgreSQL", "SessionJournal", deque, logging),
 
         // The server, its options, the demo. The tools know a server by its address only.
@@ -135,8 +136,7 @@ let package = Package(
         // For script/bench: pieces of the hot path to count instructions of, and the journals alone.
         program(
             "micro", "EventStream", "Locking", "MVI", "MVIServer", "MicroHTTP", "SessionJournal", "Sessions",
-            "WireJSON",
-            in: "Benchmarks/Sources/micro"),
+            "WireJSON", in: "Benchmarks/Sources/micro"),
         program(
             "journals", "Locking", "MVI", "PostgresJournal", "SQLiteJournal", "SessionJournal", logging,
             in: "Benchmarks/Sources/journals"),

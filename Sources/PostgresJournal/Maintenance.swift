@@ -8,7 +8,7 @@ import SessionJournal
 /// A thread that maintains the schema on a new connection for each round, so that long work and waits for other
 /// transactions delay no request. Several processes can do so at once.
 final class Maintenance {
-    private let engine: PostgresEngine
+    let engine: PostgresEngine
     private var failures = 0
 
     init(_ engine: PostgresEngine) { self.engine = engine }
@@ -27,9 +27,15 @@ final class Maintenance {
             var next = Self.pause
             do {
                 if try Migrator(engine.target, engine.options).migrate() {
+                    let connection = try PostgresConnection(
+                        engine.target, deadline: .now + engine.options.connectTime)
+                    if !engine.hasAppliedForgotten {
+                        try exchangeForgotten(connection)
+                        engine.noteAppliedForgotten()
+                    }
                     failures = 0
                     engine.wakeWriters()
-                    try lookAfter()
+                    try lookAfter(connection)
                     next = engine.options.maintenanceInterval * Double.random(in: 0.9...1.1)
                 } else {
                     waits()
@@ -65,10 +71,9 @@ final class Maintenance {
         engine.logger.warning(sentence, metadata: ["reason": "\(StoreError(error, at: engine.place))"])
     }
 
-    private func lookAfter() throws {
-        let connection = try PostgresConnection(engine.target, deadline: .now + engine.options.connectTime)
+    private func lookAfter(_ connection: PostgresConnection) throws {
         try DatabaseSetup(connection, engine: engine, deadline: .now + engine.options.transactionTime).makePartitions()
-        for step in [dropPartitions, dropWriters, countSessions, lookAtTransactions] {
+        for step in [dropPartitions, dropWriters, countSessions, lookAtTransactions, exchangeForgotten] {
             do { try step(connection) } catch {
                 // A transaction blocks a partition: the next round retries.
                 warn("A part of the journal's maintenance was deferred.", error)
@@ -175,7 +180,7 @@ final class Maintenance {
     }
 
     /// Runs a statement without a time limit.
-    private func run(
+    func run(
         _ connection: PostgresConnection, _ text: String, _ values: [PostgresValue] = []
     ) throws -> PostgresRows {
         try connection.run([PostgresStatement(text, values)], deadline: .now + .seconds(24 * 3600)).rows[0]

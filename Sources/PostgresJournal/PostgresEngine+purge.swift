@@ -2,26 +2,44 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// The complete deletion of a subject's rows, in transactions between those of others.
+/// The complete deletion of a subject's rows, in transactions between those of others. Meanwhile no server accepts a
+/// sign-in of the subject.
 extension PostgresEngine {
     private static var sessionsAtOnce: Int { 64 }
 
-    /// Removes the subject's sessions, also damaged ones.
-    func purge(_ subject: Subject, _ tombstoneUntil: Duration, _ done: @escaping Done<Void>) {
+    /// Notes the deletion, first in the list outside the database, then in the database, and waits for sign-ins that have
+    /// begun. Then removes the subject's sessions, also damaged ones.
+    func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, _ done: @escaping Done<Void>) {
+        let next: Done<Void> = { [self] result in
+            guard case .success = result else { return done(result) }
+            removeSessions(of: subject, tombstoneUntil, done)
+        }
+        steps([], next, isOfDirectory: true) { [self] transaction in
+            let noted = ForgottenSubject(subject, at: now)
+            try options.forgottenList?.append([noted])
+            _ = try transaction.commit([
+                statements.lock(subject, forSignIn: false), statements.refuseSignIns(subject, options.forgettingTime),
+                statements.note([noted]),
+            ])
+            return .success(())
+        }
+    }
+
+    private func removeSessions(of subject: Subject, _ tombstoneUntil: Duration, _ done: @escaping Done<Void>) {
         let next: Done<Int> = { [self] result in
             switch result {
             case .failure(let error): done(.failure(error))
-            case .success(0): purgeRest(of: .labels, done)
-            case .success: purge(subject, tombstoneUntil, done)
+            case .success(0): removeRest(of: .labels, subject, done)
+            case .success: removeSessions(of: subject, tombstoneUntil, done)
             }
         }
         steps([], next, wait: .all, isOfDirectory: true, endsSessions: true) { [self] transaction in
-            let found = try transaction.run([statements.sessions(of: subject, limit: Self.sessionsAtOnce)])
-            let keys = try found[0].map { row in try row.key(0) }
-            guard !keys.isEmpty else { return .success(0) }
-            _ = try transaction.commit(
-                [statements.lock(keys)] + keys.map { statements.remove($0) }
-                    + statements.removeRest(of: keys, tombstoneUntil: tombstoneUntil))
+            let found = try transaction.run([
+                statements.refuseSignIns(subject, options.forgettingTime),
+                statements.sessions(of: subject, limit: Self.sessionsAtOnce),
+            ])
+            let keys = try found[1].map { row in try row.key(0) }
+            _ = try transaction.commit(statements.remove(keys, tombstoneUntil: tombstoneUntil))
             withSessions { $0.count? -= keys.count }
             for key in keys { transaction.news.change(key) }
             return .success(keys.count)
@@ -29,29 +47,85 @@ extension PostgresEngine {
     }
 
     /// The tables whose rows are usually dropped with their partitions.
-    private enum Rest: String, Sendable { case labels, receipts }
+    enum Rest: String, Sendable, CaseIterable { case labels, receipts }
 
     /// Deletes rows that belong to no session any more.
-    private func purgeRest(of table: Rest, _ done: @escaping Done<Void>) {
+    private func removeRest(of table: Rest, _ subject: Subject, _ done: @escaping Done<Void>) {
         let next: Done<Int> = { [self] result in
             switch (result, table) {
             case (.failure(let error), _): done(.failure(error))
-            case (.success(0), .labels): purgeRest(of: .receipts, done)
-            case (.success(0), .receipts): done(.success(()))
-            case (.success, _): purgeRest(of: table, done)
+            case (.success(0), .labels): removeRest(of: .receipts, subject, done)
+            case (.success(0), .receipts): acceptSignIns(of: subject, done)
+            case (.success, _): removeRest(of: table, subject, done)
             }
         }
         steps([], next) { [self] transaction in
-            let found = try transaction.run([statements.sessionsWithout(table.rawValue, limit: Self.sessionsAtOnce)])
-            let keys = try found[0].map { row in try row.key(0) }
-            guard !keys.isEmpty else { return .success(0) }
-            _ = try transaction.commit([statements.deleteRows(of: keys, from: table.rawValue)])
+            let found = try transaction.run([
+                statements.refuseSignIns(subject, options.forgettingTime),
+                statements.sessionsWithout(table, limit: Self.sessionsAtOnce),
+            ])
+            let keys = try found[1].map { row in try row.key(0) }
+            _ = try transaction.commit([statements.deleteRows(of: keys, from: table)])
             return .success(keys.count)
+        }
+    }
+
+    private func acceptSignIns(of subject: Subject, _ done: @escaping Done<Void>) {
+        steps([], done) { [self] transaction in
+            _ = try transaction.commit([statements.acceptSignIns(subject)])
+            return .success(())
         }
     }
 }
 
+extension WriteTransaction {
+    /// Returns the reason if a sign-in of the subject is refused: its data is being deleted. Otherwise a deletion waits
+    /// for the end of this transaction.
+    func refusal(toSignIn subject: Subject?, _ sql: Statements) throws -> StoreError? {
+        guard let subject else { return nil }
+        // The second statement sees what was committed while the first one waited.
+        let results = try run([sql.lock(subject, forSignIn: true), sql.isRefused(subject)])
+        return results[1].rows.isEmpty ? nil : .subjectIsForgotten
+    }
+}
+
 extension Statements {
+    /// The hash of a subject, whose parts are the first two parameters.
+    private static let subjectHash = "sha256($1 || decode('00', 'hex') || $2)"
+
+    private func values(of subject: Subject) -> [PostgresValue] { [.utf8(subject.issuer), .utf8(subject.id)] }
+
+    /// Excludes a deletion of the subject's data until the end of the transaction, or all sign-ins.
+    fileprivate func lock(_ subject: Subject, forSignIn: Bool) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT pg_advisory_xact_lock\(forSignIn ? "_shared" : "")(hashtextextended(
+                'mvi subject \(quotedText(plainSchema)) ' || encode(\(Self.subjectHash), 'hex'), 0))
+            """, values(of: subject))
+    }
+
+    fileprivate func refuseSignIns(_ subject: Subject, _ time: Duration) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO \(schema).forgetting (subject, until)
+            VALUES (\(Self.subjectHash), clock_timestamp() + $3 * interval '1 millisecond')
+            ON CONFLICT (subject) DO UPDATE SET until = excluded.until
+            """, values(of: subject) + [.int8(time.nanoseconds / 1_000_000)])
+    }
+
+    fileprivate func acceptSignIns(_ subject: Subject) -> PostgresStatement {
+        PostgresStatement(
+            "DELETE FROM \(schema).forgetting WHERE subject = \(Self.subjectHash) OR until < clock_timestamp()",
+            values(of: subject))
+    }
+
+    fileprivate func isRefused(_ subject: Subject) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT FROM \(schema).forgetting WHERE subject = \(Self.subjectHash) AND until >= clock_timestamp()
+            """, values(of: subject))
+    }
+
     fileprivate func sessions(of subject: Subject, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
@@ -60,17 +134,36 @@ extension Statements {
             """, [.utf8(subject.id), .utf8(subject.issuer), .int8(Int64(limit))])
     }
 
+    /// Removes sessions completely.
+    func remove(_ keys: [SessionKey], tombstoneUntil: Duration) -> [PostgresStatement] {
+        keys.isEmpty
+            ? [] : [lock(keys)] + keys.map { remove($0) } + removeRest(of: keys, tombstoneUntil: tombstoneUntil)
+    }
+
     /// The keys of rows that belong to no session.
-    fileprivate func sessionsWithout(_ table: String, limit: Int) -> PostgresStatement {
+    func sessionsWithout(_ table: PostgresEngine.Rest, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
-            SELECT DISTINCT session FROM \(schema).\(table) AS t
+            SELECT DISTINCT session FROM \(schema).\(table.rawValue) AS t
             WHERE NOT EXISTS (SELECT FROM \(schema).heads AS h WHERE h.key = t.session) LIMIT $1
             """, [.int8(Int64(limit))])
     }
 
-    fileprivate func deleteRows(of sessions: [SessionKey], from table: String) -> PostgresStatement {
+    func deleteRows(of sessions: [SessionKey], from table: PostgresEngine.Rest) -> PostgresStatement {
         PostgresStatement(
-            "DELETE FROM \(schema).\(table) WHERE session = ANY ($1)", [.int8s(sessions.map(\.number))])
+            "DELETE FROM \(schema).\(table.rawValue) WHERE session = ANY ($1)", [.int8s(sessions.map(\.number))])
+    }
+
+    /// Notes deleted subjects, except those that are noted.
+    func note(_ subjects: [ForgottenSubject]) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO \(schema).forgotten (key, time, code) SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bytea[])
+            ON CONFLICT (key) DO NOTHING
+            """,
+            [
+                .byteas(subjects.map(\.key)), .int8s(subjects.map(\.time.nanoseconds)),
+                .byteas(subjects.map(\.code)),
+            ])
     }
 }

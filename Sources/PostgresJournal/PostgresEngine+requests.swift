@@ -37,6 +37,18 @@ extension PostgresEngine {
         return withSessions { $0.count.map { $0 < limit } ?? true }
     }
 
+    /// Returns the result of the statement that creates a session.
+    func created(
+        _ session: SessionRecord, _ rows: PostgresRows, _ news: inout OutgoingNews
+    ) throws -> Result<SessionKey, StoreError> {
+        let result = try Statements.creation(rows)
+        if case .success = result {
+            withSessions { $0.count? += 1 }
+            news.know(session.tokenHash)
+        }
+        return result
+    }
+
     // MARK: Expiry
 
     /// Runs the next step of an expiry, and then the others.

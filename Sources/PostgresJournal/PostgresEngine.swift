@@ -58,6 +58,8 @@ final class PostgresEngine: Sendable {
     let meter = Lock<(any JournalMeter)?>(nil)
     /// See `DatabaseSetup.noteDurability`.
     let settingsOff = Lock<Set<String>>([])
+    /// True if the database has nothing of the subjects in `PostgresOptions.forgottenList`.
+    private let appliedForgotten: Lock<Bool>
     private let state: Lock<State>
     private let writers: [DispatchSemaphore]
     private let reader = DispatchSemaphore(value: 0)
@@ -66,6 +68,7 @@ final class PostgresEngine: Sendable {
     init?(_ target: ConnectionTarget, listen: ConnectionTarget, options: PostgresOptions, logger: Logger) {
         guard let completions = CompletionThreads(count: options.completionThreads) else { return nil }
         (self.target, self.options, self.logger, self.completions) = (target, options, logger, completions)
+        appliedForgotten = Lock(options.forgottenList == nil)
         (listenTarget, channels) = (listen, NewsChannels(schema: options.schema))
         statements = Statements(schema: options.schema)
         let lanes = 0..<(options.writers + 2)
@@ -286,6 +289,10 @@ final class PostgresEngine: Sendable {
     func waitForMaintenance(atMost time: Duration) {
         _ = maintenance.wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
     }
+
+    var hasAppliedForgotten: Bool { appliedForgotten.withLock { $0 } }
+
+    func noteAppliedForgotten() { appliedForgotten.withLock { $0 = true } }
 
     /// Makes lanes without a connection retry now.
     func wakeWriters() { for writer in writers { writer.signal() } }

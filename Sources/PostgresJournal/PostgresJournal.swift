@@ -31,14 +31,17 @@ public final class PostgresJournal: SharedJournal {
     ///     to another of the database's processes; nil for `database`.
     ///   - failoverLosesNothing: The operator's assurance that a standby that takes over has all commits: sessions then
     ///     keep their epochs.
+    ///   - forgottenList: The path of this server's file of deleted subjects, outside the database. After a restore of an
+    ///     older backup, their data is deleted again before the server is ready. Nil keeps no such file.
     ///   - sessionLimit: The approximate largest number of sessions; further ones are refused.
     /// - Throws: `JournalOpenError` if `database` is invalid, or if a newer version of this program made the schema.
     public static func open(
         database: String, schema: String = "mvi", connections: Int = 2, listenDatabase: String? = nil,
-        failoverLosesNothing: Bool = false, logger: Logger, sessionLimit: Int = .max
+        failoverLosesNothing: Bool = false, forgottenList: String? = nil, logger: Logger, sessionLimit: Int = .max
     ) async throws(JournalOpenError) -> PostgresJournal {
         var options = PostgresOptions()
         options.failoverLosesNothing = failoverLosesNothing
+        options.forgottenList = forgottenList.map(ForgottenList.init)
         (options.schema, options.sessionLimit, options.listenDatabase) = (schema, sessionLimit, listenDatabase)
         (options.writers, options.readers) = (max(1, connections), max(1, connections))
         return try await open(database: database, logger: logger, options: options)
@@ -142,13 +145,17 @@ public final class PostgresJournal: SharedJournal {
         if session.isShared, let subject = session.subject { keys.append(.shared(SubjectBytes(subject))) }
         guard engine.hasRoom(for: session) else { return engine.refuse(.tooManyKept, done) }
         let statement = engine.statements.create(session, credential, of: generation)
+        guard session.subject == nil else {
+            return engine.steps(keys, done, wait: .directory) { [engine] transaction in
+                if let refusal = try transaction.refusal(toSignIn: session.subject, engine.statements) {
+                    return .failure(refusal)
+                }
+                return try engine.created(session, try transaction.commit([statement])[0], &transaction.news)
+            }
+        }
         let write = Write(
             work: .statement(statement) { [engine] rows, news in
-                let result = try Statements.creation(rows)
-                if case .success = result {
-                    engine.withSessions { $0.count? += 1 }
-                    news.know(session.tokenHash)
-                }
+                let result = try engine.created(session, rows, &news)
                 return .other { done(result) }
             }, keys: keys, fail: { error, _ in .other { done(.failure(error)) } })
         engine.start(write, done, wait: .directory)
@@ -184,7 +191,7 @@ public final class PostgresJournal: SharedJournal {
     }
 
     package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        engine.purge(subject, tombstoneUntil, done)
+        engine.purge(subject, now: now, tombstoneUntil: tombstoneUntil, done)
     }
 
     package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {

@@ -59,6 +59,10 @@ struct PostgresOptions: Sendable {
     var oldTransaction: Duration = .seconds(300)
     /// The operator's assurance that a standby that takes over has all commits: see `--lossless-failover`.
     var failoverLosesNothing = false
+    /// The list of deleted subjects outside the database; nil for none.
+    var forgottenList: ForgottenList?
+    /// The time after a step of a deletion for which sign-ins of the subject are refused, unless another step follows.
+    var forgettingTime: Duration = .seconds(60)
     /// The largest number of stored sessions.
     var sessionLimit = Int.max
     /// The migrations of the database's schema.

@@ -12,7 +12,7 @@ extension SharedStorage {
             try await PostgresJournal.open(
                 database: url(settings), schema: settings.journalSchema, connections: settings.journalConnections,
                 listenDatabase: settings.journalListen, failoverLosesNothing: settings.losslessFailover,
-                logger: logger, sessionLimit: settings.maxKeptSessions)
+                forgottenList: settings.forgottenList, logger: logger, sessionLimit: settings.maxKeptSessions)
         },
         migrate: { settings, role in
             try PostgresJournal.migrate(

@@ -21,7 +21,7 @@ extension SQLiteEngine {
         let write = SQLiteWrite(scope: .all) { [self] database in
             if case .noting(let now) = step {
                 let noted = ForgottenSubject(subject, at: now)
-                try files.append(noted)
+                try files.forgotten.append([noted])
                 try database.connection.note([noted])
                 return .other { self.purge(.removing, subject, tombstoneUntil, done) }
             }

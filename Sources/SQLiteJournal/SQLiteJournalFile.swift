@@ -127,7 +127,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
             throw StoreError(.invalid, "\(backup) is not a backup of a journal.")
         }
         try JournalDatabase.migrate(&target, from: version, migrations)
-        let later = try files.forgottenSubjects()
+        let later = try files.forgotten.subjects()
         let removed = try target.transaction(.immediate) { connection in try connection.forgetAgain(later) }
         // Writes the file anew, without what was deleted.
         if removed > 0 { try target.script("VACUUM") }

@@ -144,6 +144,8 @@ extension StoreError {
     package static let sessionExists = StoreError(.exists, "A session with this token or id exists already.")
     package static let tokenIsUsed = StoreError(.exists, "Another session has a credential's token already.")
     package static let sharedExists = StoreError(.exists, "The subject has a shared session already.")
+    package static let subjectIsForgotten = StoreError(
+        .unavailable, "The subject's data is being deleted.", retryAfter: .seconds(5))
     package static let credentialsChanged = StoreError(
         .contended, "Another writer changed the session's credentials or subject first.")
 }

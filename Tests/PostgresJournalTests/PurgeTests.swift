@@ -1,3 +1,4 @@
+import Foundation
 import Locking
 import MVI
 import PostgreSQL
@@ -78,5 +79,137 @@ import Testing
         }
         #expect(try await journal.news(other)?.labels.count == 1)
         await journal.close()
+    }
+
+    private func signIn(_ subject: Subject, _ journal: PostgresJournal) async -> Result<SessionKey, StoreError> {
+        var record = TestSession.record()
+        record.subject = subject
+        return await awaitResult { journal.create(record, credential: nil, done: $0) }
+    }
+
+    private func attach(_ subject: Subject, to session: TestSession, _ journal: PostgresJournal) async
+        -> Result<Void, StoreError>
+    {
+        let credential = StoredCredential(
+            token: TokenHash((0..<32).map { _ in .random(in: 0...255) }), kind: .bearer, number: 1, principal: [],
+            made: TestSession.start)
+        let change = CredentialChange(session: session.key, expecting: nil, subject: subject, kept: [credential])
+        return await awaitResult { journal.change(change, done: $0) }
+    }
+
+    @Test func `while a subject's data is deleted, nobody signs in on any node, and afterwards everybody does`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        let nodes = [try await schema.journal(), try await schema.journal()]
+        let ada = Subject(issuer: "issuer", id: "ada")
+        let anonymous = try await nodes[1].newSession()
+        // A deletion whose server crashed after its first step.
+        try await awaitResult { nodes[0].purge(ada, now: .zero, tombstoneUntil: .zero, done: $0) }.get()
+        let name = "sha256('issuer'::bytea || decode('00', 'hex') || 'ada'::bytea)"
+        try await schema.run("INSERT INTO @.forgetting VALUES (\(name), now() + interval '1 hour')")
+        for node in nodes {
+            let refused = await signIn(ada, node)
+            #expect(refused.isOfForgotten)
+            #expect((try? await signIn(Subject(issuer: "issuer", id: "bob"), node).get()) != nil)
+        }
+        let attached = await attach(ada, to: anonymous, nodes[1])
+        #expect(attached.isOfForgotten)
+        // The next one completes it.
+        try await awaitResult { nodes[1].purge(ada, now: .zero, tombstoneUntil: .zero, done: $0) }.get()
+        #expect(try await schema.number("SELECT count(*) FROM @.forgetting") == 0)
+        #expect((try? await signIn(ada, nodes[0]).get()) != nil)
+        #expect((try? await attach(ada, to: anonymous, nodes[1]).get()) != nil)
+        // One whose server is gone ends by itself.
+        try await schema.run("INSERT INTO @.forgetting VALUES (\(name), now() - interval '1 second')")
+        #expect((try? await signIn(ada, nodes[0]).get()) != nil)
+        for node in nodes { await node.close() }
+    }
+
+    private func waitForLock(_ state: String, _ schema: TestSchema) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await schema.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND \(state)") == 0 {
+            try #require(ContinuousClock.now < deadline, "no transaction has the lock: \(state)")
+            await Task.yield()
+        }
+    }
+
+    @Test func `a deletion waits for a sign-in that another node began, and removes it`() async throws {
+        let schema = try await TestSchema(in: Cluster.make())
+        let nodes = [try await schema.journal(), try await schema.journal()]
+        let ada = Subject(issuer: "issuer", id: "ada")
+        var record = TestSession.record()
+        record.subject = ada
+        // The sign-in has the lock and waits for its token's row.
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        _ = try holder.run(
+            [
+                PostgresStatement("BEGIN"),
+                PostgresStatement(
+                    "INSERT INTO \(schema.name).tokens (token, until) VALUES ($1, 0)",
+                    [.bytea(record.tokenHash.bytes)]),
+            ], deadline: .now + .seconds(30))
+        let asked = record
+        async let signedIn = awaitResult { nodes[1].create(asked, credential: nil, done: $0) }
+        try await waitForLock("mode = 'ShareLock' AND granted", schema)
+        async let purged = awaitResult { nodes[0].purge(ada, now: .zero, tombstoneUntil: .zero, done: $0) }
+        try await waitForLock("mode = 'ExclusiveLock' AND NOT granted", schema)
+        _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))
+        _ = try await signedIn.get()
+        try await purged.get()
+        #expect(try await schema.number("SELECT count(*) FROM @.sessions") == 0)
+        for node in nodes { await node.close() }
+    }
+
+    @Test func `a restored database forgets what its list names before a server is ready, and the list is completed`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        let folder = FileManager.default.temporaryDirectory.path + "/forgotten-\(UUID().uuidString)"
+        let list = ForgottenList(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let ada = Subject(issuer: "issuer", id: "ada \(Self.marker)")
+        let bob = Subject(issuer: "issuer", id: "bob")
+        // Deleted after the backup, as the list says and the database does not.
+        try list.append([ForgottenSubject(ada, at: TestSession.start + .seconds(1))])
+        let before = try await schema.journal()
+        let old = try await fill(before, ada)
+        var newer = TestSession.record()
+        (newer.subject, newer.created) = (Subject(issuer: "issuer", id: ada.id), TestSession.start + .seconds(2))
+        _ = try await awaitResult { before.create(newer, credential: nil, done: $0) }.get()
+        let other = try await fill(before, bob)
+        // Another server's deletion, which this list lacks.
+        try await awaitResult {
+            before.purge(Subject(issuer: "issuer", id: "cleo"), now: .zero, tombstoneUntil: .zero, done: $0)
+        }.get()
+        await before.close()
+
+        let journal = try await schema.journal { $0.forgottenList = list }
+        for (session, isLeft) in [(old, false), (other, true)] {
+            let load = try await journal.load(session)
+            if isLeft, case .found = load { continue }
+            if !isLeft, case .ended = load { continue }
+            Issue.record("\(session.record.id): \(load)")
+        }
+        let left = try await awaitResult { journal.find(.subject(ada), limit: 10, done: $0) }.get()
+        #expect(left.map(\.id) == [newer.id])
+        #expect(try await schema.number("SELECT count(*) FROM @.forgotten") == 2)
+        await journal.close()
+        let listed = try list.subjects()
+        #expect(listed.count == 2)
+        #expect(listed.contains { $0.isOf(Subject(issuer: "issuer", id: "cleo")) })
+
+        // A list that cannot be read keeps the server from being ready.
+        try Data("nonsense\n".utf8).write(to: URL(fileURLWithPath: folder))
+        let refused = try await schema.journal { $0.forgottenList = list }
+        #expect(refused.trouble != nil)
+        await refused.close()
+    }
+}
+
+extension Result where Failure == StoreError {
+    fileprivate var isOfForgotten: Bool {
+        if case .failure(let error) = self { error.detail == StoreError.subjectIsForgotten.detail } else { false }
     }
 }

@@ -119,6 +119,14 @@ public struct ServerSettings: Sendable {
             + "failover. If this is not true, clients miss events. Do not set it for the first start after a restore.")
     public var losslessFailover: Bool = false
 
+    /// This server's file of deleted subjects, outside the database of `journal`. What a restored database has of them is
+    /// deleted again before the server is ready. Nil keeps none. A journal in a folder has its own.
+    @Setting(
+        "forgotten-list", .text,
+        "File that lists deleted subjects, which a restored PostgreSQL forgets again; each server has its own.",
+        valueName: "file")
+    public var forgottenList: String?
+
     /// The time for which the SQLite journal collects the writes of several clients for one sync of the disk.
     @Setting(
         "commit-window", .time(.zero ... .seconds(1)),

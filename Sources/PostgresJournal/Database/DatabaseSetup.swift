@@ -28,6 +28,10 @@ struct DatabaseSetup {
             throw StoreError(
                 .unavailable, "The journal's schema (\(engine.place)) is being created or updated.")
         }
+        guard engine.hasAppliedForgotten else {
+            throw StoreError(
+                .unavailable, "The list of deleted subjects is being applied to the journal (\(engine.place)).")
+        }
         try notePlace()
     }
 

@@ -16,7 +16,7 @@ enum PostgresSchema {
 
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
-        Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh,
+        Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
@@ -287,4 +287,15 @@ enum PostgresSchema {
             """,
         indexes: [("sessions_by_life", "ON @.sessions (\(Statements.life), noted) WHERE NOT reminded")],
         isAdditive: true)
+
+    /// Deleted subjects, see `ForgottenSubject`, and those whose data is being deleted.
+    private static let eighth = Migration(
+        sql: """
+            CREATE TABLE @.forgotten (key bytea PRIMARY KEY, time bigint NOT NULL, code bytea NOT NULL);
+            -- The row of a server that crashed meanwhile is void after some time.
+            CREATE TABLE @.forgetting (
+                subject bytea PRIMARY KEY,      -- the SHA-256 of issuer and id
+                until timestamptz NOT NULL
+            );
+            """, isAdditive: true)
 }

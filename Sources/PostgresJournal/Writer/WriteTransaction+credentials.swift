@@ -5,6 +5,7 @@ import SessionJournal
 extension WriteTransaction {
     /// Makes a change of credentials, or returns the reason why it is invalid. Checks everything before it writes.
     func make(_ change: CredentialChange, _ sql: Statements) throws -> Result<Void, StoreError> {
+        if !change.kept.isEmpty, let refusal = try refusal(toSignIn: change.subject, sql) { return .failure(refusal) }
         let results = try run([sql.lock([change.session])] + sql.credentialState(change))
         guard let session = results[1].first else { return .failure(.sessionGone) }
         let (own, owner, isShared) = (try session.token(0), try session.subject(1), try session.bool(3))

@@ -60,46 +60,7 @@ struct JournalFiles: Sendable {
     static func remove(_ path: String) { unlink(path) }
 
     /// The list of deleted subjects, which stays when the journal is moved away.
-    var forgotten: String { "\(folder)/forgotten.jsonl" }
-
-    /// Adds a deleted subject to the list, durably.
-    func append(_ subject: ForgottenSubject) throws(StoreError) {
-        let descriptor = open(forgotten, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreError(errno, "\(forgotten) could not be opened") }
-        defer { close(descriptor) }
-        let line = subject.line
-        guard write(descriptor, line, line.count) == line.count, fsync(descriptor) == 0, Self.sync(folder) else {
-            throw StoreError(errno, "\(forgotten) could not be written")
-        }
-    }
-
-    /// The deleted subjects of the list; none without a file.
-    func forgottenSubjects() throws(StoreError) -> [ForgottenSubject] {
-        let descriptor = open(forgotten, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return [] }
-            throw StoreError(errno, "\(forgotten) could not be read")
-        }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(descriptor, &part, part.count)
-            guard count >= 0 else { throw StoreError(errno, "\(forgotten) could not be read") }
-            if count == 0 { break }
-            bytes += part[..<count]
-        }
-        // A last line without an end was cut by a crash, before anything was deleted.
-        return try Result {
-            try String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropLast(bytes.last == 10 ? 0 : 1).map {
-                line in
-                guard let subject = ForgottenSubject(line: line) else {
-                    throw StoreError(.invalid, "\(forgotten) has a line that is not a deleted subject's: \(line)")
-                }
-                return subject
-            }
-        }.mapError { $0 as? StoreError ?? StoreError(.invalid, "\($0)") }.get()
-    }
+    var forgotten: ForgottenList { ForgottenList("\(folder)/forgotten.jsonl") }
 
     /// Creates a folder and its missing parents, for its owner only. Returns the errno if that fails.
     static func makeFolder(_ path: String) -> Int32? {
@@ -247,13 +208,3 @@ final class FolderLock: Sendable {
 
 /// The number of threads that can run at the same time.
 let processorCount = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-
-/// Returns the text of an errno.
-func systemText(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
-
-extension StoreError {
-    /// An error of a system call, from its errno.
-    init(_ code: Int32, _ what: String) {
-        self.init(code == ENOSPC || code == EDQUOT ? .full : .unavailable, "\(what): \(systemText(code)).")
-    }
-}

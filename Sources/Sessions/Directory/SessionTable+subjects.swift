@@ -66,9 +66,6 @@ extension SessionTable {
     /// Fails for a subject whose data is being deleted.
     func checkIsKept(_ subject: Subject) throws(StoreError) {
         let name = SubjectBytes(subject)
-        guard totals.withLock({ $0.forgetting[name] == nil }) else {
-            throw StoreError(
-                .unavailable, "The subject's data is being deleted.", retryAfter: .seconds(5))
-        }
+        guard totals.withLock({ $0.forgetting[name] == nil }) else { throw .subjectIsForgotten }
     }
 }

@@ -160,17 +160,20 @@ import Testing
 
     @Test func `a list of deleted subjects that is cut or damaged`() throws {
         let folder = try TemporaryFolder()
-        let files = JournalFiles(folder: folder.path)
-        #expect(try files.forgottenSubjects() == [])
+        let list = JournalFiles(folder: folder.path).forgotten
+        #expect(try list.subjects() == [])
         let first = ForgottenSubject(ada, at: .seconds(5))
-        try files.append(first)
-        try files.append(ForgottenSubject(ada, at: .seconds(6)))
-        let whole = try contents(files.forgotten)
-        #expect(try files.forgottenSubjects().count == 2)
-        truncate(files.forgotten, off_t(whole.count - 3))
-        #expect(try files.forgottenSubjects() == [first])
-        try write(Array("nonsense\n".utf8), to: files.forgotten)
-        #expect(throws: StoreError.self) { try files.forgottenSubjects() }
+        let third = ForgottenSubject(ada, at: .seconds(7))
+        try list.append([first])
+        try list.append([ForgottenSubject(ada, at: .seconds(6))])
+        let whole = try contents(list.path)
+        #expect(try list.subjects().count == 2)
+        truncate(list.path, off_t(whole.count - 3))
+        #expect(try list.subjects() == [first])
+        try list.append([third])
+        #expect(try list.subjects() == [first, third])
+        try write(Array("nonsense\n".utf8), to: list.path)
+        #expect(throws: StoreError.self) { try list.subjects() }
     }
 
     @Test func `a session whose rows are damaged goes, too`() async throws {

@@ -1,0 +1,87 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// The list of deleted subjects outside the database, for restores of older backups: see `ForgottenList`.
+extension Maintenance {
+    private static let sessionsAtOnce = 10_000
+    /// The time for which clients of sessions that are deleted again learn that these have ended.
+    private static let tombstoneTime: Duration = .seconds(24 * 3_600)
+
+    /// Deletes again what the database has of subjects that only the list names, then completes each from the other.
+    func exchangeForgotten(_ connection: PostgresConnection) throws {
+        guard let list = engine.options.forgottenList else { return }
+        let sql = engine.statements
+        let listed = try list.subjects()
+        let rows = try run(connection, "SELECT key, time, code FROM \(sql.schema).forgotten")
+        let noted = try rows.rows.map { row in
+            ForgottenSubject(time: try row.time(1), key: try row.bytes(0), code: try row.bytes(2))
+        }
+        let new = Set(listed).subtracting(noted)
+        if !new.isEmpty {
+            let count = try forgetAgain(Array(new), connection)
+            _ = try connection.run([sql.note(Array(new))], deadline: .now + engine.options.transactionTime)
+            engine.logger.notice(
+                "The list of deleted subjects has some that the journal's database did not know, as after a restore: their sessions were deleted again.",
+                metadata: ["list": "\(list.path)", "subjects": "\(new.count)", "sessions": "\(count)"])
+        }
+        let missing = noted.filter { !Set(listed).contains($0) }
+        if !missing.isEmpty { try list.append(missing) }
+    }
+
+    /// Deletes the sessions that the subjects had before their deletion. Returns their number.
+    private func forgetAgain(_ subjects: [ForgottenSubject], _ connection: PostgresConnection) throws -> Int {
+        let sql = engine.statements
+        let until = try run(connection, "SELECT (extract(epoch FROM now()) * 1e9)::bigint").first?.time(0) ?? .zero
+        var (last, count): (Int64, Int) = (.min, 0)
+        while true {
+            if engine.isClosing { throw StoreError.journalClosed }
+            let page = try run(
+                connection,
+                """
+                SELECT key, issuer, subject, created FROM \(sql.schema).sessions WHERE subject IS NOT NULL AND key > $1
+                ORDER BY key LIMIT \(Self.sessionsAtOnce)
+                """, [.int8(last)])
+            guard !page.rows.isEmpty else { break }
+            var keys: [SessionKey] = []
+            for row in page.rows {
+                last = try row.int8(0)
+                guard let subject = try row.subject(1) else { continue }
+                let created = try row.time(3)
+                if subjects.contains(where: { $0.time >= created && $0.isOf(subject) }) { keys.append(try row.key(0)) }
+            }
+            try remove(keys, until: until + Self.tombstoneTime, connection)
+            count += keys.count
+        }
+        for table in PostgresEngine.Rest.allCases where count > 0 { try removeRest(of: table, connection) }
+        return count
+    }
+
+    private func remove(_ keys: [SessionKey], until: Duration, _ connection: PostgresConnection) throws {
+        guard !keys.isEmpty else { return }
+        try transaction(connection, engine.statements.remove(keys, tombstoneUntil: until))
+        engine.withSessions { $0.count? -= keys.count }
+        // Servers that have them in memory.
+        var news = OutgoingNews()
+        for key in keys { news.change(key) }
+        engine.leaveNews(news)
+    }
+
+    private func removeRest(of table: PostgresEngine.Rest, _ connection: PostgresConnection) throws {
+        let sql = engine.statements
+        while true {
+            let found = try connection.run(
+                [sql.sessionsWithout(table, limit: Self.sessionsAtOnce)], deadline: .now + .seconds(3_600)
+            ).rows[0]
+            let keys = try found.map { row in try row.key(0) }
+            if keys.isEmpty { return }
+            try transaction(connection, [sql.deleteRows(of: keys, from: table)])
+        }
+    }
+
+    private func transaction(_ connection: PostgresConnection, _ statements: [PostgresStatement]) throws {
+        _ = try connection.run(
+            [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")] + statements + [PostgresStatement("COMMIT")],
+            deadline: .now + .seconds(3_600))
+    }
+}
