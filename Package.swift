@@ -53,6 +53,8 @@ let package = Package(
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .library(name: "PostgresServer", targets: ["PostgresServer"]),
         .library(name: "PrometheusMetrics", targets: ["PrometheusMetrics"]),
+        // A thread for the SQLite database of one's own features.
+        .library(name: "SQLite", targets: ["SQLite"]),
         // Journals to give a server.
         .library(name: "SessionJournal", targets: ["SessionJournal"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
@@ -124,6 +126,9 @@ let package = Package(
         example(
             "shop", "JWTAuthentication", "MVI", "MVIServer", in: "Examples/Shop/Sources",
             page: [.embedInCode("Page")]),
+        example(
+            "desk", "JWTAuthentication", "MVI", "MVIServer", "SQLite", lifecycle, logging, in: "Examples/Desk/Sources",
+            page: [.embedInCode("Page")]),
         example("minimal", "MVI", "MVIServer", in: "Examples/Minimal/Sources"),
         example("wallet-1", "MVI", "MVIServer", in: "Examples/Migration/Sources/Version1"),
         example("wallet-2", "MVI", "MVIServer", in: "Examples/Migration/Sources/Version2"),
@@ -171,10 +176,11 @@ let package = Package(
         tests("CommandTests", "MVITesting", "TestSupport", "mvi-server", yaml, not: ["Types/Files"]),
         tests("FuzzTargetsTests", "FuzzTargets"),
         // Holds the code of the pages and of the tutorial against Snippets and the compiler.
-        tests("DocumentationTests", "TestSupport", "shop", yaml),
+        tests("DocumentationTests", "TestSupport", "desk", "shop", yaml),
         tests("MinimalTests", "MVITesting", "TestSupport", "minimal", in: "Examples/Minimal/Tests"),
         tests("MigrationTests", "MVITesting", "TestSupport", "wallet-1", "wallet-2", in: "Examples/Migration/Tests"),
         tests("ShopTests", "MVIServerTesting", "MVITesting", "shop", in: "Examples/Shop/Tests", outside: true),
+        tests("DeskTests", "MVIServerTesting", "MVITesting", "desk", logging, in: "Examples/Desk/Tests", outside: true),
         tests("NewServerTests", "MVITesting", "NewServer", in: "Examples/Template/Tests/NewServerTests", outside: true),
         tests("MVIServerTestingTests", "MVIServerTesting", "MVITesting", outside: true),
     ]

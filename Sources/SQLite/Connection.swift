@@ -7,9 +7,9 @@ import CSQLite
 ///
 /// Pointers: `handle` is opened in `init` and closed in `deinit`, never elsewhere, and does not leave this target. The
 /// cached statements are finalized after `deinit`; `sqlite3_close_v2` waits for the last of them.
-package struct Connection: ~Copyable {
+public struct Connection: ~Copyable {
     /// The location of a database.
-    package enum Location: Sendable, Equatable {
+    public enum Location: Sendable, Equatable {
         /// A file, which is created if it is missing; its folder must exist.
         case file(String)
         /// Memory that is freed with the connection.
@@ -17,7 +17,7 @@ package struct Connection: ~Copyable {
     }
 
     /// The start of a transaction, https://sqlite.org/lang_transaction.html.
-    package enum TransactionKind: String, Sendable {
+    public enum TransactionKind: String, Sendable {
         /// Takes the write lock at once, so that the transaction cannot fail later because another writer was first.
         case immediate = "BEGIN IMMEDIATE"
         /// Takes locks when statements need them, for reading.
@@ -40,6 +40,15 @@ package struct Connection: ~Copyable {
     private var statements: StatementCache
     var logLength: LogLength?
 
+    /// Opens a database for reading and writing, with foreign keys enforced. Creates a missing file.
+    ///
+    /// - Parameters:
+    ///   - location: The database.
+    ///   - busyTimeout: The time for which a statement waits for another connection's lock before it throws `busy`.
+    public init(_ location: Location, busyTimeout: Duration = .seconds(5)) throws(SQLiteError) {
+        try self.init(location, access: .create, busyTimeout: busyTimeout)
+    }
+
     /// Opens a database with foreign keys enforced.
     ///
     /// - Parameters:
@@ -47,7 +56,7 @@ package struct Connection: ~Copyable {
     ///   - busyTimeout: The time for which a statement waits for another connection's lock before it throws `busy`.
     ///   - statementLimit: The number of compiled statements in the cache.
     package init(
-        _ location: Location, access: Access = .create, busyTimeout: Duration = .seconds(5), statementLimit: Int = 64
+        _ location: Location, access: Access, busyTimeout: Duration = .seconds(5), statementLimit: Int = 64
     ) throws(SQLiteError) {
         handle = try Self.open(location, access)
         statements = StatementCache(limit: statementLimit)
@@ -60,10 +69,10 @@ package struct Connection: ~Copyable {
     }
 
     /// The row id of the last row inserted through this connection.
-    package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+    public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
     /// True while a transaction is open.
-    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    public var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// The number of compiled statements in the cache.
     var cachedStatements: Int { statements.count }
@@ -72,7 +81,7 @@ package struct Connection: ~Copyable {
     ///
     /// - Parameter values: One for each `?` in `sql`.
     @discardableResult
-    package mutating func execute(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int {
+    public mutating func execute(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int {
         let statement = try prepared(sql)
         defer { statement.reset() }
         try statement.bind(values)
@@ -81,7 +90,7 @@ package struct Connection: ~Copyable {
     }
 
     /// Runs one statement and maps each row. `body` cannot keep the row or use the connection.
-    package mutating func query<Value>(
+    public mutating func query<Value>(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
     ) throws -> [Value] {
         let statement = try prepared(sql)
@@ -93,7 +102,7 @@ package struct Connection: ~Copyable {
     }
 
     /// Maps the first row, or returns nil if there is none. Runs a statement that writes to its end.
-    package mutating func first<Value>(
+    public mutating func first<Value>(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
     ) throws -> Value? {
         let statement = try prepared(sql)
@@ -107,7 +116,7 @@ package struct Connection: ~Copyable {
     }
 
     /// Runs several statements without values, separated by semicolons, such as a schema.
-    package mutating func script(_ sql: String) throws(SQLiteError) {
+    public mutating func script(_ sql: String) throws(SQLiteError) {
         let result = sqlite3_exec(handle, sql, nil, nil, nil)
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle, sql: sql) }
     }
@@ -115,7 +124,7 @@ package struct Connection: ~Copyable {
     /// Runs `body` in a transaction: commits if it returns, rolls back if it or the commit throws.
     ///
     /// Transactions cannot be nested; the inner one throws `error`.
-    package mutating func transaction<Value>(
+    public mutating func transaction<Value>(
         _ kind: TransactionKind = .immediate, _ body: (inout Connection) throws -> Value
     ) throws -> Value {
         try execute(kind.rawValue)

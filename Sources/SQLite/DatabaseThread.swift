@@ -3,10 +3,15 @@ import Locking
 
 /// A thread that owns one connection.
 ///
+/// ```swift
+/// let orders = try DatabaseThread(owning: Connection(.file("orders.sqlite")))
+/// let count = try await orders.perform { try $0.first("SELECT count(*) FROM orders") { row in try row.int(0) } }
+/// ```
+///
 /// SQLite blocks on the disk and on other processes' locks. Threads of the cooperative pool and of the HTTP server must
 /// not wait for that, so a task passes a closure and is suspended until it has run. Closures run one at a time in the
 /// order of the calls of `perform`; the number of waiting ones is bounded.
-package final class DatabaseThread: Sendable {
+public final class DatabaseThread: Sendable {
     private struct State {
         var waiting: [any DatabaseTask] = []
         var isClosed = false
@@ -27,8 +32,11 @@ package final class DatabaseThread: Sendable {
 
     /// Moves `connection` to a new thread.
     ///
-    /// - Parameter limit: The number of closures that may wait; further ones are refused as `tooManyWaiting`.
-    package init(owning connection: consuming sending Connection, limit: Int = 10_000) throws(DatabaseThreadError) {
+    /// - Parameters:
+    ///   - connection: The connection, which nobody else can use afterwards.
+    ///   - limit: The number of closures that may wait; further ones are refused as `tooManyWaiting`.
+    /// - Throws: `DatabaseThreadError.noThread`.
+    public init(owning connection: consuming sending Connection, limit: Int = 10_000) throws(DatabaseThreadError) {
         self.limit = limit
         let carrier = ConnectionCarrier(connection)
         let shared = shared
@@ -43,8 +51,10 @@ package final class DatabaseThread: Sendable {
     /// If the caller is canceled while `body` waits, `perform` throws `CancellationError` and `body` never runs. Once
     /// started, `body` runs to its end.
     ///
+    /// - Parameter body: Uses the connection; may block.
+    /// - Returns: The result of `body`.
     /// - Throws: The error of `body`, or `DatabaseThreadError` if it was not run.
-    package func perform<Value: Sendable>(
+    public func perform<Value: Sendable>(
         _ body: @escaping @Sendable (inout Connection) throws -> Value
     ) async throws -> Value {
         let task = PendingTask(body)
@@ -59,7 +69,7 @@ package final class DatabaseThread: Sendable {
     }
 
     /// Refuses further closures, runs the waiting ones, closes the connection, and returns when that is done.
-    package func close() async {
+    public func close() async {
         Self.stop(shared)
         await withCheckedContinuation { continuation in
             let hasEnded = shared.state.withLock { state -> Bool in
@@ -113,7 +123,7 @@ package final class DatabaseThread: Sendable {
 }
 
 /// The reason why a closure was not run.
-package enum DatabaseThreadError: Error, Sendable, Equatable {
+public enum DatabaseThreadError: Error, Sendable, Equatable {
     /// The database is closed or closing.
     case closed
     /// Too many closures are waiting.
@@ -124,7 +134,7 @@ package enum DatabaseThreadError: Error, Sendable, Equatable {
 
 extension DatabaseThreadError: CustomStringConvertible {
     /// A sentence, for a log.
-    package var description: String {
+    public var description: String {
         switch self {
         case .closed: "the database is closed"
         case .tooManyWaiting(let limit): "\(limit) operations are waiting for the database; try again later"

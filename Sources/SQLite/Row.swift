@@ -4,49 +4,49 @@ import CSQLite
 ///
 /// Columns count from 0. Each accessor requires one storage class and throws `mismatch` for another, instead of
 /// SQLite's silent conversion, which turns "abc" into 0.
-package struct Row: ~Copyable {
+public struct Row: ~Copyable {
     let statement: Statement
 
     /// An integer.
-    package func integer(_ column: Int) throws(SQLiteError) -> Int64 {
+    public func integer(_ column: Int) throws(SQLiteError) -> Int64 {
         let index = try index(of: column, "INTEGER") { $0 == SQLITE_INTEGER }
         return statement.integer(at: index)
     }
 
     /// An integer as `Int`, which has 64 bits on all supported platforms.
-    package func int(_ column: Int) throws(SQLiteError) -> Int { Int(try integer(column)) }
+    public func int(_ column: Int) throws(SQLiteError) -> Int { Int(try integer(column)) }
 
     /// A double. Integers are converted.
-    package func real(_ column: Int) throws(SQLiteError) -> Double {
+    public func real(_ column: Int) throws(SQLiteError) -> Double {
         let index = try index(of: column, "REAL") { $0 == SQLITE_FLOAT || $0 == SQLITE_INTEGER }
         return statement.real(at: index)
     }
 
     /// Text. Invalid UTF-8 becomes U+FFFD.
-    package func text(_ column: Int) throws(SQLiteError) -> String {
+    public func text(_ column: Int) throws(SQLiteError) -> String {
         let index = try index(of: column, "TEXT") { $0 == SQLITE_TEXT }
         return statement.text(at: index)
     }
 
     /// Bytes.
-    package func blob(_ column: Int) throws(SQLiteError) -> [UInt8] {
+    public func blob(_ column: Int) throws(SQLiteError) -> [UInt8] {
         let index = try index(of: column, "BLOB") { $0 == SQLITE_BLOB }
         return statement.blob(at: index)
     }
 
     /// True if the column is NULL.
-    package func isNull(_ column: Int) throws(SQLiteError) -> Bool {
+    public func isNull(_ column: Int) throws(SQLiteError) -> Bool {
         let index = try index(of: column, "any value") { _ in true }
         return statement.type(at: index) == SQLITE_NULL
     }
 
     /// Text, or nil for NULL.
-    package func optionalText(_ column: Int) throws(SQLiteError) -> String? {
+    public func optionalText(_ column: Int) throws(SQLiteError) -> String? {
         try isNull(column) ? nil : text(column)
     }
 
     /// An integer, or nil for NULL.
-    package func optionalInteger(_ column: Int) throws(SQLiteError) -> Int64? {
+    public func optionalInteger(_ column: Int) throws(SQLiteError) -> Int64? {
         try isNull(column) ? nil : integer(column)
     }
 

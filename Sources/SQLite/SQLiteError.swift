@@ -2,58 +2,58 @@ import CSQLite
 
 /// An error of SQLite or of this module. For logs and developers: it contains SQL and paths, so it must not reach a
 /// client.
-package struct SQLiteError: Error, Sendable, Equatable {
+public struct SQLiteError: Error, Sendable, Equatable {
     /// SQLite's primary result code, https://sqlite.org/rescode.html.
-    package struct Code: RawRepresentable, Sendable, Hashable {
+    public struct Code: RawRepresentable, Sendable, Hashable {
         /// The number, such as 19.
-        package let rawValue: Int32
+        public let rawValue: Int32
 
         /// A code by its number.
-        package init(rawValue: Int32) { self.rawValue = rawValue }
+        public init(rawValue: Int32) { self.rawValue = rawValue }
 
         /// Invalid SQL or a missing table.
-        package static let error = Code(rawValue: SQLITE_ERROR)
+        public static let error = Code(rawValue: SQLITE_ERROR)
         /// Another connection held the lock until the busy timeout.
-        package static let busy = Code(rawValue: SQLITE_BUSY)
+        public static let busy = Code(rawValue: SQLITE_BUSY)
         /// Another statement of the same process holds the lock.
-        package static let locked = Code(rawValue: SQLITE_LOCKED)
+        public static let locked = Code(rawValue: SQLITE_LOCKED)
         /// Out of memory.
-        package static let noMemory = Code(rawValue: SQLITE_NOMEM)
+        public static let noMemory = Code(rawValue: SQLITE_NOMEM)
         /// A value exceeds SQLite's size limit.
-        package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
+        public static let tooBig = Code(rawValue: SQLITE_TOOBIG)
         /// The disk or a quota is full.
-        package static let full = Code(rawValue: SQLITE_FULL)
+        public static let full = Code(rawValue: SQLITE_FULL)
         /// The operating system failed to read or write; see the extended code.
-        package static let inputOutput = Code(rawValue: SQLITE_IOERR)
+        public static let inputOutput = Code(rawValue: SQLITE_IOERR)
         /// The file is damaged.
-        package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
+        public static let corrupt = Code(rawValue: SQLITE_CORRUPT)
         /// The file is not a SQLite database.
-        package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
+        public static let notADatabase = Code(rawValue: SQLITE_NOTADB)
         /// The file cannot be opened or created.
-        package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
+        public static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         /// The database or its file is read-only.
-        package static let readOnly = Code(rawValue: SQLITE_READONLY)
+        public static let readOnly = Code(rawValue: SQLITE_READONLY)
         /// A constraint of the schema is violated; see the extended code.
-        package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
+        public static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
         /// A column has another type than the requested one.
-        package static let mismatch = Code(rawValue: SQLITE_MISMATCH)
+        public static let mismatch = Code(rawValue: SQLITE_MISMATCH)
         /// The row has no such column.
-        package static let range = Code(rawValue: SQLITE_RANGE)
+        public static let range = Code(rawValue: SQLITE_RANGE)
         /// Incorrect use of this module; see the message.
-        package static let misuse = Code(rawValue: SQLITE_MISUSE)
+        public static let misuse = Code(rawValue: SQLITE_MISUSE)
     }
 
     /// The primary result code.
-    package let code: Code
+    public let code: Code
     /// The extended code, such as `SQLITE_CONSTRAINT_UNIQUE` for `constraint`.
-    package let extendedCode: Int32
+    public let extendedCode: Int32
     /// The message of SQLite or of this module.
-    package let message: String
+    public let message: String
     /// The SQL that was running, if any.
-    package let sql: String?
+    public let sql: String?
 
     /// True if stored data could not be read: some of it is damaged, the rest may be intact.
-    package var isDamage: Bool {
+    public var isDamage: Bool {
         switch code {
         case .corrupt: true
         case .inputOutput:
@@ -88,7 +88,7 @@ package struct SQLiteError: Error, Sendable, Equatable {
 
 extension SQLiteError: CustomStringConvertible {
     /// The whole error in one line, for a log.
-    package var description: String {
+    public var description: String {
         let name = sqlite3_errstr(code.rawValue).map { String(cString: $0) } ?? "unknown"
         let extended = extendedCode == code.rawValue ? "" : ", extended \(extendedCode)"
         let statement = sql.map { " in: \($0)" } ?? ""

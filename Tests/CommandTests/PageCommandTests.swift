@@ -53,6 +53,7 @@ struct PageCommandTests {
             "swift run": .other("script/trial new"),
         ],
         "Examples/Minimal/README.md": ["": .session], "Examples/Migration/README.md": ["": .session],
+        "Examples/Desk/README.md": ["": .session],
         "Examples/Shop/README.md": ["": .session], "Examples/Template/README.md": ["": .session],
         "Clients/Conformance/README.md": [
             "Clients/Conformance/run": .other("script/clients"), "Clients/Conformance/prove": .other("script/clients"),

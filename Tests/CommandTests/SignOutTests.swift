@@ -18,7 +18,7 @@ struct SignOutTests {
         start() {
             rm -f "$1.log"
             touch "$1.log"
-            mvi-server --port 0 --data "$1" >>"$1.log" 2>&1 & server=$!
+            mvi-server --port 0 --data "$@" >>"$1.log" 2>&1 & server=$!
             port=
             until [[ $port ]]; do
                 kill -0 $server || { cat "$1.log"; exit 1; }
@@ -109,6 +109,27 @@ struct SignOutTests {
                 back=$(made "{\"identity\":\"$(jwt bob)\",\"shared\":true}")
                 [[ $(ask "$back" GET /features/counter/state) == *'"count":7'* ]]
                 """#)
+    }
+
+    @Test func `forget deletes a subject's sessions of a running server, also again, and nobody else's`() async throws {
+        try await run(
+            #"""
+            mkdir data
+            admin=$((RANDOM % 10000 + 20000))
+            refused mvi-server forget ann --issuer i --admin-port $admin
+            grep -q "127.0.0.1:$admin" error
+            refused mvi-server forget ann --issuer i
+            grep -q 'admin-port' error
+            start data --admin-port $admin
+            ann=$(made "{\"identity\":\"$(jwt ann)\"}") bob=$(made "{\"identity\":\"$(jwt bob)\"}")
+            for token in "$ann" "$bob"; do add "$token"; done
+            mvi-server forget ann --issuer i --admin-port $admin | tee first | grep -q '1 session'
+            is "$ann" 404 session-ended
+            mvi-server forget ann --issuer i --admin-port $admin | grep -q '0 sessions'
+            is "$bob" 200
+            [[ $(ask "$bob" GET /features/counter/state) == *'"count":7'* ]]
+            [[ $(wc -l <data/forgotten.jsonl) == 2 && $(stat -c %a data/forgotten.jsonl) == 600 ]]
+            """#)
     }
 
     @Test func `all tokens stay valid after the key was replaced`() async throws {

@@ -127,7 +127,7 @@ import Testing
     }
 
     private func waitForLock(_ state: String, _ schema: TestSchema) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try await schema.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND \(state)") == 0 {
             try #require(ContinuousClock.now < deadline, "no transaction has the lock: \(state)")
             await Task.yield()
@@ -136,7 +136,12 @@ import Testing
 
     @Test func `a deletion waits for a sign-in that another node began, and removes it`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
-        let nodes = [try await schema.journal(), try await schema.journal()]
+        // Nobody gives up a lock before the test says so.
+        let patient: (inout PostgresOptions) -> Void = { options in
+            (options.lockTime, options.groupLockTime) = (.seconds(300), .seconds(300))
+            (options.statementTime, options.transactionTime) = (.seconds(300), .seconds(300))
+        }
+        let nodes = [try await schema.journal(patient), try await schema.journal(patient)]
         let ada = Subject(issuer: "issuer", id: "ada")
         var record = TestSession.record()
         record.subject = ada

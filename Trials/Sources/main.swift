@@ -3,6 +3,7 @@
 //   trial-server blocking                    a feature whose handler does not return
 //   trial-server reminding                   a feature that rings at a set time
 //   trial-server sized                       features whose states have any size
+//   trial-server notes                       a feature that keeps texts, for whom everybody says to be
 //   trial-server nodes PROCESS VERSION       one of several nodes: this process's recorded name, Tally's version
 import Logging
 import MVIServer
@@ -26,24 +27,31 @@ case ("sized", 1):
         Keyed { key in Sized(key: key) }
         Keyed { key in Rows(key: key) }
     }.run()
-case ("nodes", 3): try await runNode(arguments[1], version: arguments[2])
-default: fatalError("trial-server blocking | reminding | sized | nodes PROCESS VERSION")
+case ("notes", 1): try await runNode(authenticator: AnyName()) { Notes() }
+case ("nodes", 3):
+    let (process, version) = (arguments[1], arguments[2])
+    try await runNode {
+        Steps(process: process)
+        if version == "1" { Tally() } else { NextTally() }
+    }
+default: fatalError("trial-server blocking | reminding | sized | notes | nodes PROCESS VERSION")
 }
 
-private func runNode(_ process: String, version: String) async throws {
+/// Serves on the journal of the settings, also on one that nodes share.
+private func runNode(
+    authenticator: (any Authenticator)? = nil, @FeatureBuilder _ content: () throws -> ServerContent
+) async throws {
     let settings = try ServerSettings.load()
     var logger = Logger(label: "trial-server")
     logger.logLevel = settings.logLevel
     var journal: (any ServerJournal)?
     if case .postgres(let url) = settings.journal {
         journal = try await PostgresJournal.open(
-            database: url, schema: settings.journalSchema, connections: settings.journalConnections, logger: logger,
-            sessionLimit: settings.maxKeptSessions)
+            database: url, schema: settings.journalSchema, connections: settings.journalConnections,
+            forgottenList: settings.forgottenList, logger: logger, sessionLimit: settings.maxKeptSessions)
     }
     try await FeatureServer(
-        settings: settings, logger: logger, journal: journal, peers: journal == nil ? nil : HTTPPeerTransport()
-    ) {
-        Steps(process: process)
-        if version == "1" { Tally() } else { NextTally() }
-    }.run()
+        settings: settings, logger: logger, journal: journal, authenticator: authenticator,
+        peers: journal == nil ? nil : HTTPPeerTransport(), content: content
+    ).run()
 }

@@ -187,7 +187,7 @@ async def handed_on(play):
     stream = await play.live("counter", "todo")
     stream.event("end", {"feature": "counter"})
     await play.saw("end", 43, "`end` of counter", feature="counter")
-    stream.event("denied", {"feature": "todo"})
+    stream.event("denied", {"feature": "todo", "reason": "too-many-stores"})
     await play.saw("denied", 43, "`denied` of todo", feature="todo")
     stream.event("reset", {"reason": "overflow", "labelsLost": True})
     await play.saw("reset", 43, "`reset` with its reason", reason="overflow", labelsLost=True)

@@ -94,7 +94,7 @@ extension Turn {
 }
 
 extension Turn {
-    /// Runs `onElement` for each element of a sequence, one after the other.
+    /// Runs `onElement` for each element of a sequence while a stream shows the store, one after the other.
     ///
     /// ```swift
     /// turn.observe(id: "arrivals") { [arrivals] in arrivals() } onElement: { mails, work in

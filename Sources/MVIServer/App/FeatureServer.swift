@@ -48,17 +48,17 @@ public struct FeatureServer: Sendable {
     ///   - onForget: deletes a subject's data outside the sessions, such as an author's own tables. Called before the
     ///     rows of the sessions go, again at each repetition; if it throws, nothing is deleted.
     ///   - content: the features and endpoints.
-    public init(
+    public init<Fault: Error>(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any ServerJournal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
         metrics: (any MetricsFactory)? = nil, onForget: (@Sendable (Subject) async throws -> Void)? = nil,
-        @FeatureBuilder content: () throws -> ServerContent
-    ) rethrows {
+        @FeatureBuilder content: () throws(Fault) -> ServerContent
+    ) throws(Fault) {
         try self.init(
             settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
             authenticator: authenticator, services: services, peers: peers, metrics: metrics, onForget: onForget
-        ) { _ in try content() }
+        ) { _ throws(Fault) in try content() }
     }
 
     /// Creates a server whose features access its sessions, such as an administrator's list of them.
@@ -70,13 +70,13 @@ public struct FeatureServer: Sendable {
     /// ```
     ///
     /// They use the directory in launched work.
-    public init(
+    public init<Fault: Error>(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any ServerJournal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
         metrics: (any MetricsFactory)? = nil, onForget: (@Sendable (Subject) async throws -> Void)? = nil,
-        @FeatureBuilder content: (_ sessions: SessionDirectory) throws -> ServerContent
-    ) rethrows {
+        @FeatureBuilder content: (_ sessions: SessionDirectory) throws(Fault) -> ServerContent
+    ) throws(Fault) {
         self.authenticator = authenticator
         self.settings = settings
         self.logger = logger

@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func `a compiled statement is kept and the longest unused goes first`() throws {
-        var connection = try Connection(.memory, statementLimit: 2)
+        var connection = try Connection(.memory, access: .create, statementLimit: 2)
         for sql in ["SELECT 1", "SELECT 2", "SELECT 1", "SELECT 3"] { try connection.execute(sql) }
         let kept = connection.cachedStatements
         #expect(kept == 2)

@@ -1,0 +1,112 @@
+import MVI
+
+/// One ticket with what customers and staff wrote, live.
+struct Ticket: Feature {
+    struct State: Codable, Equatable, Sendable {
+        /// Nil before it was read, and if there is no such ticket.
+        var content: Desk.Content?
+        var isMissing = false
+        /// Entries that the database may not have yet.
+        var pending: [Desk.Entry] = []
+        var hasFailed = false
+    }
+    struct ViewState: Codable, Equatable, Sendable {
+        struct Row: Codable, Equatable, Sendable {
+            let entry: Desk.Entry
+            let isPending: Bool
+        }
+
+        var ticket: Desk.Summary?
+        var isMissing: Bool
+        var rows: [Row]
+        var hasFailed: Bool
+    }
+    enum Intent: Codable, Equatable, Sendable { case comment(text: String), close, reopen, retry }
+    enum Message: Equatable, Sendable {
+        case read(Desk.Content?), writing(Desk.Entry), retrying, written(id: String), failed
+    }
+
+    static let summary = "One ticket with what customers and staff wrote, live."
+    static let examples: [Intent] = [.comment(text: "It still squeaks."), .close, .reopen, .retry]
+    let initialState = State()
+    let id: Int
+    let desk: Desk
+
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
+        for entry in turn.state.pending { save(entry, &turn) }
+        turn.observe(id: "ticket") { [desk, id, person = turn.session.person] in
+            await desk.ticket(id, for: person)
+        } onElement: { content, work in
+            await work.turn { turn in
+                if turn.state.content != content || content == nil { turn.dispatch(.read(content)) }
+            }
+        }
+    }
+
+    /// The database knows who may see the ticket. The session does not wait meanwhile.
+    func check(_ intent: Intent) -> Check? {
+        { [desk, id] context in
+            guard let ticket = try await desk.find(id, for: context.session.person) else {
+                throw Refusal(.notFound, code: "no-such-ticket", "There is no ticket \(id) of yours.")
+            }
+            if case .comment = intent, !ticket.isOpen {
+                throw Refusal(.conflict, code: "ticket-is-closed", "The ticket is closed; reopen it first.")
+            }
+            return .execute
+        }
+    }
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .comment(let text):
+            guard (1...2_000).contains(text.count) else {
+                throw Refusal(.invalid, code: "no-text", "Use 1 to 2,000 characters.", pointer: "/text")
+            }
+            write(.comment, text, &turn)
+        case .close: write(.close, "", &turn)
+        case .reopen: write(.reopen, "", &turn)
+        case .retry:
+            turn.dispatch(.retrying)
+            for entry in turn.state.pending { save(entry, &turn) }
+        }
+    }
+
+    /// The first commit: the entry is in the state, and no crash loses it.
+    private func write(_ kind: Desk.Entry.Kind, _ text: String, _ turn: inout Turn<Self>) {
+        let entry = Desk.Entry(id: turn.uuid(), author: turn.session.person, kind: kind, text: text)
+        turn.dispatch(.writing(entry))
+        save(entry, &turn)
+    }
+
+    /// The second commit: the database stores the entry once, however often this runs.
+    private func save(_ entry: Desk.Entry, _ turn: inout Turn<Self>) {
+        turn.launch(id: "save", policy: .queue) { [desk, id] work in
+            do {
+                try await work.retry(attempts: 5) { try await desk.add(entry, to: id) }
+                await work.dispatch(.written(id: entry.id))
+            } catch {
+                await work.dispatch(.failed)
+            }
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .read(let content): (state.content, state.isMissing) = (content, content == nil)
+        case .writing(let entry): state.pending.append(entry)
+        case .retrying: state.hasFailed = false
+        case .written(let id): state.pending.removeAll { $0.id == id }
+        case .failed: state.hasFailed = true
+        }
+    }
+
+    func view(_ state: State) -> ViewState {
+        let entries = state.content?.entries ?? []
+        let stored = Set(entries.map(\.id))
+        return ViewState(
+            ticket: state.content?.ticket, isMissing: state.isMissing,
+            rows: entries.map { ViewState.Row(entry: $0, isPending: false) }
+                + state.pending.filter { !stored.contains($0.id) }.map { ViewState.Row(entry: $0, isPending: true) },
+            hasFailed: state.hasFailed)
+    }
+}

@@ -1,0 +1,142 @@
+import Logging
+import MVI
+import MVIServer
+import MVIServerTesting
+import MVITesting
+import SQLite
+import Testing
+
+@testable import desk
+
+extension Principal {
+    fileprivate static let ann = Principal(issuer: "test", subject: "ann")
+    fileprivate static let bob = Principal(issuer: "test", subject: "bob")
+    fileprivate static let kim = Principal(issuer: "test", subject: "kim")
+}
+
+@Suite("The desk, over HTTP", .timeLimit(.minutes(10)))
+struct DeskTests {
+    /// Runs a test on a desk in memory whose staff is Kim.
+    private func run(
+        _ desk: Desk? = nil, sending send: @escaping @Sendable (Desk.Mail) async throws -> Void = { _ in },
+        _ test: (TestServer, Desk) async throws -> Void
+    ) async throws {
+        let desk = try desk ?? Desk(.memory, staff: ["kim"])
+        try await TestServer.run { server in
+            FeatureServer(
+                page: desk.page, services: [Outbox(desk: desk, logger: Logger(label: "test"), send: send)],
+                onForget: { try await desk.forget($0.id) }
+            ) { desk.features }
+        } test: { server in
+            try await test(server, desk)
+        }
+    }
+
+    @Test func `customers and staff see each other's comments at once, and nobody else does`() async throws {
+        try await run { server, _ in
+            let (ann, kim, bob) = (
+                try await server.client(as: .ann), try await server.client(as: .kim), try await server.client(as: .bob)
+            )
+            let kims = try await kim.store(Tickets.self).events()
+            try await ann.store(Tickets.self).send(.open(title: "The door squeaks"))
+            try await kims.state(of: kim.store(Tickets.self)) { $0.list.tickets.map(\.title) == ["The door squeaks"] }
+
+            let (anns, theirs) = (ann.store(Ticket.self, key: "1"), kim.store(Ticket.self, key: "1"))
+            let events = try await anns.events()
+            try await theirs.send(.comment(text: "Oil helps."))
+            try await events.state(of: anns) { $0.rows.map(\.entry.text) == ["Oil helps."] && !$0.rows[0].isPending }
+            try await theirs.send(.close)
+            try await events.state(of: anns) { $0.ticket?.isOpen == false }
+            try await anns.sendRejected(.comment(text: "Thanks"), status: 409, code: "ticket-is-closed")
+
+            let bobs = bob.store(Ticket.self, key: "1")
+            try await bobs.sendRejected(.comment(text: "Me too"), status: 404, code: "no-such-ticket")
+            let missing = try await bobs.events()
+            try await missing.state(of: bobs) { $0.isMissing && $0.rows.isEmpty }
+            #expect(try await server.client().store(Tickets.self).read().status == 403)
+        }
+    }
+
+    @Test func `each mail is sent, again after a failure, and noted`() async throws {
+        let sent = Collected<String>()
+        struct Failure: Error {}
+        try await run(
+            sending: { mail in
+                sent.append("\(mail.receiver): \(mail.text)")
+                if sent.all.count == 1 { throw Failure() }
+            }
+        ) { server, _ in
+            let (ann, kim) = (try await server.client(as: .ann), try await server.client(as: .kim))
+            try await ann.store(Tickets.self).send(.open(title: "The door squeaks"))
+            try await kim.store(Ticket.self, key: "1").send(.comment(text: "Oil helps."))
+            try await ann.store(Ticket.self, key: "1").send(.comment(text: "It does."))
+            #expect(
+                await sent.atLeast(3)
+                    == ["ann: Ticket 1: Oil helps.", "ann: Ticket 1: Oil helps.", "staff: Ticket 1: It does."])
+        }
+    }
+
+    @Test func `what was pending when the server ended is stored once by the next one`() async throws {
+        let desk = try Desk(.memory, staff: ["kim"])
+        // The first commit only, as before a crash; then the second one, twice.
+        let pending = Desk.Entry(id: "e1", author: "ann", kind: .comment, text: "Hello?")
+        let number = try await desk.open("The door squeaks", by: "ann", request: "r1")
+        #expect(try await desk.open("The door squeaks", by: "ann", request: "r1") == number)
+        let store = TestStore(
+            Ticket(id: number, desk: desk), state: Ticket.State(pending: [pending]),
+            principal: .ann, exhaustive: false)
+        await store.receive(.written(id: pending.id)) { $0.pending = [] }
+        await store.finish()
+        try await desk.add(pending, to: number)
+        for try await content in await desk.ticket(number, for: "ann") {
+            #expect(content?.entries == [pending])
+            break
+        }
+        await desk.close()
+    }
+
+    @Test func `a customer who is forgotten leaves no tickets`() async throws {
+        try await run { server, desk in
+            let ann = try await server.client(as: .ann)
+            try await ann.store(Tickets.self).send(.open(title: "The door squeaks"))
+            try await ann.store(Ticket.self, key: "1").send(.comment(text: "Hello?"))
+            try await desk.forget("ann")
+            for try await list in await desk.tickets(of: "kim") {
+                #expect(list == Desk.List())
+                break
+            }
+        }
+    }
+
+    @Test func `with 1,100 tickets the list is live, old ones come back, and those beyond 1,000 stores wait a day`()
+        async throws
+    {
+        try await run { server, _ in
+            let ann = try await server.client(as: .ann)
+            let list = ann.store(Tickets.self)
+            let events = try await list.events()
+            for number in 1...1_100 {
+                try await list.send(.open(title: "Ticket \(number)"))
+                let ticket = ann.store(Ticket.self, key: "\(number)")
+                // The list is one of the session's stores.
+                if number < 1_000 {
+                    try await ticket.send(.comment(text: "Comment \(number)"))
+                } else {
+                    try await ticket.sendRejected(.comment(text: "Comment \(number)"), status: 409)
+                }
+                // A session sends at most 100 intents a second.
+                if number % 50 == 0 { await server.advance(by: .seconds(1)) }
+                if number % 100 == 0 { try await events.state(of: list) { $0.list.count == number } }
+            }
+            func expectComment(in number: Int) async throws {
+                let ticket = ann.store(Ticket.self, key: "\(number)")
+                let events = try await ticket.events()
+                try await events.state(of: ticket) { $0.rows.map(\.entry.text) == ["Comment \(number)"] }
+            }
+            for number in [1, 2, 500, 999] { try await expectComment(in: number) }
+            await server.advance(by: .seconds(25 * 3_600))
+            try await ann.store(Ticket.self, key: "1100").send(.comment(text: "Comment 1100"))
+            for number in [1, 1_100] { try await expectComment(in: number) }
+        }
+    }
+}
