@@ -116,8 +116,9 @@ struct SignOutTests {
             #"""
             mkdir data
             admin=$((RANDOM % 10000 + 20000))
+            export MVI_ADMIN_TOKEN=An-admin-token-012345
             refused mvi-server forget ann --issuer i --admin-port $admin
-            grep -q "127.0.0.1:$admin" error
+            grep -q "nothing listens on 127.0.0.1 port $admin" error
             refused mvi-server forget ann --issuer i
             grep -q 'admin-port' error
             start data --admin-port $admin

@@ -6,7 +6,7 @@ struct Notes: Feature {
     struct State: Codable, Equatable, Sendable { var text = "" }
     enum Intent: Codable, Sendable { case write(text: String, times: Int) }
     enum Action: Codable, Sendable { case erase(text: String) }
-    enum Message: Equatable, Sendable { case written(String) }
+    enum Message: Codable, Equatable, Sendable { case written(String) }
     enum Label: Codable, Equatable, Sendable { case written(text: String) }
 
     static let summary = "Keeps a client's text, to look for it after a deletion."
