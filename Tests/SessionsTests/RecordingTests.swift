@@ -4,6 +4,7 @@ import MVITesting
 import SessionJournal
 import Sessions
 import Testing
+import WireJSON
 
 /// A feature whose messages contain an error, and so cannot be encoded.
 private struct Loader: Feature {
@@ -22,6 +23,39 @@ private struct Loader: Feature {
         case .failed(let error): state.text = "\(error)"
         }
     }
+}
+
+/// A feature whose turns have inputs and requests of every kind.
+private struct Recorder: Feature {
+    struct State: Codable, Equatable, Sendable { var texts: [String] = [] }
+    struct ViewState: Codable, Equatable, Sendable { let count: Int }
+    enum Intent: Codable, Sendable { case go, fail }
+    enum Message: Codable, Sendable { case noted(String) }
+    static let examples: [Intent] = [.go, .fail]
+    static let schemaVersion = 3
+    static let migrations: [Migration<State>] = []
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .go:
+            let count = try turn.view(of: Tally.self).count
+            turn.dispatch(.noted("\(count) \(turn.uuid()) \(turn.now)"))
+            turn.send(.add(amount: 3), to: Tally.self)
+            turn.launch(id: "work") { _ in }
+        case .fail: throw Tally.Broken()
+        }
+    }
+
+    func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) { turn.dispatch(.noted("failed")) }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .noted(let text): state.texts.append(text)
+        }
+    }
+
+    func view(_ state: State) -> ViewState { ViewState(count: state.texts.count) }
 }
 
 @Suite("54: recording")
@@ -65,6 +99,42 @@ struct RecordingTests {
                     #"{"intent":"\#($0)","fault":"the feature's messages or actions are not Codable"}"#
                 })
         #expect(reports.withLock { $0 } == ["loader"])
+    }
+
+    @Test("a recording has what the turn read, used, sent and launched, its view state and its failure")
+    func facts() throws {
+        var limits = SessionLimits.patient
+        limits.recordedTurns = 20
+        let table = try SessionTable(
+            environment: SessionEnvironment(
+                features: FeatureRegistry([FeatureDefinition(Recorder()), FeatureDefinition(Tally())]), limits: limits,
+                journal: journal, time: ManualTime().source, clock: ManualClock()))
+        let (session, _) = try table.made(.bearer)
+        let recorder = try #require(FeatureID("recorder"))
+        for (name, key) in [("go", "a"), ("go", "b"), ("fail", "c")] {
+            let answer = Box<IntentResult>()
+            session.send(IntentRequest(body: Array(#"{"type":"\#(name)"}"#.utf8), name: .key(key)), to: recorder) {
+                answer.set($0)
+            }
+            _ = try #require(answer.value)
+        }
+        let exported = Box<SessionExport?>()
+        journal.export(session.id) { exported.set(try? $0.get()) }
+        let export = try #require(exported.value ?? nil)
+        let turns = try export.turns.filter { $0.feature == recorder }.map {
+            try WireJSON.decode(TurnRecording<Recorder>.self, from: $0.recording)
+        }
+        let second = try #require(turns.first { $0.intent == "b" })
+        #expect(second.facts.schemaVersion == 3 && second.facts.microseconds != nil && second.facts.now != nil)
+        #expect(second.facts.uuids.count == 1 && second.messages.count == 1)
+        #expect(second.facts.reads.map(\.feature) == ["tally"])
+        let tally = try #require(export.stores.first { $0.summary.feature.text == "tally" })
+        // The first turn's intent to the tally was the turn before.
+        #expect(second.facts.reads[0].number > 0 && second.facts.reads[0].number < tally.summary.number)
+        #expect(second.facts.sends == ["tally"] && second.facts.launched == ["work"])
+        #expect(second.view == Recorder.ViewState(count: 2))
+        let last = try #require(turns.last)
+        #expect(last.facts.failure == "execute: Broken()")
     }
 
     @Test("without recording nothing has to be encoded, and nothing is reported")

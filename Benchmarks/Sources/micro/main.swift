@@ -33,6 +33,7 @@ final class Alone: TurnHost {
     func check(_ reminders: [EncodedReminder]) throws {}
     func parts(after effects: [Effect]) -> Set<PartName> { [] }
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {}
+    func number(of instance: String) -> UInt64 { 0 }
     func noteGonePart() {}
 
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {

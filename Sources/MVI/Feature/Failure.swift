@@ -64,3 +64,9 @@ extension Failure.Stage {
         }
     }
 }
+
+extension Failure {
+    /// The stage and the error, for a recording.
+    @usableFromInline
+    var text: String { "\(stage): \(error)" }
+}

@@ -42,7 +42,11 @@ extension Turn {
         let instance = Other.instance(key)
         if let failure = context.failures[instance] { throw failure }
         do {
-            return try context.host.runner(of: instance, for: principal)
+            let found = try context.host.runner(of: instance, for: principal)
+            if runner.isObserved, runner.environment.isRecording {
+                makeRare().reads.append(TurnFacts.Read(feature: instance, number: context.host.number(of: instance)))
+            }
+            return found
         } catch let absent as StoreIsAbsent {
             // Set even if the handler catches the error.
             let rare = makeRare()

@@ -146,6 +146,10 @@ package final class DeferredRequests<F: Feature> {
     @usableFromInline var judged: RunTurn?
     var now: Timestamp?
     var uuids: [String]
+    /// The facts of a recorded turn: see `TurnFacts`. The start is in nanoseconds of the monotonic clock.
+    var reads: [TurnFacts.Read] = []
+    @usableFromInline var failure: String?
+    @usableFromInline var start: UInt64?
     /// The number of UUIDs that the turn has used.
     var uuidCount = 0
 

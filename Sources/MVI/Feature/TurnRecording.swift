@@ -12,21 +12,30 @@ public struct TurnRecording<F: Feature>: Sendable {
     public var messages: [F.Message]
     /// The state after the turn.
     public var state: F.State
+    /// The view state after the turn, if the turn changed it and it differs from the state's JSON.
+    public var view: F.ViewState?
     /// The published labels, in order.
     public var labels: [F.Label]
+    /// The inputs of the turn and its requests.
+    public var facts: TurnFacts
 
     /// Creates a recording.
     public init(
         intent: String, cause: F.Intent?, actions: [F.Action], messages: [F.Message], state: F.State,
-        labels: [F.Label]
+        view: F.ViewState? = nil, labels: [F.Label], facts: TurnFacts = TurnFacts()
     ) {
         (self.intent, self.cause, self.actions) = (intent, cause, actions)
-        (self.messages, self.state, self.labels) = (messages, state, labels)
+        (self.messages, self.state, self.view) = (messages, state, view)
+        (self.labels, self.facts) = (labels, facts)
     }
 
-    init(intent: String, events: [StoreObservation<F>.Event], state: F.State, labels: [F.Label]) {
-        self.init(intent: intent, cause: nil, actions: [], messages: [], state: state, labels: labels)
-        for event in events {
+    /// A completed turn, with its events if its store's environment has `isRecording`.
+    @usableFromInline
+    package init(_ turn: borrowing Turn<F>, view: F.ViewState? = nil) {
+        self.init(
+            intent: turn.intentID.text, cause: nil, actions: [], messages: [], state: turn.state, view: view,
+            labels: turn.labels, facts: TurnFacts(turn))
+        for event in turn.observations {
             switch event {
             case .intent(let intent): cause = intent
             case .action(let action): actions.append(action)
@@ -34,11 +43,5 @@ public struct TurnRecording<F: Feature>: Sendable {
             case .started, .refused, .label, .failed, .ended: break
             }
         }
-    }
-
-    /// A completed turn, with its events if its store's environment has `isRecording`.
-    @usableFromInline
-    package init(_ turn: borrowing Turn<F>) {
-        self.init(intent: turn.intentID.text, events: turn.observations, state: turn.state, labels: turn.labels)
     }
 }

@@ -41,6 +41,8 @@ package protocol TurnHost: AnyObject, Sendable {
     /// Throws `StoreIsAbsent` if the store must be created, loaded or started first, a `Refusal` if the principal may
     /// not use it, and a `StoreError` if it is not available.
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner
+    /// Returns the number of the last turn of another store of the session, including those of the running batch.
+    func number(of instance: String) -> UInt64
     /// Reports a turn that took longer than the environment's `slowTurn`.
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID)
     /// Counts a use of a part that has left its list.

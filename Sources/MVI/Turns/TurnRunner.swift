@@ -143,7 +143,10 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     package func onFailure(_ failure: Failure, of origin: WorkOrigin?, _ context: TurnContext) -> TurnResult {
         let origin = origin ?? WorkOrigin(failure.intentID, failure.intent, context.principal, isCounted: true)
-        return run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) }
+        return run(context, stage: nil, origin: origin) { turn in
+            if isObserved { turn.makeRare().failure = failure.text }
+            turn.runner.feature.onFailure(failure, &turn)
+        }
     }
 
     /// Runs a turn, in its own span if tracing is enabled; see `runUntraced`.
@@ -172,7 +175,10 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         let start = since ?? monotonicNanoseconds()
         let (before, hadPartWork) = copies.withLock { ($0.working ?? $0.head, $0.hasPartWork) }
         var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
-        if isObserved, let cause { turn.observations.append(cause) }
+        if isObserved {
+            if let cause { turn.observations.append(cause) }
+            if environment.isRecording { turn.makeRare().start = start }
+        }
         var after = before
         var hasRun = false
         let result: TurnResult

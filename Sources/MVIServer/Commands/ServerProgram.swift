@@ -26,6 +26,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
                 MigrateCommand<Command>.self,
                 SessionsCommand<Command>.self,
                 ExportCommand<Command>.self,
+                ReplayCommand<Command>.self,
                 SchemaCommand<Command>.self,
                 TypesCommand<Command>.self,
             ] + Command.subcommands)

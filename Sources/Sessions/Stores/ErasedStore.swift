@@ -111,6 +111,7 @@ struct ErasedStore: Sendable {
     static func output<F: Feature>(of feature: F.Type, _ limits: Limits) -> TurnRunner<F>.Output {
         { (turn, view, isViewChanged) throws(StoreError) in
             var (state, shown): ([UInt8]?, [UInt8]?) = (nil, nil)
+            var isViewRecorded = false
             if turn.hasMessages {
                 let encoded = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(turn.state) }
                 try check(encoded.bytes, "state", limit: limits.state)
@@ -123,6 +124,7 @@ struct ErasedStore: Sendable {
                         let bytes = try encoding { () throws(WireEncodingError) in try WireJSON.encode(view) }
                         try check(bytes, "view state", limit: limits.state)
                         shown = bytes
+                        isViewRecorded = limits.isRecording
                     }
                 }
             }
@@ -133,7 +135,7 @@ struct ErasedStore: Sendable {
                 turn, state: state, view: shown,
                 labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, turn.feature, limit: limits.outbox),
                 reminders: reminders,
-                recording: limits.isRecording ? record(TurnRecording(turn)) : nil)
+                recording: limits.isRecording ? record(TurnRecording(turn, view: isViewRecorded ? view : nil)) : nil)
         }
     }
 

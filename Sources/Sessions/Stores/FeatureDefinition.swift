@@ -41,6 +41,8 @@ package final class FeatureDefinition: Sendable {
     let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
     /// Makes another writer's state the head of a store: see `ErasedStore`.
     let adopt: @Sendable (StoredStore, any StoreRunner) throws(StoreError) -> [String]
+    /// Replays the recorded turns of one of its instances.
+    package let replayer: Replayer
     /// Decodes a body as an intent to be delivered from outside the features.
     let delivery: @Sendable (_ body: [UInt8]) throws(WireDecodingError) -> Delivery
 
@@ -52,6 +54,7 @@ package final class FeatureDefinition: Sendable {
         try self.init(
             of: F.self, isKeyed: false, stateExample: { feature.view(feature.initialState) }, rule: rule,
             decode: DecodedIntent.reader(of: F.self),
+            replayer: Replayer(feature),
             make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
     }
 
@@ -67,6 +70,7 @@ package final class FeatureDefinition: Sendable {
         try self.init(
             of: F.self, isKeyed: true, exampleKeys: examples.keys, stateExample: examples.viewState, rule: rule,
             decode: DecodedIntent.reader(of: F.self),
+            replayer: Replayer(keyed: make),
             make: { key, seed in
                 let caller = InstanceContext(session: seed.environment.session, principal: seed.principal)
                 guard let key, let feature = try make(key, caller) else { return nil }
@@ -78,6 +82,7 @@ package final class FeatureDefinition: Sendable {
     init<F: Feature>(
         of type: F.Type, isKeyed: Bool, exampleKeys: [String] = [], stateExample: () throws -> F.ViewState?,
         rule: AccessRule?, decode: @escaping @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent,
+        replayer: Replayer,
         make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
@@ -103,7 +108,7 @@ package final class FeatureDefinition: Sendable {
         } catch {
             throw FeatureDefinitionError.mapping(feature: F.name, error)
         }
-        (self.make, self.decode) = (make, decode)
+        (self.make, self.decode, self.replayer) = (make, decode, replayer)
         schemaVersion = F.schemaVersion
         storeLife = if case .unused(let days) = F.life { .seconds(max(0, days) * 24 * 3600) } else { nil }
         action = { try ErasedStore.perform($0, of: F.self) }

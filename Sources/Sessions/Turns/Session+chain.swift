@@ -19,6 +19,15 @@ extension Session {
         return store.runner
     }
 
+    /// See `TurnHost`.
+    func number(of instance: String) -> UInt64 {
+        guard let feature = FeatureID(instance) else { return 0 }
+        return core.withLock { core in
+            let change = core.batch.index(of: feature).flatMap { core.batch.entries[$0].change }
+            return change.map { core.batch.changes[$0].number } ?? core.stores[feature]?.summary.number ?? 0
+        }
+    }
+
     /// Returns the feature instance if the feature exists and the principal may use it.
     private func checked(_ instance: String, _ principal: Principal?, _ access: Access) throws -> FeatureID {
         guard let feature = FeatureID(instance), shared.features.definition(for: feature) != nil else {

@@ -291,6 +291,8 @@ extension SessionStore: TurnHost {
         try session.runner(of: instance, for: principal)
     }
 
+    package func number(of instance: String) -> UInt64 { session.number(of: instance) }
+
     package func noteGonePart() { note { $0.droppedForGoneParts += 1 } }
 }
 

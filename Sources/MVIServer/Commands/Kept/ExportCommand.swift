@@ -2,6 +2,14 @@ import ArgumentParser
 import MVI
 import SessionJournal
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// `export SESSION`: prints everything that is stored of a session.
 struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
@@ -10,24 +18,97 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
             abstract: "Print everything that is stored of a session as JSON.",
             discussion: """
                 Takes --data and --journal like the server, which may run. Changes nothing. The format is \
-                mvi-session/1 of docs/fixtures.md; tests can replay recorded turns (--record-turns). The document \
-                contains data of the session's user: protect it.
+                mvi-session/1 of docs/fixtures.md; `replay` and tests replay recorded turns (--record-turns). With \
+                --sample, writes so many sessions by chance into the folder --into. The documents contain data of \
+                the sessions' users: protect them.
                 """)
     }
 
     @ParentCommand var program: ServerProgram<Command>
 
-    @Argument(help: "The session's public id, as `sessions` lists it.") var session: String
+    @Argument(help: "The session's public id, as `sessions` lists it.") var session: String?
+
+    @Option(help: "The number of sessions to write.") var sample: Int?
+
+    @Option(help: "The folder to write into, created if it is missing.") var into: String?
+
+    func validate() throws {
+        guard (session != nil) != (sample != nil), (sample != nil) == (into != nil), sample.map({ $0 > 0 }) != false
+        else {
+            throw ValidationError("Give either a session, or --sample with a number and --into with a folder.")
+        }
+    }
 
     func run() async throws {
         try await reporting {
-            _ = try StandardOutput.put(try Export.document(of: session, in: try program.journal()))
+            let journal = try program.journal()
+            if let sample, let into {
+                let count = try Export.write(sample: sample, of: journal, into: into)
+                _ = try StandardOutput.put(Array("\(into): \(count) sessions\n".utf8))
+            } else {
+                _ = try StandardOutput.put(try Export.document(of: session ?? "", in: journal))
+            }
         }
     }
 }
 
 /// Exports sessions as documents.
 enum Export {
+    /// Writes sessions, each with the same chance, into files of a folder that are named by their ids. Returns their
+    /// number.
+    static func write(
+        sample count: Int, of journal: any JournalInspection, into folder: String
+    ) throws(CommandFailure) -> Int {
+        // Reservoir sampling (Vitter 1985, algorithm R).
+        var (chosen, seen, last): ([String], Int, SessionKey?) = ([], 0, nil)
+        while true {
+            let sessions: [SessionOverview]
+            do throws(StoreError) { sessions = try journal.sessions(after: last, limit: SessionList.step) } catch {
+                throw CommandFailure("\(error)")
+            }
+            guard let newest = sessions.last else { break }
+            last = newest.key
+            for session in sessions {
+                seen += 1
+                if chosen.count < count {
+                    chosen.append(session.id)
+                } else if case let place = Int.random(in: 0..<seen), place < count {
+                    chosen[place] = session.id
+                }
+            }
+        }
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw CommandFailure("The folder '\(folder)' cannot be created: \(FilePath.reason(errno)).")
+        }
+        var written = 0
+        for id in chosen {
+            let export: SessionExport?
+            do throws(StoreError) { export = try journal.export(id) } catch { throw CommandFailure("\(error)") }
+            // Nil if it has ended meanwhile.
+            guard let export else { continue }
+            try write(SessionDocument.write(export), to: "\(folder)/\(id).json")
+            written += 1
+        }
+        return written
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+        func failure() -> CommandFailure {
+            CommandFailure("'\(path)' cannot be written: \(FilePath.reason(errno)).")
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure() }
+        defer { close(descriptor) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes {
+                pwrite(descriptor, $0.baseAddress, $0.count, off_t(written))
+            }
+            guard count > 0 else { throw failure() }
+            written += count
+        }
+    }
+
     static func document(of session: String, in journal: any JournalInspection) throws -> [UInt8] {
         let export: SessionExport?
         do throws(StoreError) {

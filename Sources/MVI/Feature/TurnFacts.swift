@@ -1,0 +1,53 @@
+/// The inputs of a turn and the requests that it made, in addition to its events.
+public struct TurnFacts: Sendable, Equatable {
+    /// A store that a turn read.
+    public struct Read: Codable, Sendable, Equatable {
+        /// The feature instance, such as `counter` or `order-detail:42`.
+        public let feature: String
+        /// The number of its last turn, including earlier ones of the same commit.
+        public let number: UInt64
+
+        /// Creates a read.
+        public init(feature: String, number: UInt64) { (self.feature, self.number) = (feature, number) }
+    }
+
+    /// The schema version of the feature.
+    public var schemaVersion: Int?
+    /// The subject of the intent's sender; nil if anonymous.
+    public var subject: Subject?
+    /// The wall-clock time that the turn read; nil if it read none.
+    public var now: Timestamp?
+    /// The UUIDs that the turn used, in order.
+    public var uuids: [String] = []
+    /// The other stores that the turn read, in order.
+    public var reads: [Read] = []
+    /// The feature instances that the turn sent intents or actions to, in order.
+    public var sends: [String] = []
+    /// The ids of the work that the turn launched or registered, in order. Work without an id is `""`.
+    public var launched: [String] = []
+    /// The duration of the turn.
+    public var microseconds: UInt64?
+    /// The description of the error that a turn of `onFailure` was called for.
+    public var failure: String?
+
+    /// Creates the facts of a turn that has none.
+    public init() {}
+
+    init<F: Feature>(_ turn: borrowing Turn<F>) {
+        schemaVersion = F.schemaVersion
+        subject = turn.principal.map { Subject(issuer: $0.issuer, id: $0.subject) }
+        launched = turn.effects.compactMap { effect in
+            switch effect {
+            case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request):
+                request.id?.description ?? ""
+            case .cancel, .cancelParts: nil
+            }
+        }
+        guard let rare = turn.rare else { return }
+        now = rare.now
+        uuids = Array(rare.uuids.prefix(rare.uuidCount))
+        (reads, failure) = (rare.reads, rare.failure)
+        sends = rare.sends.map(\.instance)
+        microseconds = rare.start.map { (monotonicNanoseconds() &- $0) / 1_000 }
+    }
+}

@@ -1,0 +1,134 @@
+import ArgumentParser
+import Logging
+import MVI
+import Sessions
+import WireJSON
+
+/// `replay PATH`: compares the recorded turns of exported sessions with what the features do today.
+struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "replay",
+            abstract: "Reduce the recorded messages of exported sessions again and compare states and view states.",
+            discussion: """
+                Takes exports (mvi-session/1) with recorded turns (--record-turns): a .json file, an .ndjson file with \
+                one export per line, or a folder with such files. No handler, check or launched work runs. Prints a \
+                JSON object: "differences" has the first one of each store, "unreadable" what cannot be replayed. \
+                Exits with 1 if one of them or a required feature without a turn is there.
+                """)
+    }
+
+    @ParentCommand var program: ServerProgram<Command>
+
+    @Argument(help: "Files or folders with exported sessions.") var paths: [String]
+
+    @Option(help: "Features that need at least one replayed turn, separated by commas.") var require = ""
+
+    func validate() throws {
+        if paths.isEmpty { throw ValidationError("Name a file or a folder with exported sessions.") }
+    }
+
+    func run() async throws {
+        var report = ReplayReport(try await program.definitions())
+        try await reporting {
+            for path in paths {
+                for (place, document) in try Recordings.read(path) { report.add(document, place) }
+            }
+            report.require(require.split(separator: ",").map(String.init))
+            _ = try StandardOutput.put(report.document)
+        }
+        if report.isFailed { throw ExitCode(1) }
+    }
+}
+
+extension ServerProgram {
+    /// Returns the features without running a server.
+    fileprivate func definitions() async throws -> FeatureRegistry {
+        let (given, command) = try settings()
+        var settings = given
+        (settings.data, settings.journal) = (":memory:", .memory)
+        let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
+        let server = try await command.server(ServerStart(settings: settings, logger: silent, isServing: false))
+        return try FeatureRegistry(server.content.features.map { try $0.definition(makesExamples: false, silent) })
+    }
+}
+
+/// What replays of recorded sessions found.
+struct ReplayReport {
+    private let features: FeatureRegistry
+    private var sessions = 0
+    private var turns = 0
+    private var replayed: Set<String> = []
+    private var differences: [[UInt8]] = []
+    private var unreadable: [[UInt8]] = []
+    private var missing: [String] = []
+
+    init(_ features: FeatureRegistry) { self.features = features }
+
+    var isFailed: Bool { !(differences.isEmpty && unreadable.isEmpty && missing.isEmpty) }
+
+    /// Replays each store of an exported session. `place` is the document's file.
+    mutating func add(_ document: [UInt8], _ place: String) {
+        let session: RecordedSession
+        do throws(NotRecorded) { session = try RecordedSession(document) } catch {
+            var object = JSONObject()
+            object.add("file", place)
+            object.add("reason", "The file \(error)")
+            unreadable.append(object.close())
+            return
+        }
+        sessions += 1
+        for instance in session.instances {
+            var object = JSONObject()
+            object.add("file", place)
+            if let id = session.id { object.add("session", id) }
+            object.add("feature", instance)
+            switch outcome(session, instance) {
+            case .same(let count):
+                turns += count
+                replayed.insert(String(instance.prefix { $0 != ":" }))
+            case .differs(let difference):
+                object.add("turn", difference.turn)
+                object.add("what", difference.what.rawValue)
+                object.add("recorded", json: difference.recorded)
+                object.add("replayed", json: difference.replayed)
+                if let patch = difference.patch { object.add("patch", json: patch) }
+                differences.append(object.close())
+            case .unreadable(let turn, let reason):
+                if let turn { object.add("turn", turn) }
+                object.add("reason", reason)
+                unreadable.append(object.close())
+            }
+        }
+    }
+
+    private func outcome(_ session: RecordedSession, _ instance: String) -> ReplayResult.Outcome {
+        guard let id = FeatureID(instance), let definition = features.definition(for: id) else {
+            return .unreadable(turn: nil, "The program has no feature \"\(instance)\".")
+        }
+        return definition.replayer.run(session, id).outcome
+    }
+
+    /// Notes features that were not replayed although they have to be.
+    mutating func require(_ names: [String]) {
+        missing = names.filter { !replayed.contains($0) }
+    }
+
+    /// One JSON object, with each finding on its own line.
+    var document: [UInt8] {
+        func lines(_ elements: [[UInt8]]) -> [[UInt8]] { elements.map { [UInt8(ascii: "\n")] + $0 } }
+        var object = JSONObject()
+        object.add("sessions", sessions)
+        object.add("turns", turns)
+        object.add("differences", array: lines(differences))
+        object.add("unreadable", array: lines(unreadable))
+        object.add(
+            "missing",
+            array: missing.map { name in
+                var text: [UInt8] = []
+                WireJSON.appendString(name, to: &text)
+                return text
+            })
+        return object.close() + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,77 @@
+import MVI
+import WireJSON
+
+/// A session with recorded turns, read from an export.
+package struct RecordedSession: Sendable {
+    /// The format of the exports: their `format` member.
+    package static let format = "mvi-session/1"
+
+    /// A store at the time of the export.
+    package struct Store: Decodable, Sendable {
+        package let feature: String
+        package let schemaVersion: Int
+        package let version: UInt64
+        package let state: JSONText
+    }
+
+    package struct Turn: Decodable, Sendable {
+        package let sequence: UInt64
+        package let feature: String
+        /// Nil if the stored recording is not JSON.
+        package let recording: JSONText?
+    }
+
+    private struct Session: Decodable {
+        let id: String
+        let subject: Subject?
+    }
+
+    private struct Export: Decodable {
+        let format: String
+        let session: Session?
+        let stores: [Store]
+        let turns: [Turn]
+    }
+
+    private struct Format: Decodable { let format: String }
+
+    /// The session's public id; nil if a test recorded it.
+    package let id: String?
+    package let subject: Subject?
+    package let stores: [Store]
+    /// Oldest first.
+    package let turns: [Turn]
+
+    /// Reads an export.
+    ///
+    /// - Throws: `NotRecorded` with a sentence if it is none.
+    package init(_ bytes: [UInt8]) throws(NotRecorded) {
+        let format = try Self.read(Format.self, bytes).format
+        guard format == Self.format else {
+            throw NotRecorded("has the format \"\(format)\"; this version reads \"\(Self.format)\".")
+        }
+        let export = try Self.read(Export.self, bytes)
+        (id, subject, stores) = (export.session?.id, export.session?.subject, export.stores)
+        turns = export.turns.sorted { $0.sequence < $1.sequence }
+    }
+
+    private static func read<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws(NotRecorded) -> T {
+        do throws(WireDecodingError) { return try WireJSON.decode(type, from: bytes) } catch {
+            throw NotRecorded("is not an exported session: \(error)")
+        }
+    }
+
+    /// The feature instances with recorded turns, in the order of their first one.
+    package var instances: [String] {
+        var found: [String] = []
+        for turn in turns where !found.contains(turn.feature) { found.append(turn.feature) }
+        return found
+    }
+}
+
+/// The reason why a document is not a recorded session, without its subject.
+package struct NotRecorded: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

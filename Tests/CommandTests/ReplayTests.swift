@@ -1,0 +1,87 @@
+import MVI
+import TestSupport
+import Testing
+
+@testable import MVIServer
+
+/// Tests export --sample and replay with the program and sessions that its server recorded.
+@Suite("Replaying recorded sessions", .timeLimit(.minutes(10)))
+struct ReplayTests {
+    private static let functions = #"""
+        set -euo pipefail
+        server=
+        trap 'kill $server 2>/dev/null || true; wait' EXIT
+        # record COUNT: so many sessions of a counter and a section view, recorded into the folder data.
+        record() {
+            mkdir data
+            mvi-server --port 0 --data data --record-turns 50 --demo-latency 0s >log 2>&1 & server=$!
+            port=
+            until [[ $port ]]; do
+                kill -0 $server || { cat log; exit 1; }
+                port=$(sed -nE 's/.* address=http:\/\/127.0.0.1:([0-9]+) .*/\1/p' log | head -n 1)
+            done
+            for ((each = 0; each < $1; each++)); do
+                curl -sf -c jar$each -o /dev/null "127.0.0.1:$port/sessions" -H 'Content-Type: application/json' -d '{"credential":"cookie"}'
+                for intent in '{"type":"add","amount":5}' '{"type":"add","amount":-2}' '{"type":"load"}'; do
+                    curl -sf -b jar$each -o /dev/null -H 'Prefer: wait=10' "127.0.0.1:$port/features/counter/intents" \
+                        -H 'Content-Type: application/json' -d "$intent"
+                done
+                curl -sf -b jar$each -o /dev/null -H 'Prefer: wait=10' "127.0.0.1:$port/features/user-info/state"
+            done
+            kill $server
+            wait $server || true
+            server=
+        }
+        # fails COMMAND…: with the code 1 and its output in the file out.
+        fails() { local code=0; "$@" >out 2>error || code=$?; ((code == 1)) || { cat out error; echo "code $code"; exit 1; }; }
+        """#
+
+    private func run(_ script: String) async throws {
+        let temporary = try TemporaryFolder()
+        let (code, text) = try await Tool.bash.output([
+            "-c", "PATH=\(Tool.folder):$PATH\ncd \(temporary.path)\n\(Self.functions)\n\(script)",
+        ])
+        #expect(code == 0, "\(text)")
+    }
+
+    @Test func `the same build finds no difference, and a changed recording is found with its turn`() async throws {
+        try await run(
+            #"""
+            record 3
+            mvi-server export --sample 2 --into some --data data
+            [[ $(ls some | wc -l) == 2 ]]
+            mvi-server export --sample 10 --into all --data data
+            [[ $(ls all | wc -l) == 3 && $(stat -c %a all) == 700 ]]
+            mvi-server replay all --require counter,user-info >out || { cat out; exit 1; }
+            grep -q '"sessions":3,"turns":[1-9][0-9]*,"differences":\[\],"unreadable":\[\],"missing":\[\]' out || { cat out; exit 1; }
+            fails mvi-server replay all --require counter,video-list
+            grep -q '"missing":\["video-list"\]' out
+
+            # As if the reducer had computed something else in one turn.
+            file=$(ls -d all/* | head -n 1)
+            turn=$(grep -oE '"sequence":[0-9]+,"feature":"counter".*"count":3,' "$file" | head -n 1 | grep -oE '^"sequence":[0-9]+' | cut -d: -f 2)
+            sed -i "/\"sequence\":$turn,\"feature\":\"counter\"/s/\"state\":{\"count\":3,/\"state\":{\"count\":4,/" "$file"
+            fails mvi-server replay all
+            grep -q "\"feature\":\"counter\",\"turn\":$turn,\"what\":\"state\",\"recorded\":{\"count\":4.*\"replayed\":{\"count\":3.*\"patch\":\[{\"op\":\"replace\",\"path\":\"/count\",\"value\":3}\]" out || { cat out; exit 1; }
+            [[ $(grep -c '"what"' out) == 1 ]]
+            """#)
+    }
+
+    @Test func `what cannot be replayed is named, and so is a wrong path`() async throws {
+        try await run(
+            #"""
+            mkdir sessions empty
+            echo '{"format":"mvi-session/1","stores":[],"turns":[{"sequence":1,"feature":"gone","recording":{}}]}' >sessions/a.json
+            echo '{"format":"other"}' >sessions/b.json
+            echo nonsense >sessions/c.ndjson
+            fails mvi-server replay sessions
+            grep -q 'a.json","feature":"gone","reason":"The program has no feature' out
+            grep -q 'b.json","reason":"The file has the format' out
+            grep -q 'c.ndjson:1","reason":"The file is not an exported session' out
+            fails mvi-server replay empty
+            grep -q 'has no .json or .ndjson file' error
+            fails mvi-server replay missing.json
+            grep -q 'cannot be read: No such file' error
+            """#)
+    }
+}
