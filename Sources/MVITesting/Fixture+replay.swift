@@ -28,7 +28,7 @@ extension Fixture {
 }
 
 extension FixtureError {
-    fileprivate init<F>(_ fault: Replay<F>.Fault) {
+    init<F>(_ fault: Replay<F>.Fault) {
         switch fault {
         case .unreadable(let turn, let sentence): self.init(sentence, sequence: turn)
         case .state(let turn, let recorded, let replayed, let messages):

@@ -37,7 +37,7 @@ final class TestSession: Sendable {
         let features = try FeatureRegistry(
             try groups.map { try $0.served[0].definition(with: Array($0.served.dropFirst())) })
         var limits = SessionLimits()
-        limits.recordedTurns = .max
+        limits.recordings = RecordingLimit(turns: .max)
         let environment = SessionEnvironment(
             features: features, limits: limits, journal: journal, time: time, clock: clock,
             executor: surroundings.executor, middleware: middleware, report: report

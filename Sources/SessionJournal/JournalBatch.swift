@@ -23,8 +23,7 @@ package struct JournalBatch: Sendable {
     package var reminders: [ReminderChange]
     /// The recordings of the turns, in order, as far as turns are recorded.
     package var recordings: [RecordedTurn]
-    /// The number of recorded turns that the session keeps: the newest.
-    package var recordingLimit: Int
+    package var recordingLimit: RecordingLimit
     /// Receipts to delete.
     package var forgottenReceipts: [ReceiptKey]
     /// Deletes labels before this one; nil to delete none.
@@ -47,7 +46,7 @@ package struct JournalBatch: Sendable {
     package init(
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
-        recordings: [RecordedTurn] = [], recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [],
+        recordings: [RecordedTurn] = [], recordingLimit: RecordingLimit = .none, forgottenReceipts: [ReceiptKey] = [],
         firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [], lostLabels: LostLabels? = nil,
         epoch: String? = nil, expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil,
         ownerChange: OwnerChange? = nil

@@ -125,7 +125,7 @@ final class MemorySession {
         if !batch.recordings.isEmpty {
             change { additions in
                 additions.turns.append(contentsOf: batch.recordings)
-                additions.turns.removeFirst(max(0, additions.turns.count - max(0, batch.recordingLimit)))
+                batch.recordingLimit.trim(&additions.turns)
             }
         }
         if let lost = batch.lostLabels { lostLabels = lost }

@@ -30,11 +30,11 @@ struct RecordingTests {
         }
         #expect(
             recordings == [
-                #"{"intent":"‹bootstrap›","actions":[],"messages":[],"state":{"messages":[]},"labels":[],"schemaVersion":1}"#,
+                #"{"intent":"‹bootstrap›","actions":[],"messages":[],"state":{"messages":[]},"labels":[],"kind":"bootstrap","schemaVersion":1}"#,
                 #"{"intent":"id","cause":{"type":"say","text":"go!"},"actions":["act"],"messages":["go!","act"],"#
-                    + #""state":{"messages":["go!","act"]},"labels":["label"],"schemaVersion":1,"launched":[""]}"#,
+                    + #""state":{"messages":["go!","act"]},"labels":["label"],"kind":"intent","schemaVersion":1,"launched":[""]}"#,
                 #"{"intent":"id","actions":[],"messages":["worked"],"#
-                    + #""state":{"messages":["go!","act","worked"]},"labels":[],"schemaVersion":1}"#,
+                    + #""state":{"messages":["go!","act","worked"]},"labels":[],"kind":"step","schemaVersion":1}"#,
             ])
         let again = try WireJSON.decode(TurnRecording<Script>.self, from: Array(recordings[1].utf8))
         #expect(again.cause == "go!" && again.messages == ["go!", "act"] && again.labels == ["label"])

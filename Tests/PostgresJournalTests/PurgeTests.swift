@@ -28,7 +28,7 @@ import Testing
                 RecordedTurn(
                     number: turn.head.number, feature: TestSession.counter, time: .zero, recording: Array(marker.utf8))
             ]
-            turn.recordingLimit = 9
+            turn.recordingLimit = RecordingLimit(turns: 9)
             turn.reminders = [
                 .set(
                     StoredReminder(

@@ -66,7 +66,7 @@ struct RecordingTests {
     /// Returns a table of the loader and the tally with a limit of recorded turns per session.
     private func table(recordedTurns: Int) throws -> SessionTable {
         var limits = SessionLimits.patient
-        limits.recordedTurns = recordedTurns
+        limits.recordings = RecordingLimit(turns: recordedTurns)
         return try SessionTable(
             environment: SessionEnvironment(
                 features: FeatureRegistry([FeatureDefinition(Loader()), FeatureDefinition(Tally())]), limits: limits,
@@ -104,7 +104,7 @@ struct RecordingTests {
     @Test("a recording has what the turn read, used, sent and launched, its view state and its failure")
     func facts() throws {
         var limits = SessionLimits.patient
-        limits.recordedTurns = 20
+        limits.recordings = RecordingLimit(turns: 20)
         let table = try SessionTable(
             environment: SessionEnvironment(
                 features: FeatureRegistry([FeatureDefinition(Recorder()), FeatureDefinition(Tally())]), limits: limits,
@@ -125,7 +125,8 @@ struct RecordingTests {
             try WireJSON.decode(TurnRecording<Recorder>.self, from: $0.recording)
         }
         let second = try #require(turns.first { $0.intent == "b" })
-        #expect(second.facts.schemaVersion == 3 && second.facts.microseconds != nil && second.facts.now != nil)
+        #expect(second.facts.kind == .intent && second.facts.schemaVersion == 3)
+        #expect(second.facts.microseconds != nil && second.facts.now != nil)
         #expect(second.facts.uuids.count == 1 && second.messages.count == 1)
         #expect(second.facts.reads.map(\.feature) == ["tally"])
         let tally = try #require(export.stores.first { $0.summary.feature.text == "tally" })
@@ -134,6 +135,7 @@ struct RecordingTests {
         #expect(second.facts.sends == ["tally"] && second.facts.launched == ["work"])
         #expect(second.view == Recorder.ViewState(count: 2))
         let last = try #require(turns.last)
+        #expect(last.facts.kind == .failure && turns.first?.facts.kind == .bootstrap)
         #expect(last.facts.failure == "execute: Broken()")
     }
 

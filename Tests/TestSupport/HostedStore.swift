@@ -29,7 +29,7 @@ package final class HostedStore<F: Feature>: Sendable {
         limits.queuedIntents = environment.queueLimit
         // Avoids time limits on a slow machine.
         limits.runnerTime = .seconds(600)
-        limits.recordedTurns = log.isRecording ? 100_000 : 0
+        limits.recordings = RecordingLimit(turns: log.isRecording ? 100_000 : 0)
         let clock = environment.clock as? ManualClock
         let now = environment.now
         let time = TimeSource(

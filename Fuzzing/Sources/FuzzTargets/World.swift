@@ -25,7 +25,7 @@ final class World {
         var limits = SessionLimits()
         limits.outboxLabels = 8
         limits.receiptsPerSession = 8
-        limits.recordedTurns = 2
+        limits.recordings = RecordingLimit(turns: 2)
         table = SessionTable(
             environment: SessionEnvironment(
                 features: features, limits: limits, journal: journal,

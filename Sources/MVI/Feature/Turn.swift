@@ -149,13 +149,27 @@ package final class DeferredRequests<F: Feature> {
     /// The facts of a recorded turn: see `TurnFacts`. The start is in nanoseconds of the monotonic clock.
     var reads: [TurnFacts.Read] = []
     @usableFromInline var failure: String?
-    @usableFromInline var start: UInt64?
+    var start: UInt64?
+    var kind: TurnFacts.Kind?
     /// The number of UUIDs that the turn has used.
     var uuidCount = 0
 
     /// - Parameter inputs: the time and UUIDs of the turn's previous run.
     @usableFromInline
     init(_ inputs: TurnInputs?) { (now, uuids) = (inputs?.now, inputs?.uuids ?? []) }
+
+    /// Notes the facts of a recorded turn that are known at its start.
+    @usableFromInline
+    func note(start: UInt64, _ stage: Failure.Stage?, hasCause: Bool, hasIntent: Bool) {
+        self.start = start
+        kind =
+            switch stage {
+            case .bootstrap?: .bootstrap
+            case .signIn?: .signIn
+            case .execute?: hasIntent ? .intent : hasCause ? .checked : .action
+            case .check?, .work?, nil: .step
+            }
+    }
 
     /// The time and UUIDs that the turn used; nil if none.
     @usableFromInline var inputs: TurnInputs? { now == nil && uuids.isEmpty ? nil : TurnInputs(now: now, uuids: uuids) }

@@ -1,5 +1,23 @@
 /// The inputs of a turn and the requests that it made, in addition to its events.
 public struct TurnFacts: Sendable, Equatable {
+    /// The reason why a turn ran.
+    public enum Kind: String, Codable, Sendable {
+        /// The store started.
+        case bootstrap
+        /// A caller signed in.
+        case signIn
+        /// An intent.
+        case intent
+        /// An intent that its check replaced with an action.
+        case checked
+        /// An action from a reminder, from another store or from outside the features.
+        case action
+        /// Launched work.
+        case step
+        /// `onFailure`.
+        case failure
+    }
+
     /// A store that a turn read.
     public struct Read: Codable, Sendable, Equatable {
         /// The feature instance, such as `counter` or `order-detail:42`.
@@ -11,6 +29,8 @@ public struct TurnFacts: Sendable, Equatable {
         public init(feature: String, number: UInt64) { (self.feature, self.number) = (feature, number) }
     }
 
+    /// The reason why the turn ran.
+    public var kind: Kind?
     /// The schema version of the feature.
     public var schemaVersion: Int?
     /// The subject of the intent's sender; nil if anonymous.
@@ -44,6 +64,7 @@ public struct TurnFacts: Sendable, Equatable {
             }
         }
         guard let rare = turn.rare else { return }
+        kind = rare.failure == nil ? rare.kind : .failure
         now = rare.now
         uuids = Array(rare.uuids.prefix(rare.uuidCount))
         (reads, failure) = (rare.reads, rare.failure)

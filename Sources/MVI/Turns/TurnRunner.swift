@@ -177,7 +177,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
         if isObserved {
             if let cause { turn.observations.append(cause) }
-            if environment.isRecording { turn.makeRare().start = start }
+            if environment.isRecording {
+                turn.makeRare().note(start: start, stage, hasCause: cause != nil, hasIntent: intent != nil)
+            }
         }
         var after = before
         var hasRun = false

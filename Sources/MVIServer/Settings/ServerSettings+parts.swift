@@ -1,4 +1,5 @@
 import MicroHTTP
+import SessionJournal
 import Sessions
 
 extension ServerSettings {
@@ -55,7 +56,7 @@ extension ServerSettings {
         limits.credentialLife = credentialLife
         limits.subjectLife = subjectLife
         limits.receiptLife = min(limits.receiptLife, max(sessionLife, limits.receiptGrace))
-        limits.recordedTurns = recordedTurns
+        limits.recordings = RecordingLimit(turns: recordedTurns, bytes: recordedBytes)
         limits.passivateAfter = passivateAfter
         // A request holds its session from its head on; it must end before the session can leave memory.
         limits.evictAfter = max(passivateAfter, bodyTimeout + longestRequest)

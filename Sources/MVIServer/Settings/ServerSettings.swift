@@ -139,6 +139,10 @@ public struct ServerSettings: Sendable {
         "Recorded turns of each session, for export as a test fixture; 0 records none.")
     public var recordedTurns: Int = 0
 
+    /// The size of a session's recorded turns in bytes. The oldest ones beyond it are dropped.
+    @Setting("record-bytes", .bytes(1_024...1 << 30), "Bytes of each session's recorded turns.")
+    public var recordedBytes: Int = 1 << 20
+
     /// The time after which an unused store leaves memory.
     @Setting(
         "passivate-after", .time(.seconds(1) ... .seconds(24 * 3600)),

@@ -128,11 +128,14 @@ struct Statements: Sendable {
             """
         trimRecordings = """
             DELETE FROM \(at).recordings AS r
-            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS i (session, head, nonce, kept)
+            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                AS i (session, head, nonce, kept, bytes)
             \(committed)
             WHERE r.session = i.session AND r.number <= (
-                SELECT o.number FROM \(at).recordings AS o WHERE o.session = i.session
-                ORDER BY o.number DESC OFFSET i.kept LIMIT 1)
+                SELECT max(o.number) FROM (
+                    SELECT n.number, row_number() OVER newest AS place, sum(octet_length(n.body)) OVER newest AS size
+                    FROM \(at).recordings AS n WHERE n.session = i.session WINDOW newest AS (ORDER BY n.number DESC)
+                ) AS o WHERE o.place > i.kept OR o.size > i.bytes)
             """
     }
 

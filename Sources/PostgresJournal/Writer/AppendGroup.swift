@@ -27,7 +27,7 @@ struct AppendGroup {
     private var changedReminders = ParameterRows(.text, .bytea)
     private var reminders = ParameterRows(.text, .bytea, .int8, .int8, .bytea)
     private var recordings = ParameterRows(.int8, .text, .int8, .bytea)
-    private var recordingLimits = ParameterRows(.int8)
+    private var recordingLimits = ParameterRows(.int8, .int8)
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
     private var owners = ParameterRows(.int8, .int8, .int8, .bool, .int8, .int8, .int8, .bytea)
     /// The indexes of the look-ups among the statements' results.
@@ -60,7 +60,8 @@ struct AppendGroup {
                     batch, .bits(turn.number), .feature(turn.feature), .time(turn.time), .bytea(turn.recording))
             }
             if !batch.recordings.isEmpty {
-                recordingLimits.append(batch, .int8(Int64(max(0, batch.recordingLimit))))
+                let limit = batch.recordingLimit
+                recordingLimits.append(batch, .int8(Int64(max(0, limit.turns))), .int8(Int64(limit.bytes)))
             }
         }
     }

@@ -160,7 +160,16 @@ extension JournalDatabase {
             """
             DELETE FROM recordings WHERE session = ?1 AND number <=
                 (SELECT number FROM recordings WHERE session = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-            """, [session, .integer(max(0, batch.recordingLimit))])
+            """, [session, .integer(max(0, batch.recordingLimit.turns))])
+        guard batch.recordingLimit.bytes < .max else { return }
+        try connection.execute(
+            """
+            DELETE FROM recordings WHERE session = ?1 AND number <= (
+                SELECT max(number) FROM (
+                    SELECT number, sum(length(body)) OVER (ORDER BY number DESC) AS size FROM recordings
+                    WHERE session = ?1)
+                WHERE size > ?2)
+            """, [session, .integer(batch.recordingLimit.bytes)])
     }
 
     private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {

@@ -5,7 +5,7 @@ import WireJSON
 extension TurnRecording {
     private enum CodingKeys: CodingKey {
         case intent, cause, actions, messages, state, view, labels
-        case schemaVersion, subject, now, uuids, reads, sends, launched, microseconds, failure
+        case kind, schemaVersion, subject, now, uuids, reads, sends, launched, microseconds, failure
     }
 
     /// Omits facts that a turn does not have.
@@ -13,6 +13,7 @@ extension TurnRecording {
         func list<Element: Encodable>(_ elements: [Element], _ key: CodingKeys) throws {
             if !elements.isEmpty { try members.encode(elements, forKey: key) }
         }
+        try members.encodeIfPresent(facts.kind, forKey: .kind)
         try members.encodeIfPresent(facts.schemaVersion, forKey: .schemaVersion)
         try members.encodeIfPresent(facts.subject, forKey: .subject)
         try members.encodeIfPresent(facts.now, forKey: .now)
@@ -29,6 +30,7 @@ extension TurnRecording {
             try members.decodeIfPresent([Element].self, forKey: key) ?? []
         }
         var facts = TurnFacts()
+        facts.kind = try members.decodeIfPresent(TurnFacts.Kind.self, forKey: .kind)
         facts.schemaVersion = try members.decodeIfPresent(Int.self, forKey: .schemaVersion)
         facts.subject = try members.decodeIfPresent(Subject.self, forKey: .subject)
         facts.now = try members.decodeIfPresent(Timestamp.self, forKey: .now)

@@ -123,7 +123,7 @@ package final class SessionEnvironment: Sendable {
             clock: clock, now: { Timestamp(sinceEpoch: time.sinceEpoch()) }, executor: executor,
             queueLimit: limits.queuedIntents,
             // Labels wait in the outbox, where streams find them.
-            isRecording: limits.recordedTurns > 0, report: report)
+            isRecording: limits.recordings.turns > 0, report: report)
         adjust(&stores)
         stores.tracer = self.tracer
         self.stores = stores

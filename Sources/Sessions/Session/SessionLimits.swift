@@ -63,8 +63,8 @@ package struct SessionLimits: Sendable {
     package var evictAfter: Duration = .seconds(660)
     /// The maximum delay with which the journal learns of a session's last use.
     package var touchInterval: Duration = .seconds(300)
-    /// The number of turns of a session that are recorded; 0 records none.
-    package var recordedTurns = 0
+    /// The recorded turns of a session.
+    package var recordings = RecordingLimit.none
 
     /// The delay with which the journal learns of a session's last use: a day for long lifetimes, less for short ones.
     var touchDelays: PerLifeClass {

@@ -15,7 +15,7 @@ extension JournalCheck {
                     expiry: .zero)
             ]
             batch.recordings = [RecordedTurn(number: 1, feature: Sample.counter, time: .zero, recording: [])]
-            batch.recordingLimit = 1
+            batch.recordingLimit = RecordingLimit(turns: 1)
             batch.epoch = ""
             try await journal.commit(batch, to: &log)
             try await journal.reload()

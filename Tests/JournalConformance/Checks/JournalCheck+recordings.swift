@@ -17,7 +17,7 @@ extension JournalCheck {
                             number: number, feature: turn.0, time: Sample.start + .seconds(number),
                             recording: Sample.bytes("\(number)")))
                 }
-                batch.recordingLimit = limit
+                batch.recordingLimit = RecordingLimit(turns: limit)
                 all += batch.recordings
                 try await journal.commit(batch, to: &log)
                 try await journal.reload()
@@ -35,6 +35,35 @@ extension JournalCheck {
             #expect(try await journal.exported(log).turns == all.suffix(2))
             #expect(all.suffix(2).map(\.number) == [13, 15])
         },
+        JournalCheck("of the recorded turns of a session the newest are kept that fit into so many bytes") { journal in
+            var log = try await journal.newLog()
+            var all: [RecordedTurn] = []
+            func append(_ sizes: [Int], bytes: Int, turns: Int = 100) async throws {
+                var batch = log.batch(all.isEmpty ? .made() : .changed(), turns: UInt64(sizes.count))
+                for (index, size) in sizes.enumerated() {
+                    let number = log.head.number + UInt64(index) + 1
+                    batch.recordings.append(
+                        RecordedTurn(
+                            number: number, feature: Sample.counter, time: Sample.start,
+                            recording: Array(repeating: 7, count: size)))
+                }
+                batch.recordingLimit = RecordingLimit(turns: turns, bytes: bytes)
+                all += batch.recordings
+                try await journal.commit(batch, to: &log)
+                try await journal.reload()
+            }
+            try await append([100, 200], bytes: 300)
+            #expect(try await journal.exported(log).turns == all)
+            try await append([1], bytes: 300)
+            #expect(try await journal.exported(log).turns == all.suffix(2))
+            // Both limits apply, and older ones never come back behind one that is too large.
+            try await append([50, 50, 50], bytes: 300, turns: 2)
+            #expect(try await journal.exported(log).turns == all.suffix(2))
+            try await append([10, 301, 20], bytes: 300)
+            #expect(try await journal.exported(log).turns == all.suffix(1))
+            try await append([5_000], bytes: 300)
+            #expect(try await journal.exported(log).turns == [])
+        },
         JournalCheck("recorded turns outlive their store, and no other session's append drops them") { journal in
             func recorded(_ log: Log) -> JournalBatch {
                 var batch = log.batch(.made(), turns: 1)
@@ -43,7 +72,7 @@ extension JournalCheck {
                         number: batch.head.number, feature: Sample.counter, time: Sample.start,
                         recording: Sample.bytes("{}"))
                 ]
-                batch.recordingLimit = 1
+                batch.recordingLimit = RecordingLimit(turns: 1)
                 return batch
             }
             var log = try await journal.newLog()

@@ -96,7 +96,7 @@ extension JournalCheck {
                 number: log.head.number + 1, feature: Sample.counter, time: Sample.later,
                 recording: Sample.bytes("{}"))
         ]
-        batch.recordingLimit = 10
+        batch.recordingLimit = RecordingLimit(turns: 10)
         batch.forgottenReceipts = [.key("goes", feature: Sample.counter), .sequence(4, epoch: "old")]
         batch.firstLabel = LabelID(number: 2, index: 0)
         batch.forgottenLabels = [LabelID(number: log.head.number + 2, index: 0)]

@@ -148,7 +148,7 @@ struct TestSession: Sendable {
             },
             recordings: recording.map {
                 [RecordedTurn(number: number, feature: feature, time: time, recording: Array($0.utf8))]
-            } ?? [], recordingLimit: 3)
+            } ?? [], recordingLimit: RecordingLimit(turns: 3))
     }
 }
 

@@ -82,7 +82,8 @@ extension SQLiteJournal {
                     view: kind == .disposed ? nil : Array("[\(turn)]".utf8), viewIntent: turn == 1 ? nil : "i\(turn)",
                     setsAside: setsAside)
             }
-            var batch = JournalBatch(session: session, expecting: head, head: next, time: time, recordingLimit: 5)
+            var batch = JournalBatch(
+                session: session, expecting: head, head: next, time: time, recordingLimit: RecordingLimit(turns: 5))
             switch turn {
             case 1: batch.stores = [change(counter, .made), change(other, .made)]
             case 9: batch.stores = [change(counter, .made, setsAside: "no \0 reason")]
