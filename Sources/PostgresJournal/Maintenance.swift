@@ -29,9 +29,9 @@ final class Maintenance {
                 if try Migrator(engine.target, engine.options).migrate() {
                     let connection = try PostgresConnection(
                         engine.target, deadline: .now + engine.options.connectTime)
-                    if !engine.hasAppliedForgotten {
+                    if !engine.appliedForgotten.withLock({ $0 }) {
                         try exchangeForgotten(connection)
-                        engine.noteAppliedForgotten()
+                        engine.appliedForgotten.withLock { $0 = true }
                     }
                     failures = 0
                     engine.wakeWriters()

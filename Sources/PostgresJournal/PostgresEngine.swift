@@ -59,7 +59,7 @@ final class PostgresEngine: Sendable {
     /// See `DatabaseSetup.noteDurability`.
     let settingsOff = Lock<Set<String>>([])
     /// True if the database has nothing of the subjects in `PostgresOptions.forgottenList`.
-    private let appliedForgotten: Lock<Bool>
+    let appliedForgotten: Lock<Bool>
     private let state: Lock<State>
     private let writers: [DispatchSemaphore]
     private let reader = DispatchSemaphore(value: 0)
@@ -290,10 +290,6 @@ final class PostgresEngine: Sendable {
         _ = maintenance.wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
     }
 
-    var hasAppliedForgotten: Bool { appliedForgotten.withLock { $0 } }
-
-    func noteAppliedForgotten() { appliedForgotten.withLock { $0 = true } }
-
     /// Makes lanes without a connection retry now.
     func wakeWriters() { for writer in writers { writer.signal() } }
 
@@ -346,11 +342,6 @@ final class PostgresEngine: Sendable {
     }
 
     func count(_ change: (inout PostgresStatistics) -> Void) { state.withLock { change(&$0.statistics) } }
-
-    var sessions: SessionCount {
-        get { state.withLock { $0.sessions } }
-        set { state.withLock { $0.sessions = newValue } }
-    }
 
     func withSessions<Value>(_ body: (inout SessionCount) -> Value) -> Value { state.withLock { body(&$0.sessions) } }
 

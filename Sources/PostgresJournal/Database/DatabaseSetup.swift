@@ -28,7 +28,7 @@ struct DatabaseSetup {
             throw StoreError(
                 .unavailable, "The journal's schema (\(engine.place)) is being created or updated.")
         }
-        guard engine.hasAppliedForgotten else {
+        guard engine.appliedForgotten.withLock({ $0 }) else {
             throw StoreError(
                 .unavailable, "The list of deleted subjects is being applied to the journal (\(engine.place)).")
         }
