@@ -9,7 +9,7 @@
 /// Exported sessions in files: one in a `.json`, one in each line of an `.ndjson`.
 enum Recordings {
     /// Returns the documents of a file, or of the files in a folder by name. `place` is a path, with a line for `.ndjson`.
-    static func read(_ path: String) throws(CommandFailure) -> [(place: String, document: [UInt8])] {
+    static func documents(at path: String) throws(CommandFailure) -> [(place: String, document: [UInt8])] {
         guard let folder = opendir(path) else {
             if errno == ENOTDIR { return documents(of: path, try bytes(of: path)) }
             throw CommandFailure("'\(path)' cannot be read: \(FilePath.reason(errno)).")
@@ -45,7 +45,7 @@ enum Recordings {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = part.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(bytes.count)) }
+            let count = read(descriptor, &part, part.count)
             guard count >= 0 else { throw failure() }
             if count == 0 { return bytes }
             bytes += part[..<count]

@@ -32,7 +32,7 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
         var report = ReplayReport(try await program.definitions())
         try await reporting {
             for path in paths {
-                for (place, document) in try Recordings.read(path) { report.add(document, place) }
+                for (place, document) in try Recordings.documents(at: path) { report.add(document, place) }
             }
             report.require(require.split(separator: ",").map(String.init))
             _ = try StandardOutput.put(report.document)
