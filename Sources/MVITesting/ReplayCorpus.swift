@@ -20,6 +20,9 @@ import Sessions
 /// `mvi-server export --sample 200 --into DIR` fills the folder. States and view states are compared for all turns. Turns of
 /// intents, actions and reminders also run again, with the recorded time, UUIDs, sender and views of other stores: their
 /// actions, messages, labels, sends and launched work are compared. Launched work, checks and interceptors do not run.
+///
+/// The sender's claims and the running work are not recorded: turns that ask for them may differ. One value stands for all
+/// keys of a keyed feature; `mvi-server replay` makes one for each key.
 public struct ReplayCorpus: Sendable {
     /// The numbers of a replay's turns.
     public struct Count: Sendable, Equatable {
@@ -85,7 +88,7 @@ public struct ReplayCorpus: Sendable {
                 } catch {
                     faults.append(
                         """
-                        \(file), \(instance): The \(error.what) of turn \(error.turn) are not the recorded ones:
+                        \(file), \(instance): Turn \(error.turn) differs in its \(error.what) (- recorded, + run again):
                         - \(String(decoding: error.recorded, as: UTF8.self))
                         + \(String(decoding: error.rerun, as: UTF8.self))
                         """)

@@ -17,7 +17,8 @@ extension Maintenance {
         let noted = try rows.rows.map { row in
             ForgottenSubject(time: try row.time(1), key: try row.bytes(0), code: try row.bytes(2))
         }
-        let new = Set(listed).subtracting(noted)
+        let known = Set(listed)
+        let new = known.subtracting(noted)
         if !new.isEmpty {
             let count = try forgetAgain(Array(new), connection)
             _ = try connection.run([sql.note(Array(new))], deadline: .now + engine.options.transactionTime)
@@ -25,7 +26,7 @@ extension Maintenance {
                 "The list of deleted subjects has some that the journal's database did not know, as after a restore: their sessions were deleted again.",
                 metadata: ["list": "\(list.path)", "subjects": "\(new.count)", "sessions": "\(count)"])
         }
-        let missing = noted.filter { !Set(listed).contains($0) }
+        let missing = noted.filter { !known.contains($0) }
         if !missing.isEmpty { try list.append(missing) }
     }
 
@@ -53,7 +54,8 @@ extension Maintenance {
             try remove(keys, until: until + Self.tombstoneTime, connection)
             count += keys.count
         }
-        for table in PostgresEngine.Rest.allCases where count > 0 { try removeRest(of: table, connection) }
+        // Also what a crash left of sessions that were removed before it.
+        for table in PostgresEngine.Rest.allCases { try removeRest(of: table, connection) }
         return count
     }
 

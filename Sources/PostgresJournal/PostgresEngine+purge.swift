@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import PostgreSQL
 import SessionJournal
@@ -14,12 +15,17 @@ extension PostgresEngine {
             guard case .success = result else { return done(result) }
             removeSessions(of: subject, tombstoneUntil, done)
         }
+        let noted = ForgottenSubject(subject, at: now)
+        let isListed = Lock(false)
         steps([], next, isOfDirectory: true) { [self] transaction in
-            let noted = ForgottenSubject(subject, at: now)
-            try options.forgottenList?.append([noted])
+            _ = try transaction.run([statements.lock(subject, forSignIn: false)])
+            // Once, also if the transaction runs again.
+            if let list = options.forgottenList, !isListed.withLock({ $0 }) {
+                try list.append([noted])
+                isListed.withLock { $0 = true }
+            }
             _ = try transaction.commit([
-                statements.lock(subject, forSignIn: false), statements.refuseSignIns(subject, options.forgettingTime),
-                statements.note([noted]),
+                statements.refuseSignIns(subject, options.forgettingTime), statements.note([noted]),
             ])
             return .success(())
         }

@@ -54,6 +54,23 @@ struct OldFixtureTests {
             ))
     }
 
+    @Test("51, 54: turns of several versions in one session are read by their own, and the first of each is not compared")
+    func mixed() throws {
+        func turn(_ version: Int, _ sequence: Int, _ state: String, _ messages: String = "") -> String {
+            Self.turn(sequence, state, messages).replacing(
+                #""labels":[]"#, with: #""labels":[],"schemaVersion":\#(version)"#)
+        }
+        let turns = [
+            turn(2, 1, #"{"euros":1}"#), turn(2, 2, #"{"euros":1.5}"#, put),
+            turn(3, 3, #"{"cents":200,"owner":"ann"}"#, put), turn(3, 4, #"{"cents":250,"owner":"ann"}"#, put),
+        ]
+        let state = #"{"cents":250,"owner":"ann"}"#
+        #expect(
+            try Self.export(version: 3, state: state, turns).replay(Purse()).map(\.cents) == [100, 150, 200, 250])
+        let wrong = turns + [turn(3, 5, #"{"cents":900,"owner":"ann"}"#, put)]
+        #expect(text { try Self.export(version: 3, state: state, wrong).replay(Purse()) }.0 == 5)
+    }
+
     @Test("54: messages of an older version that the feature cannot decode say so, and what to do")
     func messages() throws {
         let turns = [Self.turn(1, #"{"euros":1}"#), Self.turn(2, #"{"euros":1.5}"#, #"{"type":"added","euros":0.5}"#)]

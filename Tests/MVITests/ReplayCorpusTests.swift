@@ -21,6 +21,7 @@ private struct ReplayedOrder: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         guard intent == .place else { return turn.send(.expire) }
+        if fault == "outcome" { throw Refusal(.conflict, code: "closed", "The shop is closed.") }
         let count = try turn.view(of: ReplayedBasket.self).count + (fault == "read" ? 1 : 0)
         turn.dispatch(.placed("\(count) at \(turn.now) by \(turn.principal?.subject ?? "nobody") \(turn.uuid())"))
         if fault == "messages" { turn.dispatch(.expired) }
@@ -83,7 +84,7 @@ struct ReplayCorpusTests {
         #expect(count.compared >= 7 && count.skipped == 0 && count.turns > count.compared)
     }
 
-    @Test(arguments: ["read", "messages", "labels", "sends", "launched", "actions", "state"])
+    @Test(arguments: ["read", "messages", "labels", "sends", "launched", "actions", "state", "outcome"])
     func `what another build does otherwise is found with its turn`(fault: String) async throws {
         let corpus = try await corpus()
         let error = #expect(throws: FixtureError.self) {
@@ -91,7 +92,7 @@ struct ReplayCorpusTests {
         }
         let text = try #require(error?.description)
         let what = ["read": "messages", "actions": "messages"][fault] ?? fault
-        #expect(text.contains(fault == "state" ? "The state after turn" : "The \(what) of turn"), "\(text)")
+        #expect(text.contains(fault == "state" ? "The state after turn" : "differs in its \(what)"), "\(text)")
         #expect(text.contains("a.json, order"))
     }
 

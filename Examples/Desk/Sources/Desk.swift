@@ -50,7 +50,8 @@ struct Desk: Sendable {
                 author TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
             CREATE INDEX IF NOT EXISTS entries_of_ticket ON entries (ticket, number);
             CREATE TABLE IF NOT EXISTS mails (
-                id INTEGER PRIMARY KEY, receiver TEXT NOT NULL, text TEXT NOT NULL, sent INTEGER NOT NULL DEFAULT 0);
+                id INTEGER PRIMARY KEY, ticket INTEGER NOT NULL REFERENCES tickets, receiver TEXT NOT NULL,
+                text TEXT NOT NULL, sent INTEGER NOT NULL DEFAULT 0);
             CREATE INDEX IF NOT EXISTS mails_to_send ON mails (id) WHERE NOT sent;
             """)
         thread = try DatabaseThread(owning: connection)
@@ -130,9 +131,13 @@ struct Desk: Sendable {
         }
     }
 
-    /// Adds an entry and the mail about it, once for each entry's id.
+    /// Adds an entry and the mail about it, once for each entry's id, and never to a ticket that was deleted.
     func add(_ entry: Entry, to ticket: Int) async throws {
         try await write { connection in
+            let count = try connection.first("SELECT count(*) FROM tickets WHERE id = ?", [.integer(ticket)]) { row in
+                try row.int(0)
+            }
+            guard count == 1 else { return }
             let added = try connection.execute(
                 """
                 INSERT INTO entries (id, ticket, author, kind, text) VALUES (?, ?, ?, ?, ?)
@@ -149,8 +154,8 @@ struct Desk: Sendable {
             }
             try connection.execute(
                 """
-                INSERT INTO mails (receiver, text)
-                SELECT CASE WHEN customer = ?1 THEN 'staff' ELSE customer END, 'Ticket ' || id || ': ' || ?2
+                INSERT INTO mails (ticket, receiver, text)
+                SELECT id, CASE WHEN customer = ?1 THEN 'staff' ELSE customer END, 'Ticket ' || id || ': ' || ?2
                 FROM tickets WHERE id = ?3
                 """,
                 [
@@ -160,16 +165,15 @@ struct Desk: Sendable {
         }
     }
 
-    /// Deletes everything of a customer; staff keep their entries in the tickets of others.
+    /// Deletes a customer's tickets with all entries and mails.
     func forget(_ customer: String) async throws {
         try await write { connection in
-            for table in ["entries", "tickets"] {
-                let column = table == "tickets" ? "id" : "ticket"
+            for table in ["entries", "mails"] {
                 try connection.execute(
-                    "DELETE FROM \(table) WHERE \(column) IN (SELECT id FROM tickets WHERE customer = ?)",
+                    "DELETE FROM \(table) WHERE ticket IN (SELECT id FROM tickets WHERE customer = ?)",
                     [.text(customer)])
             }
-            try connection.execute("DELETE FROM mails WHERE receiver = ?", [.text(customer)])
+            try connection.execute("DELETE FROM tickets WHERE customer = ?", [.text(customer)])
         }
     }
 

@@ -33,12 +33,13 @@ struct Ticket: Feature {
     let desk: Desk
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        for entry in turn.state.pending { save(entry, &turn) }
+        if !turn.state.pending.isEmpty { save(&turn) }
         turn.observe(id: "ticket") { [desk, id, person = turn.session.person] in
             await desk.ticket(id, for: person)
         } onElement: { content, work in
             await work.turn { turn in
-                if turn.state.content != content || content == nil { turn.dispatch(.read(content)) }
+                let isNews = turn.state.content != content || turn.state.isMissing != (content == nil)
+                if isNews { turn.dispatch(.read(content)) }
             }
         }
     }
@@ -67,7 +68,7 @@ struct Ticket: Feature {
         case .reopen: write(.reopen, "", &turn)
         case .retry:
             turn.dispatch(.retrying)
-            for entry in turn.state.pending { save(entry, &turn) }
+            save(&turn)
         }
     }
 
@@ -75,15 +76,17 @@ struct Ticket: Feature {
     private func write(_ kind: Desk.Entry.Kind, _ text: String, _ turn: inout Turn<Self>) {
         let entry = Desk.Entry(id: turn.uuid(), author: turn.session.person, kind: kind, text: text)
         turn.dispatch(.writing(entry))
-        save(entry, &turn)
+        save(&turn)
     }
 
-    /// The second commit: the database stores the entry once, however often this runs.
-    private func save(_ entry: Desk.Entry, _ turn: inout Turn<Self>) {
-        turn.launch(id: "save", policy: .queue) { [desk, id] work in
+    /// The second commit: the database stores each entry once, however often this runs, and in order.
+    private func save(_ turn: inout Turn<Self>) {
+        turn.launch(id: "save", policy: .cancelPrevious) { [desk, id, pending = turn.state.pending] work in
             do {
-                try await work.retry(attempts: 5) { try await desk.add(entry, to: id) }
-                await work.dispatch(.written(id: entry.id))
+                for entry in pending {
+                    try await work.retry(attempts: 5) { try await desk.add(entry, to: id) }
+                    await work.dispatch(.written(id: entry.id))
+                }
             } catch {
                 await work.dispatch(.failed)
             }
@@ -95,7 +98,9 @@ struct Ticket: Feature {
         case .read(let content): (state.content, state.isMissing) = (content, content == nil)
         case .writing(let entry): state.pending.append(entry)
         case .retrying: state.hasFailed = false
-        case .written(let id): state.pending.removeAll { $0.id == id }
+        case .written(let id):
+            state.pending.removeAll { $0.id == id }
+            if state.pending.isEmpty { state.hasFailed = false }
         case .failed: state.hasFailed = true
         }
     }

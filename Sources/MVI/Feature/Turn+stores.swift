@@ -44,7 +44,9 @@ extension Turn {
         do {
             let found = try context.host.runner(of: instance, for: principal)
             if runner.isObserved, runner.environment.isRecording {
-                makeRare().reads.append(TurnFacts.Read(feature: instance, number: context.host.number(of: instance)))
+                // The turns before it in its chain have no number yet.
+                let number = context.isSent ? 0 : context.host.number(of: instance)
+                makeRare().reads.append(TurnFacts.Read(feature: instance, number: number))
             }
             return found
         } catch let absent as StoreIsAbsent {

@@ -22,7 +22,8 @@ public struct TurnFacts: Sendable, Equatable {
     public struct Read: Codable, Sendable, Equatable {
         /// The feature instance, such as `counter` or `order-detail:42`.
         public let feature: String
-        /// The number of its last turn, including earlier ones of the same commit.
+        /// The number of its last turn, including earlier ones of the same commit; 0 if another turn sent the intent that
+        /// read it.
         public let number: UInt64
 
         /// Creates a read.

@@ -8,8 +8,8 @@ import WireJSON
 /// initial state. Otherwise, and after missing turns, it begins with the recorded state. A bootstrap may restart a store with
 /// the initial state.
 ///
-/// If the store was exported under an older schema version, its recorded states are migrated. Each one is the start of the
-/// next turn, the first one is not compared, and neither are view states.
+/// States that were recorded under an older schema version are migrated. Each one is the start of the next turn; the first
+/// one of a version is not compared, and neither are view states of an older version.
 package struct Replay<F: Feature> {
     /// The first fault of a replay.
     package enum Fault: Error {
@@ -39,10 +39,12 @@ package struct Replay<F: Feature> {
 
     /// Returns the state after each turn, oldest first, migrated if necessary.
     package func run() throws(Fault) -> [F.State] {
-        let version = session.stores.first { $0.feature == instance }?.schemaVersion ?? F.schemaVersion
-        if version > F.schemaVersion {
-            throw .unreadable(turn: nil, Self.newer(version, "The store of \"\(instance)\""))
+        let present = session.stores.first { $0.feature == instance }?.schemaVersion ?? F.schemaVersion
+        if present > F.schemaVersion {
+            throw .unreadable(turn: nil, Self.newer(present, "The store of \"\(instance)\""))
         }
+        // Recordings without a version have the store's.
+        var version = present
         let initialState = feature.initialState
         let filling = try Array("{\"state\":".utf8) + encoded(initialState) + Array("}".utf8)
         var states: [F.State] = []
@@ -53,7 +55,13 @@ package struct Replay<F: Feature> {
             if turn.sequence != expected { head = nil }
             expected = turn.sequence + 1
             guard turn.feature == instance else { continue }
-            let recorded = version == F.schemaVersion ? try present(turn, filling) : try old(turn, version)
+            let bytes = try bytes(of: turn)
+            if let own = try? WireJSON.decode(Versioned.self, from: bytes).schemaVersion, own != version {
+                // Another build wrote it: its start was migrated.
+                (version, head) = (own, states.isEmpty && own == F.schemaVersion ? head ?? initialState : nil)
+            }
+            let recorded =
+                version == F.schemaVersion ? try read(turn, bytes, filling) : try old(turn, bytes, version)
             try check(recorded, turn.sequence, from: head, initialState)
             states.append(recorded.state)
             head = recorded.state
@@ -80,9 +88,10 @@ package struct Replay<F: Feature> {
         return recording.bytes
     }
 
-    private func present(_ turn: RecordedSession.Turn, _ filling: [UInt8]) throws(Fault) -> Recorded {
+    private func read(
+        _ turn: RecordedSession.Turn, _ bytes: [UInt8], _ filling: [UInt8]
+    ) throws(Fault) -> Recorded {
         let what = "The recording of turn \(turn.sequence)"
-        let bytes = try bytes(of: turn)
         guard let type = TurnRecording<F>.self as? any Decodable.Type else {
             throw .unreadable(
                 turn: turn.sequence, "The messages or actions of the feature \"\(F.name)\" are not Codable.")
@@ -99,9 +108,8 @@ package struct Replay<F: Feature> {
     }
 
     /// Reads a recording of an older schema version.
-    private func old(_ turn: RecordedSession.Turn, _ version: Int) throws(Fault) -> Recorded {
+    private func old(_ turn: RecordedSession.Turn, _ bytes: [UInt8], _ version: Int) throws(Fault) -> Recorded {
         let what = "The recording of turn \(turn.sequence)"
-        let bytes = try bytes(of: turn)
         let parts: RecordedParts
         do throws(WireDecodingError) { parts = try WireJSON.decode(RecordedParts.self, from: bytes) } catch {
             throw .unreadable(turn: turn.sequence, "\(what) is not a recording of a turn: \(error)")
@@ -202,6 +210,8 @@ package struct UnreadableState: Error, CustomStringConvertible {
 
 /// A turn that could not be recorded.
 private struct Unrecorded: Decodable { let fault: String }
+
+private struct Versioned: Decodable { let schemaVersion: Int? }
 
 /// The members of a recording that a replay needs, not decoded yet.
 private struct RecordedParts: Decodable {

@@ -25,8 +25,8 @@ package struct Rerun<F: Feature> {
         (self.feature, self.instance, self.session, self.host) = (feature, instance, session, host)
     }
 
-    /// The number of compared turns, and of those that could not be run again: the state before, or a store that they read,
-    /// is not recorded.
+    /// The number of compared turns, and of those that could not be run again: the state before, or a store that they
+    /// read, is not recorded.
     package func run() throws(Difference) -> (compared: Int, skipped: Int) {
         var (compared, skipped) = (0, 0)
         var head: F.State?
@@ -45,17 +45,19 @@ package struct Rerun<F: Feature> {
             defer { head = recording.state }
             guard recording.facts.kind == .intent || recording.facts.kind == .checked || recording.facts.kind == .action
             else { continue }
-            guard let before = head, let again = rerun(recording, from: before) else {
+            guard let before = head, host.read(recording.facts.reads, of: session) else {
                 skipped += 1
                 continue
             }
-            try compare(recording, again, turn.sequence)
+            try compare(recording, try rerun(recording, from: before, turn.sequence), turn.sequence)
             compared += 1
         }
         return (compared, skipped)
     }
 
-    private func rerun(_ recording: TurnRecording<F>, from state: F.State) -> TurnRecording<F>? {
+    private func rerun(
+        _ recording: TurnRecording<F>, from state: F.State, _ turn: UInt64
+    ) throws(Difference) -> TurnRecording<F> {
         let made = Lock<TurnRecording<F>?>(nil)
         var environment = StoreEnvironment(instance: instance, session: session.info)
         environment.isRecording = true
@@ -66,17 +68,19 @@ package struct Rerun<F: Feature> {
         }
         let facts = recording.facts
         let context = TurnContext(
-            IntentID(recording.intent), host.reading(facts.reads, of: session),
+            IntentID(recording.intent), host,
             principal: facts.subject.map { Principal(issuer: $0.issuer, subject: $0.id) },
             inputs: TurnInputs(now: facts.now, uuids: facts.uuids))
-        let run: RunTurn
+        let run: RunTurn?
         switch (facts.kind, recording.cause, recording.actions.first) {
         case (.intent?, let intent?, _): run = TurnRunner<F>.execute(intent, isJudged: true)
         case (_, _, let action?): run = TurnRunner<F>.perform(action)
-        default: return nil
+        default: run = nil
         }
-        guard case .ran = run(runner, context).outcome else { return nil }
-        return made.withLock { $0 }
+        let outcome = run?(runner, context).outcome
+        if case .ran? = outcome, let again = made.withLock({ $0 }) { return again }
+        let what = outcome.map { "\($0.error.map { "\($0)" } ?? "\($0)")" } ?? "nothing"
+        throw Difference(turn: turn, what: "outcome", recorded: json("ran"), rerun: json(what))
     }
 
     private func compare(

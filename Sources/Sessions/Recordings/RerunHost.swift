@@ -29,15 +29,15 @@ package final class RerunHost: TurnHost {
         }
     }
 
-    /// The host with the stores that one turn read.
-    func reading(_ reads: [TurnFacts.Read], of session: RecordedSession) -> RerunHost {
+    /// Prepares the stores that one turn read. Returns false if one of them is not recorded.
+    func read(_ reads: [TurnFacts.Read], of session: RecordedSession) -> Bool {
         var found: [String: any StoreRunner] = [:]
         for read in reads {
             let name = String(read.feature.prefix { $0 != ":" })
             found[read.feature] = readers[name]?(session, read.feature, read.number)
         }
         self.reads.withLock { $0 = found }
-        return self
+        return reads.allSatisfy { found[$0.feature] != nil }
     }
 
     package func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {

@@ -8,23 +8,32 @@ import SessionJournal
 final class LateJournal: InterposedJournal {
     private typealias Job = @Sendable () -> Void
 
+    /// Jobs pass through a lock, whose order Thread Sanitizer sees; the stream only wakes the worker.
+    private struct State {
+        var jobs: [Job] = []
+        var isClosed = false
+    }
+
     private let kept: MemoryJournal
-    private let jobs: AsyncStream<Job>.Continuation
+    private let state: Lock<State>
+    private let wake: AsyncStream<Void>.Continuation
     private let worker: Task<Void, Never>
-    private let isClosed = Lock(false)
 
     var base: any Journal { kept }
 
     init(_ kept: MemoryJournal) {
         self.kept = kept
-        let (stream, continuation) = AsyncStream.makeStream(of: Job.self)
-        jobs = continuation
+        let state = Lock(State())
+        let (stream, wake) = AsyncStream.makeStream(of: Void.self)
+        (self.state, self.wake) = (state, wake)
         worker = Task.detached {
-            for await job in stream { job() }
+            @Sendable func work() { while let job = state.withLock({ $0.jobs.popFirst() }) { job() } }
+            for await _ in stream { work() }
+            work()
         }
     }
 
-    var trouble: StoreError? { isClosed.withLock { $0 } ? Self.closed : nil }
+    var trouble: StoreError? { state.withLock { $0.isClosed } ? Self.closed : nil }
 
     func perform<Value: Sendable>(
         _ operation: JournalOperation, _ done: @escaping Done<Value>,
@@ -43,8 +52,8 @@ final class LateJournal: InterposedJournal {
     }
 
     func close() async {
-        isClosed.withLock { $0 = true }
-        jobs.finish()
+        state.withLock { $0.isClosed = true }
+        wake.finish()
         await worker.value
     }
 
@@ -52,6 +61,15 @@ final class LateJournal: InterposedJournal {
 
     /// Says whether the job is taken.
     private func enqueue(_ job: @escaping Job) -> Bool {
-        if case .enqueued = jobs.yield(job) { true } else { false }
+        let isTaken = state.withLock { state in
+            if !state.isClosed { state.jobs.append(job) }
+            return !state.isClosed
+        }
+        if isTaken { wake.yield() }
+        return isTaken
     }
+}
+
+extension Array {
+    fileprivate mutating func popFirst() -> Element? { isEmpty ? nil : removeFirst() }
 }

@@ -6,6 +6,9 @@ const button = (text, onclick) => element("button", text, { onclick, className: 
 
 const client = createClient();
 const list = client.store("tickets");
+// Tickets that this page opened, by intent: other tabs have their own.
+const sent = new Set();
+const opened = new Map();
 let open = null;
 let stopShowing = () => {};
 
@@ -25,9 +28,9 @@ function rows(id, parts, emptyText) {
 
 function send(store, intent) {
   notify("");
-  return store.send(intent).then(() => true, (error) => {
+  return store.send(intent).catch((error) => {
     notify(error.message, true);
-    return false;
+    return null;
   });
 }
 
@@ -51,6 +54,7 @@ function showList() {
 function show(id) {
   stopShowing();
   open = client.store(`ticket:${id}`);
+  byID("text").value = "";
   stopShowing = open.subscribe(showTicket);
   showTicket();
 }
@@ -77,14 +81,15 @@ function showTicket() {
 // --- Signing in ------------------------------------------------------------------------------------------------------
 
 async function start() {
-  const session = await client.request("GET", "/sessions/current").catch(() => null);
+  const session = await client.request("GET", "/sessions/current").catch((error) => error);
+  if (session instanceof Error && ![401, 404].includes(session.status)) return notify(session.message, true);
   const who = session?.identity?.subject;
   byID("who").textContent = who ?? "";
   byID("sign-in").hidden = Boolean(who);
   byID("desk").hidden = byID("sign-out").hidden = !who;
   if (!who) return;
   list.subscribe(showList);
-  list.onLabel(({ ticket }) => show(ticket));
+  list.onLabel(({ ticket }, { intent }) => (sent.has(intent) ? show(ticket) : opened.set(intent, ticket)));
   showList();
 }
 
@@ -94,11 +99,25 @@ const onSubmit = (id, handle) => byID(id).addEventListener("submit", (event) => 
 });
 
 onSubmit("sign-in-form", () => client.signIn(byID("identity").value.trim()).then(start, (error) => notify(error.message, true)));
+/** Sends the text of a field, and clears the field if it still has it. */
+async function sendField(id, store, intent) {
+  const { value } = byID(id);
+  const answer = await send(store, intent(value));
+  if (answer && byID(id).value === value) byID(id).value = "";
+  return answer;
+}
+
 onSubmit("open-form", async () => {
-  if (await send(list, { type: "open", title: byID("title").value })) byID("title").value = "";
+  const answer = await sendField("title", list, (title) => ({ type: "open", title }));
+  if (!answer) return;
+  sent.add(answer.intent);
+  if (opened.has(answer.intent)) show(opened.get(answer.intent));
 });
-onSubmit("comment-form", async () => {
-  if (await send(open, { type: "comment", text: byID("text").value })) byID("text").value = "";
+onSubmit("comment-form", () => sendField("text", open, (text) => ({ type: "comment", text })));
+client.onCondition(() => {
+  if (client.condition !== "signedOut") return;
+  byID("sign-in").hidden = false;
+  notify("Sign in again to go on.", true);
 });
 byID("toggle").onclick = () => send(open, { type: open.state.ticket.isOpen ? "close" : "reopen" });
 byID("sign-out").onclick = () => client.endSession().finally(() => location.reload());
