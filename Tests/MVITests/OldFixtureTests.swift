@@ -54,7 +54,7 @@ struct OldFixtureTests {
             ))
     }
 
-    @Test("51, 54: turns of several versions in one session are read by their own, and the first of each is not compared")
+    @Test("51, 54: turns are read by their own version, and the first one of a version is not compared")
     func mixed() throws {
         func turn(_ version: Int, _ sequence: Int, _ state: String, _ messages: String = "") -> String {
             Self.turn(sequence, state, messages).replacing(
