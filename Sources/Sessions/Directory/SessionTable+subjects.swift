@@ -27,7 +27,8 @@ extension SessionTable {
     /// Deletes all data of a subject: ends its sessions here and elsewhere, and deletes their rows. Meanwhile sign-ins of
     /// the subject fail on this node. The subject's account should be disabled first, since a later sign-in begins anew.
     ///
-    /// It is not undone by a failure or a crash, and can be repeated. Calls the environment's forget action first.
+    /// It is not undone by a failure or a crash, and can be repeated. Calls the environment's forget action first, and
+    /// again when sessions have ended: their work may have written meanwhile.
     package func forget(_ subject: Subject) async throws(StoreError) -> ForgottenData {
         let name = SubjectBytes(subject)
         totals.withLock { $0.forgetting[name, default: 0] += 1 }
@@ -37,13 +38,7 @@ extension SessionTable {
                 totals.forgetting[name] = count > 0 ? count : nil
             }
         }
-        if let action = environment.forgetAction.withLock({ $0 }) {
-            do { try await action(subject) } catch {
-                throw StoreError(
-                    .unavailable, "Nothing was deleted: the server's own part failed: \(error)", retryAfter: .seconds(5)
-                )
-            }
-        }
+        try await callForgetAction(subject, "Nothing was deleted")
         var data = ForgottenData()
         // A sign-in that began before it may have stored another session.
         repeat {
@@ -60,7 +55,16 @@ extension SessionTable {
         } while try await !records(.subject(subject)).isEmpty
         // Damaged sessions, and those of which the journal lost rows.
         for session in sessions where subject.isSame(as: session.info.subject) { remove(session) }
+        if data.sessions > 0 { try await callForgetAction(subject, "The sessions were deleted, but repeat it") }
         return data
+    }
+
+    private func callForgetAction(_ subject: Subject, _ state: String) async throws(StoreError) {
+        guard let action = environment.forgetAction.withLock({ $0 }) else { return }
+        do { try await action(subject) } catch {
+            throw StoreError(
+                .unavailable, "\(state): the server's own part failed: \(error)", retryAfter: .seconds(5))
+        }
     }
 
     /// Fails for a subject whose data is being deleted.

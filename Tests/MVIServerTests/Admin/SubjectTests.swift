@@ -70,12 +70,14 @@ struct SubjectTests {
         init(_ line: String) throws { self = try WireJSON.decode(Self.self, from: Array(line.utf8)) }
     }
 
-    @Test("the author's part runs first; if it fails nothing is deleted, and sign-ins fail meanwhile")
+    @Test("the author's part runs first and again at the end; if it fails nothing is deleted, and sign-ins fail meanwhile")
     func hook() async throws {
         let (directory, began, gate) = (SessionDirectory(), Gate(), Gate())
         let isBroken = Lock(true)
+        let calls = Lock(0)
         directory.onForget { subject in
             guard subject.id == "anna" else { return }
+            calls.withLock { $0 += 1 }
             if isBroken.withLock({ $0 }) { throw AuthenticationError(.unavailable, "the own database") }
             began.open()
             try await gate.wait()
@@ -92,6 +94,10 @@ struct SubjectTests {
             _ = try await server.session(of: "bob")
             gate.open()
             #expect(try await forgotten.sessions == 1)
+            // Refused, before the sessions ended, and after that; without sessions only once.
+            #expect(calls.withLock { $0 } == 3)
+            _ = try await directory.forget(subject: anna)
+            #expect(calls.withLock { $0 } == 4)
             #expect(try await server.send(session.request("GET", "/sessions/current")).problem == "session-ended")
         }
     }
