@@ -81,7 +81,7 @@ struct ReplayTests {
             fails mvi-server replay empty
             grep -q 'has no .json or .ndjson file' error
             fails mvi-server replay missing.json
-            grep -q 'cannot be read: No such file' error
+            grep -q "'missing.json'.*No such file" error
             """#)
     }
 }

@@ -36,19 +36,8 @@ enum Recordings {
     }
 
     private static func bytes(of path: String) throws(CommandFailure) -> [UInt8] {
-        func failure() -> CommandFailure {
-            CommandFailure("'\(path)' cannot be read: \(FilePath.reason(errno)).")
-        }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure() }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(descriptor, &part, part.count)
-            guard count >= 0 else { throw failure() }
-            if count == 0 { return bytes }
-            bytes += part[..<count]
+        do throws(SettingFile.Unreadable) { return try SettingFile.bytes(path, longest: 1 << 30) } catch {
+            throw CommandFailure("'\(path)' is needed, but \(error.reason).")
         }
     }
 }

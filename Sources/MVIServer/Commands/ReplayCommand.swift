@@ -29,7 +29,11 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 
     func run() async throws {
-        var report = ReplayReport(try await program.definitions())
+        let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
+        let features = try await program.unserved().content.features.map {
+            try $0.definition(makesExamples: false, silent)
+        }
+        var report = ReplayReport(try FeatureRegistry(features))
         try await reporting {
             for path in paths {
                 for (place, document) in try Recordings.documents(at: path) { report.add(document, place) }
@@ -38,18 +42,6 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
             _ = try StandardOutput.put(report.document)
         }
         if report.isFailed { throw ExitCode(1) }
-    }
-}
-
-extension ServerProgram {
-    /// Returns the features without running a server.
-    fileprivate func definitions() async throws -> FeatureRegistry {
-        let (given, command) = try settings()
-        var settings = given
-        (settings.data, settings.journal) = (":memory:", .memory)
-        let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
-        let server = try await command.server(ServerStart(settings: settings, logger: silent, isServing: false))
-        return try FeatureRegistry(server.content.features.map { try $0.definition(makesExamples: false, silent) })
     }
 }
 

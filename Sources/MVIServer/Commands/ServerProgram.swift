@@ -94,11 +94,14 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
     }
 
     /// Returns the types of the features without running a server.
-    func types() async throws -> FeatureTypes {
+    func types() async throws -> FeatureTypes { try await unserved().types() }
+
+    /// Returns the server, which cannot run, for what its features say of themselves.
+    func unserved() async throws -> FeatureServer {
         let (given, command) = try settings()
         var settings = given
         (settings.data, settings.journal) = (":memory:", .memory)
         let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
-        return try await command.server(ServerStart(settings: settings, logger: silent, isServing: false)).types()
+        return try await command.server(ServerStart(settings: settings, logger: silent, isServing: false))
     }
 }

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Reads the files that settings name.
+/// Reads the files that settings and commands name.
 ///
 /// A C border: the buffer is passed as a pointer that is valid for the call, and the descriptor is closed where it was
 /// opened.
@@ -17,12 +17,9 @@ enum SettingFile {
         let reason: String
     }
 
-    /// The maximal size of a file.
-    private static let longest = 1 << 20
-
-    /// Returns a file's bytes.
-    static func bytes(_ path: String) throws(Unreadable) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY)
+    /// Returns a file's bytes. A longer file is refused.
+    static func bytes(_ path: String, longest: Int = 1 << 20) throws(Unreadable) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Unreadable(reason: "it cannot be opened (errno \(errno))") }
         defer { close(descriptor) }
         var bytes: [UInt8] = []

@@ -58,7 +58,7 @@ package struct Replay<F: Feature> {
             let bytes = try bytes(of: turn)
             if let own = try? WireJSON.decode(Versioned.self, from: bytes).schemaVersion, own != version {
                 // Another build wrote it: its start was migrated.
-                (version, head) = (own, states.isEmpty && own == F.schemaVersion ? head ?? initialState : nil)
+                (version, head) = (own, nil)
             }
             let recorded =
                 version == F.schemaVersion ? try read(turn, bytes, filling) : try old(turn, bytes, version)
