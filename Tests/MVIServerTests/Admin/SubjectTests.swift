@@ -70,7 +70,7 @@ struct SubjectTests {
         init(_ line: String) throws { self = try WireJSON.decode(Self.self, from: Array(line.utf8)) }
     }
 
-    @Test("the author's part runs first and again at the end; if it fails nothing is deleted, and sign-ins fail meanwhile")
+    @Test("the author's part runs first and at the end; if it fails nothing is deleted, and sign-ins fail meanwhile")
     func hook() async throws {
         let (directory, began, gate) = (SessionDirectory(), Gate(), Gate())
         let isBroken = Lock(true)
