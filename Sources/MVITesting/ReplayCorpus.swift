@@ -81,7 +81,7 @@ public struct ReplayCorpus: Sendable {
                     faults.append("\(file), \(instance): \(FixtureError(error))")
                     continue
                 }
-                do throws(Rerun<F>.Difference) {
+                do throws(RerunDifference) {
                     let rerun = try Rerun(feature, instance: instance, of: fixture.session, host: host).run()
                     count.compared += rerun.compared
                     count.skipped += rerun.skipped

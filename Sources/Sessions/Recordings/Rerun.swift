@@ -6,15 +6,6 @@ import WireJSON
 /// stores, and compares actions, messages, labels, sends and launched work with the recorded ones. The work itself does not
 /// run, and neither do interceptors and checks: their results are in the recording.
 package struct Rerun<F: Feature> {
-    /// What the handlers did otherwise, as JSON.
-    package struct Difference: Error {
-        package let turn: UInt64
-        /// The member of the recording that differs.
-        package let what: String
-        package let recorded: [UInt8]
-        package let rerun: [UInt8]
-    }
-
     private let feature: F
     private let instance: String
     private let session: RecordedSession
@@ -27,7 +18,7 @@ package struct Rerun<F: Feature> {
 
     /// The number of compared turns, and of those that could not be run again: the state before, or a store that they
     /// read, is not recorded.
-    package func run() throws(Difference) -> (compared: Int, skipped: Int) {
+    package func run() throws(RerunDifference) -> (compared: Int, skipped: Int) {
         var (compared, skipped) = (0, 0)
         var head: F.State?
         var expected: UInt64 = 1
@@ -57,7 +48,7 @@ package struct Rerun<F: Feature> {
 
     private func rerun(
         _ recording: TurnRecording<F>, from state: F.State, _ turn: UInt64
-    ) throws(Difference) -> TurnRecording<F> {
+    ) throws(RerunDifference) -> TurnRecording<F> {
         let made = Lock<TurnRecording<F>?>(nil)
         var environment = StoreEnvironment(instance: instance, session: session.info)
         environment.isRecording = true
@@ -80,12 +71,12 @@ package struct Rerun<F: Feature> {
         let outcome = run?(runner, context).outcome
         if case .ran? = outcome, let again = made.withLock({ $0 }) { return again }
         let what = outcome.map { "\($0.error.map { "\($0)" } ?? "\($0)")" } ?? "nothing"
-        throw Difference(turn: turn, what: "outcome", recorded: json("ran"), rerun: json(what))
+        throw RerunDifference(turn: turn, what: "outcome", recorded: json("ran"), rerun: json(what))
     }
 
     private func compare(
         _ recorded: TurnRecording<F>, _ again: TurnRecording<F>, _ turn: UInt64
-    ) throws(Difference) {
+    ) throws(RerunDifference) {
         let (old, new) = (recorded.facts, again.facts)
         let pairs: [(String, any Encodable, any Encodable)] = [
             ("actions", RecordedValues(recorded.actions), RecordedValues(again.actions)),
@@ -95,11 +86,21 @@ package struct Rerun<F: Feature> {
         ]
         for (what, recorded, again) in pairs {
             let (before, now) = (json(recorded), json(again))
-            if before != now { throw Difference(turn: turn, what: what, recorded: before, rerun: now) }
+            if before != now { throw RerunDifference(turn: turn, what: what, recorded: before, rerun: now) }
         }
     }
 
     private func json(_ value: any Encodable) -> [UInt8] { (try? WireJSON.encode(value)) ?? [] }
+}
+
+/// What the handlers did otherwise, as JSON. Outside of `Rerun`: the optimizer of Swift 6.3 crashes at a typed error that is
+/// nested in a generic type.
+package struct RerunDifference: Error {
+    package let turn: UInt64
+    /// The member of the recording that differs.
+    package let what: String
+    package let recorded: [UInt8]
+    package let rerun: [UInt8]
 }
 
 /// Values whose type may be `Encodable`, as messages of features whose recordings can be read are.
