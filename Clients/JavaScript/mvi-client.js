@@ -856,7 +856,7 @@ class Stream {
     if (error instanceof SignedOut) return this.#stop("signedOut", { problem: error.cause ?? error });
     if (!(error instanceof Problem)) return this.#again(error);
     switch (remedy(error)) {
-      case "ended": return this.ended();
+      case "ended": return this.#endedOrReplaced(generation);
       case "identity": return this.#refresh(error);
       case "session": return this.#renewSession(error, generation);
       case "refused":
@@ -870,6 +870,15 @@ class Stream {
         }
     }
     this.#again(error);
+  }
+
+  /** Handles the end of the session, unless a sign-in has replaced the credential of the refused request. */
+  async #endedOrReplaced(generation) {
+    const connection = this.#connection;
+    await this.#session.settle();
+    if (connection !== this.#connection) return;
+    if (generation === this.#session.generation) this.ended();
+    else this.open();
   }
 
   #renewSession(error, generation) {

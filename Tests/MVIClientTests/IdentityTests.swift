@@ -76,6 +76,56 @@ struct IdentityTests {
         #expect(try play.request().request["Authorization"] == "Bearer t2")
     }
 
+    @Test(arguments: [(204, ""), (404, "session-ended"), (401, "unauthorized")])
+    func `a stream that an unanswered sign-in made invalid is opened with the new credential`(
+        status: Int, problem: String
+    ) throws {
+        var play = try Self.live()
+        play.handle(.signIn())
+        try play.end()
+        play.advance(by: .seconds(10))
+        let stream = try play.request()
+        play.handle(.identity("jwt"))
+        let put = try play.request()
+        if status == 204 { play.answer(stream.id, 204) } else { play.refuse(stream.id, status, problem) }
+        #expect(play.requests.isEmpty && !play.conditions.contains(.ended))
+        play.answer(put.id, 200, #"{"id":"s1","token":"t2"}"#)
+        let opened = try play.request().request
+        #expect(opened.target.hasPrefix("/events") && opened["Authorization"] == "Bearer t2")
+    }
+
+    @Test func `an intent that an unanswered sign-in made invalid is sent with the new credential`() throws {
+        var play = try Self.live()
+        play.handle(.signIn())
+        play.send(1)
+        let sent = try play.request()
+        play.handle(.identity("jwt"))
+        let put = try play.request()
+        play.refuse(sent.id, 404, "session-ended")
+        #expect(play.outcomes.isEmpty && play.requests.isEmpty)
+        // The sign-in is repeated, also if its answer is lost, before anything else is sent.
+        play.handle(.end(put.id, TransportFailure()))
+        #expect(play.requests.isEmpty)
+        play.advance(by: .seconds(10))
+        let again = try play.request()
+        #expect(again.request.method == "PUT")
+        play.answer(again.id, 200, #"{"id":"s1","token":"t2"}"#)
+        #expect(play.requests.allSatisfy { $0["Authorization"] == "Bearer t2" })
+        #expect(play.requests.contains { $0["Idempotency-Key"] == "\"key-1\"" })
+    }
+
+    @Test func `a session that ended before its sign-in has ended`() throws {
+        var play = try Self.live()
+        play.handle(.signIn())
+        play.send(1)
+        let sent = try play.request()
+        play.handle(.identity("jwt"))
+        let put = try play.request()
+        play.refuse(sent.id, 404, "session-ended")
+        play.refuse(put.id, 404, "session-ended")
+        #expect(play.conditions == [.ended] && play.outcomes.count == 1)
+    }
+
     @Test func `an identity that is rejected signs out, and intents fail`() throws {
         var play = try Self.live()
         play.send(1)

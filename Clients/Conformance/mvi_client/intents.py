@@ -102,6 +102,8 @@ class Intents:
             elif answer.problem == "/problems/identity-expired":
                 self.session.has_expired(stamp)
             elif answer.problem == "/problems/session-ended":
+                if await self.session.was_replaced(stamp):
+                    continue
                 self.session.is_ended = True
                 self.on_new_session()
                 raise Refused(answer.status, answer.problem)

@@ -110,6 +110,11 @@ class Session:
         else:
             raise self.signed_out()
 
+    async def was_replaced(self, stamp):
+        """Waits for a renewal under way. True if the credential of that stamp is no longer in use."""
+        async with self.lock:
+            return stamp != self.stamp
+
     async def renew_now(self):
         """Renews before the identity expires. What goes wrong shows when it has expired."""
         async with self.lock:

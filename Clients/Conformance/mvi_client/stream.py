@@ -212,6 +212,8 @@ class Stream:
         """Acts on an answer that is no stream."""
         problem = answer.problem
         if answer.status == 204 or problem == "/problems/session-ended":
+            if await self.session.was_replaced(stamp):
+                raise Left
             self.session.is_ended = True
             self.stop("ended")
         if problem in UNKNOWN_SESSION:

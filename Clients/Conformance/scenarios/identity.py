@@ -85,8 +85,7 @@ async def new_credential(play):
     stream = await play.live(identities=["jwt1"], retry=30)
     stream.event("identity", {"expiresIn": 30})
     request = await play.request("identity", 50, "PUT /sessions/current/identity")
-    play.server.sessions.append("s1~signed-in-0123456789")
-    request.respond(200, {**SESSION, "token": "s1~signed-in-0123456789"})
+    replace_token(play, request)
     await asyncio.sleep(0.2)
     play.send("a")
     intent = await play.intent(rule=52, current=False)
@@ -96,6 +95,47 @@ async def new_credential(play):
     stream.goaway("rotate", 20)
     after = await play.stream(rule=52, current=False)
     play.check(52, after.request.credential == play.server.sessions[-1], "the new token", after.request.credential)
+
+
+@scenario(52)
+async def intent_during_replacement(play):
+    """404 session-ended of an intent while the PUT that replaces its credential has no answer yet."""
+    stream = await play.live(identities=["jwt1"], retry=30)
+    play.send("a")
+    intent = await play.intent(rule=52)
+    stream.event("identity", {"expiresIn": 30})
+    put = await play.request("identity", 52, "PUT /sessions/current/identity")
+    intent.problem(404, "session-ended")
+    await play.no_request("intent", 52, 0.3, "no intent before the answer to the PUT")
+    replace_token(play, put)
+    again = await play.intent(rule=52)
+    play.check(56, again.key == intent.key, f"the key {intent.key}", again.key)
+    play.accept(again)
+    await play.saw("sent", 52, "the intent is sent", tag="a")
+
+
+@scenario(52)
+async def stream_during_replacement(play):
+    """204 of a stream while the PUT that replaces its credential has no answer yet."""
+    stream = await play.live(identities=["jwt1"], retry=30)
+    play.send("a")
+    intent = await play.intent(rule=52)
+    stream.cut()
+    stream = await play.stream(rule=52)
+    intent.problem(401, "identity-expired")
+    put = await play.request("identity", 52, "PUT /sessions/current/identity")
+    stream.request.respond(204)
+    await play.no_request("stream", 52, 0.3, "no stream before the answer to the PUT")
+    replace_token(play, put)
+    (await play.stream(rule=52)).accept()
+    await play.condition("live", rule=52)
+
+
+def replace_token(play, put):
+    """Answers the PUT with a token that replaces the session's."""
+    token = "s1~signed-in-0123456789"
+    play.server.sessions.append(token)
+    put.respond(200, {**SESSION, "token": token})
 
 
 @scenario(53)

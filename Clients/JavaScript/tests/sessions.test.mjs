@@ -161,6 +161,25 @@ test("an intent that was running during the sign-in runs with the new credential
   assert.equal(second["Idempotency-Key"], first["Idempotency-Key"]);
 });
 
+test("a stream that was opened during the sign-in is opened again with the new credential", async () => {
+  const { client, server, clock } = await live();
+  let [refuse, answer] = [];
+  server.answer("GET /events", () => new Promise((resolve) => { refuse = resolve; }));
+  server.answer("PUT /sessions/current/identity", () => new Promise((resolve) => { answer = resolve; }));
+  await server.stream.end();
+  await clock.advance(5_000);
+  const signedIn = client.signIn("jwt");
+  await settle();
+  Object.assign(server, { session: "signed-in", id: "s1" });
+  refuse(new Response(null, { status: 204 }));
+  await settle();
+  assert.notEqual(client.condition, "ended");
+  answer(json(200, { id: "s1", token: "signed-in", identity: { subject: "u" } }));
+  await signedIn;
+  await clock.advance();
+  assert.equal(server.stream.request.headers.Authorization, "Bearer signed-in");
+});
+
 test("signing in without a session creates one for the subject", async () => {
   const { client, server } = start();
   await client.signIn("jwt");

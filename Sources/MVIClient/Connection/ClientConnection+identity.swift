@@ -39,6 +39,14 @@ extension ClientConnection {
         markFormerIntents()
     }
 
+    /// Defers a refusal of the session's credential while a sign-in is unanswered: it may have replaced the credential.
+    /// The client then sends nothing else before the answer. Returns false if no sign-in is unanswered.
+    mutating func deferToSignIn() -> Bool {
+        guard session.renewal?.identity != nil else { return false }
+        session.renewal?.isNeeded = true
+        return true
+    }
+
     mutating func askIdentity() {
         guard !session.isAskingIdentity else { return }
         session.isAskingIdentity = true

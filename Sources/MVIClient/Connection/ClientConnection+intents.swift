@@ -187,10 +187,12 @@ extension ClientConnection {
             break
         case (401, "identity-expired"?), (401, "identity-required"?): wantIdentity(isNeeded: true)
         case (401, _), (404, "session-not-found"?):
+            if deferToSignIn() { return }
             intents.queue[0].renewals += 1
             guard intents.queue[0].renewals <= 3 else { return refuse(problem) }
             forgetSession()
         case (404, "session-ended"?):
+            if deferToSignIn() { return }
             refuse(problem)
             endSession()
         case (409, "other-session"?) where !isOldCredential:

@@ -156,7 +156,9 @@ extension ClientConnection {
         open.isAccepted = answer.status == 200 && answer.mediaType == "text/event-stream"
         if !open.isAccepted { open.refusal = answer }
         stream.phase = .open(open)
-        if answer.status == 204 { endSession() }
+        if answer.status == 204 {
+            if deferToSignIn() { closeStream() } else { endSession() }
+        }
     }
 
     mutating func streamBytes(_ bytes: [UInt8]) {
@@ -206,8 +208,8 @@ extension ClientConnection {
         if answer.mediaType == "text/html" { return loseStream(answer.retryAfter) }
         switch (answer.status, problem.name) {
         case (401, "identity-expired"?), (401, "identity-required"?): wantIdentity(isNeeded: true)
-        case (401, _), (404, "session-not-found"?): forgetSession()
-        case (404, "session-ended"?), (410, "session-ended"?): endSession()
+        case (401, _), (404, "session-not-found"?): if !deferToSignIn() { forgetSession() }
+        case (404, "session-ended"?), (410, "session-ended"?): if !deferToSignIn() { endSession() }
         case (403, "forbidden"?), (404, "feature-not-found"?), (404, "not-found"?):
             featureRefused(answer.status == 403 ? .denied : .missing, open.features)
         case (400, _), (403, _), (405, _), (406, _):
