@@ -29,6 +29,15 @@ static const unsigned char style_css[] = {
 static const unsigned char app_js[] = {
 #embed "page/app.js"
 };
+static const unsigned char inspector_html[] = {
+#embed "inspector/index.html"
+};
+static const unsigned char inspector_css[] = {
+#embed "inspector/inspector.css"
+};
+static const unsigned char inspector_js[] = {
+#embed "inspector/inspector.js"
+};
 static const unsigned char icon_svg[] = {
 #embed "page/icon.svg"
 };
@@ -46,5 +55,13 @@ cresources_file cresources_index_html(void) { return (cresources_file){index_htm
 cresources_file cresources_style_css(void) { return (cresources_file){style_css, sizeof style_css}; }
 
 cresources_file cresources_app_js(void) { return (cresources_file){app_js, sizeof app_js}; }
+
+cresources_file cresources_inspector_html(void) {
+    return (cresources_file){inspector_html, sizeof inspector_html};
+}
+
+cresources_file cresources_inspector_css(void) { return (cresources_file){inspector_css, sizeof inspector_css}; }
+
+cresources_file cresources_inspector_js(void) { return (cresources_file){inspector_js, sizeof inspector_js}; }
 
 cresources_file cresources_icon_svg(void) { return (cresources_file){icon_svg, sizeof icon_svg}; }

@@ -35,6 +35,7 @@ final class Alone: TurnHost {
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {}
     func number(of instance: String) -> UInt64 { 0 }
     func noteGonePart() {}
+    var isRecorded: Bool { false }
 
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
         throw StoreIsAbsent(instance: instance)

@@ -26,3 +26,10 @@ cresources_file cresources_style_css(void);
 cresources_file cresources_app_js(void);
 /// `page/icon.svg`.
 cresources_file cresources_icon_svg(void);
+
+/// The inspector's page on the admin port: `inspector/index.html`.
+cresources_file cresources_inspector_html(void);
+/// `inspector/inspector.css`.
+cresources_file cresources_inspector_css(void);
+/// `inspector/inspector.js`, an ES module.
+cresources_file cresources_inspector_js(void);

@@ -43,7 +43,7 @@ extension Turn {
         if let failure = context.failures[instance] { throw failure }
         do {
             let found = try context.host.runner(of: instance, for: principal)
-            if runner.isObserved, runner.environment.isRecording {
+            if isRecorded {
                 // The turns before it in its chain have no number yet.
                 let number = context.isSent ? 0 : context.host.number(of: instance)
                 makeRare().reads.append(TurnFacts.Read(feature: instance, number: number))

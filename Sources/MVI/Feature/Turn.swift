@@ -10,6 +10,10 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline let cause: F.Intent?
     /// The origin of the work whose step or failure this is; nil for turns without launched work.
     @usableFromInline let origin: WorkOrigin?
+    /// True if the turn is recorded.
+    @usableFromInline package let isRecorded: Bool
+    /// True if the turn collects its events, since it is recorded or observed.
+    @usableFromInline let isObserved: Bool
     @usableFromInline package var hasMessages = false
     @usableFromInline package var labels: [F.Label] = []
     @usableFromInline package var observations: [StoreObservation<F>.Event] = []
@@ -25,6 +29,8 @@ public struct Turn<F: Feature>: ~Copyable {
         self.context = context
         self.cause = cause
         self.origin = origin
+        isRecorded = runner.environment.shared.settings.isRecording || context.host.isRecorded
+        isObserved = isRecorded || runner.observers != nil
     }
 
     @inlinable package var feature: F { runner.feature }
@@ -49,7 +55,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @inlinable
     public mutating func dispatch(_ message: F.Message) {
         hasMessages = true
-        guard runner.isObserved else {
+        guard isObserved else {
             runner.feature.reduce(&current, message)
             return
         }
@@ -62,7 +68,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @inlinable
     public mutating func publish(_ label: F.Label) {
         labels.append(label)
-        if runner.isObserved { observations.append(.label(label)) }
+        if isObserved { observations.append(.label(label)) }
     }
 
     /// Sends an action that the feature performs in this turn after the running handler returns. Actions run first in,
@@ -80,7 +86,7 @@ public struct Turn<F: Feature>: ~Copyable {
             if next == TurnWithoutEnd.actions { throw TurnWithoutEnd.ofActions }
             let action = actions[next]
             next += 1
-            if runner.isObserved { observations.append(.action(action)) }
+            if isObserved { observations.append(.action(action)) }
             try runner.feature.perform(action, &self)
         }
     }

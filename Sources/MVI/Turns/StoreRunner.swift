@@ -43,6 +43,8 @@ package protocol TurnHost: AnyObject, Sendable {
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner
     /// Returns the number of the last turn of another store of the session, including those of the running batch.
     func number(of instance: String) -> UInt64
+    /// True if the store's session is recorded.
+    var isRecorded: Bool { get }
     /// Reports a turn that took longer than the environment's `slowTurn`.
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID)
     /// Counts a use of a part that has left its list.

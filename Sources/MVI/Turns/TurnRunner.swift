@@ -23,8 +23,6 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline let observers: ObserverQueue<F>?
     @usableFromInline let environment: StoreEnvironment
     @usableFromInline let output: Output
-    /// True if turns collect their events.
-    @usableFromInline let isObserved: Bool
     @usableFromInline let copies: Lock<Copies>
 
     /// The committed values, and those with the turns of the running batch.
@@ -65,7 +63,6 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         let all = Self.combine(middleware, feature)
         interceptors = all.interceptors
         observers = all.isObserving ? ObserverQueue(all) : nil
-        isObserved = observers != nil || environment.isRecording
         copies = Lock(Copies(head: (state, feature.view(state))))
     }
 
@@ -144,7 +141,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     package func onFailure(_ failure: Failure, of origin: WorkOrigin?, _ context: TurnContext) -> TurnResult {
         let origin = origin ?? WorkOrigin(failure.intentID, failure.intent, context.principal, isCounted: true)
         return run(context, stage: nil, origin: origin) { turn in
-            if isObserved { turn.makeRare().failure = failure.text }
+            if turn.isRecorded { turn.makeRare().failure = failure.text }
             turn.runner.feature.onFailure(failure, &turn)
         }
     }
@@ -175,9 +172,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         let start = since ?? monotonicNanoseconds()
         let (before, hadPartWork) = copies.withLock { ($0.working ?? $0.head, $0.hasPartWork) }
         var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
-        if isObserved {
+        if turn.isObserved {
             if let cause { turn.observations.append(cause) }
-            if environment.isRecording {
+            if turn.isRecorded {
                 turn.makeRare().note(start: start, stage, hasCause: cause != nil, hasIntent: intent != nil)
             }
         }

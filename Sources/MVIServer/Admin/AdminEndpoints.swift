@@ -13,7 +13,9 @@ struct AdminEndpoints: Sendable {
     let sessions: SessionTable
     let guarding: AdminGuard
     private let bodyLimit: Int
-    private let logger: Logger?
+    let logger: Logger?
+    /// Nil without an inspector.
+    let inspector: Inspector?
     private let registry: PrometheusRegistry?
 
     /// - Parameter registry: the registry that `/metrics` prints; nil for none.
@@ -21,7 +23,7 @@ struct AdminEndpoints: Sendable {
         _ sessions: SessionTable, _ settings: ServerSettings, _ registry: PrometheusRegistry?, _ logger: Logger?
     ) {
         (self.sessions, self.logger, bodyLimit) = (sessions, logger, settings.bodyLimit)
-        self.registry = registry
+        (self.registry, inspector) = (registry, settings.inspector)
         guarding = AdminGuard(settings, time: sessions.environment.time, logger: logger)
     }
 
@@ -34,13 +36,17 @@ struct AdminEndpoints: Sendable {
             Route(
                 "adminSendIntent", .post, "/admin/sessions/{id}/features/{feature}/intents", bodyLimit: bodyLimit,
                 guarding.access(send)),
+            Route(
+                "adminRecordSession", .post, "/admin/sessions/{id}/recording", bodyLimit: Self.recordingBody,
+                guarding.access(record)),
+            Route("adminListTurns", .get, "/admin/sessions/{id}/turns", guarding.access(turns)),
             Route("adminExportSubject", .get, "/admin/subjects/export", guarding.access(export)),
             Route("adminForgetSubject", .delete, "/admin/subjects", guarding.access(forget)),
             Route("adminDrain", .post, "/admin/drain", guarding.access(drain)),
         ] + (registry.map { [MetricsEndpoint.route($0, guarding)] } ?? [])
     }
 
-    private func answer(
+    func answer(
         _ reply: Reply, _ body: @escaping @Sendable () async throws(Problem) -> Response
     ) {
         Task(executorPreference: sessions.environment.executor) {
@@ -49,11 +55,11 @@ struct AdminEndpoints: Sendable {
     }
 
     /// Converts errors of the journal to problems.
-    private func asking<Value>(_ body: () async throws(StoreError) -> Value) async throws(Problem) -> Value {
+    func asking<Value>(_ body: () async throws(StoreError) -> Value) async throws(Problem) -> Value {
         do throws(StoreError) { return try await body() } catch { throw Problem(error) }
     }
 
-    private static func json(_ status: Int, _ object: [UInt8]) -> Response {
+    static func json(_ status: Int, _ object: [UInt8]) -> Response {
         Response(status: status, fields: AnswerFields.momentaryJSON, body: .bytes(object))
     }
 
@@ -95,7 +101,7 @@ struct AdminEndpoints: Sendable {
         return next + "&subject=\(PercentEncoding.component(subject.id))"
     }
 
-    private func number(
+    func number(
         _ name: String, _ query: QueryItems, in range: ClosedRange<Int64>
     ) throws(Problem) -> Int64? {
         guard let text = try text(name, query) else { return nil }
@@ -106,7 +112,7 @@ struct AdminEndpoints: Sendable {
         return number
     }
 
-    private func text(_ name: String, _ query: QueryItems) throws(Problem) -> String? {
+    func text(_ name: String, _ query: QueryItems) throws(Problem) -> String? {
         let values = query.values(name)
         guard let first = values.first else { return nil }
         guard values.count == 1, let text = first else {
@@ -134,7 +140,7 @@ struct AdminEndpoints: Sendable {
 
     @Sendable
     private func readState(_ incoming: Incoming) throws(Problem) -> Route.Answer {
-        let texts = incoming.parameterTexts
+        let (texts, peer) = (incoming.parameterTexts, incoming.head.peer)
         return { [self] _, reply in
             answer(reply) { () async throws(Problem) in
                 guard let id = texts.first, let feature = texts.second.flatMap({ FeatureID($0) }) else {
@@ -144,7 +150,11 @@ struct AdminEndpoints: Sendable {
                     try await sessions.keptStore(feature, of: id)
                 }
                 switch kept {
-                case .store(let store): return Self.json(200, SessionAnswer.state(store))
+                case .store(let store):
+                    logger?.notice(
+                        "An administrator looked at a state",
+                        metadata: ["session": "\(id)", "feature": "\(feature)", "peer": "\(peer)"])
+                    return Self.json(200, SessionAnswer.state(store))
                 case .noSession: throw Self.notFound
                 case .noStore: throw Problem(.featureNotFound, "The session has no store of \"\(feature)\".")
                 }
@@ -152,7 +162,7 @@ struct AdminEndpoints: Sendable {
         }
     }
 
-    private static var notFound: Problem { Problem(.adminSessionNotFound, "No session has this id.") }
+    static var notFound: Problem { Problem(.adminSessionNotFound, "No session has this id.") }
 
     // MARK: Acting
 

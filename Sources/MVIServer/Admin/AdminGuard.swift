@@ -9,6 +9,8 @@ import Sessions
 struct AdminGuard: Sendable {
     enum Rule: Sendable, Equatable {
         case token(AdminToken)
+        /// The token that the server made for the inspector; metrics as without one.
+        case inspector(AdminToken)
         /// No token: only programs on this machine get metrics.
         case metrics
         /// No token, and other machines can reach the port.
@@ -17,6 +19,8 @@ struct AdminGuard: Sendable {
         init(_ settings: ServerSettings) {
             if let token = settings.adminToken {
                 self = .token(token)
+            } else if let token = settings.inspectorToken.flatMap({ AdminToken($0) }) {
+                self = .inspector(token)
             } else {
                 self = PeerAddress(settings.adminHost).map(isLoopback) == true ? .metrics : .closed
             }
@@ -45,8 +49,10 @@ struct AdminGuard: Sendable {
         _ judge: @escaping @Sendable (Incoming) throws(Problem) -> Route.Answer
     ) -> Route.Access {
         .everyone { incoming throws(Problem) in
-            guard case .token(let token) = rule else { throw Self.closed }
-            try check(incoming.head, token)
+            switch rule {
+            case .token(let token), .inspector(let token): try check(incoming.head, token)
+            case .metrics, .closed: throw Self.closed
+            }
             return try judge(incoming)
         }
     }
@@ -58,7 +64,7 @@ struct AdminGuard: Sendable {
         .everyone { incoming throws(Problem) in
             switch rule {
             case .token(let token): try check(incoming.head, token)
-            case .metrics: try checkLocal(incoming.head)
+            case .metrics, .inspector: try checkLocal(incoming.head)
             case .closed: throw Self.closed
             }
             return try judge(incoming)

@@ -58,6 +58,7 @@ package final class Application: RequestHandler {
         let own =
             isAdmin
             ? health + AdminEndpoints(sessions, settings, observation.registry, logger).all + DocumentEndpoints.admin()
+                + DocumentEndpoints.inspector(isOn: settings.inspector != nil)
             : IntentEndpoint(
                 sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit, forwarder: forwarder
             ).all

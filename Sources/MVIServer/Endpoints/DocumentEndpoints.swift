@@ -62,7 +62,7 @@ enum DocumentEndpoints {
     static var openAPIText: String { String(decoding: bytes(of: cresources_openapi_yaml()), as: UTF8.self) }
 
     /// Copies a file from the program's read-only data.
-    private static func bytes(of file: cresources_file) -> [UInt8] {
+    static func bytes(of file: cresources_file) -> [UInt8] {
         Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
     }
 }

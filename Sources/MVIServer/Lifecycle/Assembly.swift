@@ -53,6 +53,8 @@ struct Assembly: Sendable {
         owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
         adapt: (EnvironmentParts) -> SessionEnvironment? = { _ in nil }
     ) throws {
+        var settings = settings
+        settings.makeInspectorToken()
         let registry = try FeatureRegistry(try content.features.map { try $0.definition(makesExamples: true, logger) })
         let names = registry.definitions.map(\.name)
         let storeMetrics = StoreMetrics(observation.factory, features: names)

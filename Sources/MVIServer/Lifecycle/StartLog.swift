@@ -20,6 +20,11 @@ enum StartLog {
             metadata["admin"] = "\(url(settings.adminHost, admin.port))"
             metadata["admin-access"] = "\(adminAccess(AdminGuard.Rule(settings)))"
         }
+        if settings.inspector != nil, let admin = assembly.admin {
+            // Only a loopback address has a token in its link.
+            let token = settings.inspectorToken.map { "#token=\($0)" } ?? ""
+            metadata["inspector"] = "\(url(settings.adminHost, admin.port))/admin/inspector\(token)"
+        }
         assembly.logger.info("Serving on \(address)", metadata: metadata)
 
         let needed = settings.maxStreams + settings.maxConnections + ownFiles
@@ -36,6 +41,7 @@ enum StartLog {
     static func adminAccess(_ rule: AdminGuard.Rule) -> String {
         switch rule {
         case .token: "with the admin token"
+        case .inspector: "with the token of the inspector's link; metrics for programs on this machine"
         case .metrics: "metrics for programs on this machine; more with --admin-token"
         case .closed: "none: health only; more with --admin-token"
         }

@@ -37,6 +37,16 @@ public struct ServerSettings: Sendable {
         valueName: "text")
     public var adminToken: AdminToken?
 
+    /// What the inspector shows on the admin port: a page on which administrators look at recorded turns. Nil for no
+    /// inspector.
+    @Setting(
+        "inspector", .oneOf,
+        "Serve a page that shows recorded turns at /admin/inspector: shapes shows the types of values, values the "
+            + "users' data.", valueName: "what")
+    public var inspector: Inspector?
+    /// The token in the inspector's link; nil if administrators have one.
+    var inspectorToken: String?
+
     /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`. Nil for the address that the
     /// server listens on, or the machine's name if it listens on every interface.
     @Setting(

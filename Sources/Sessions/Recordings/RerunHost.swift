@@ -3,6 +3,8 @@ import MVI
 
 /// The other stores of a session, as turns that run again read them.
 package final class RerunHost: TurnHost {
+    package var isRecorded: Bool { true }
+
     /// Returns the runner of an instance with the state after the turn of a number; nil if that is not recorded.
     package typealias Reader =
         @Sendable (_ session: RecordedSession, _ instance: String, _ number: UInt64) -> (

@@ -26,17 +26,12 @@ final class ReminderJob: QueueJob {
         }
         // Another turn deleted or replaced it meanwhile.
         guard isThere, session.mayRun else { return nothing() }
+        if reminder.isRecording { return forget() }
         switch found {
         case .passive(nil): return self
         // The reminder stays if the store's state cannot be loaded now.
         case .passive(_?): return nothing()
-        case .absent:
-            session.core.withLock { core in
-                core.batch.count += 1
-                core.batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
-                core.joinOther(self, isKept: true)
-            }
-            return nil
+        case .absent: return forget()
         case .store(let store, _, _):
             do {
                 let call = try call(on: store)
@@ -49,6 +44,16 @@ final class ReminderJob: QueueJob {
                 return nothing()
             }
         }
+    }
+
+    /// Ends with a commit that deletes the reminder.
+    private func forget() -> (any QueueJob)? {
+        session.core.withLock { core in
+            core.batch.count += 1
+            core.batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
+            core.joinOther(self, isKept: true)
+        }
+        return nil
     }
 
     private func call(on store: SessionStore) throws -> TurnCall {

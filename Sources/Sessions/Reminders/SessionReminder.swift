@@ -1,9 +1,12 @@
 import MVI
 import SessionJournal
+import Synchronization
 
 /// A reminder of a session, with the attempts of this process.
 struct SessionReminder {
     let stored: StoredReminder
+    /// The limit of a recording of the session; nil for other reminders.
+    let recording: RecordingLimit?
     /// The time until which it keeps its session alive, on the monotonic clock.
     let keepsSessionUntil: Duration
     /// The number of times that its action threw.
@@ -19,9 +22,14 @@ struct SessionReminder {
 
     static let tryLimit = 5
 
+    /// True if this process has seen a recording of one session, so that others need not look for one in each turn.
+    static let hasRecordings = Atomic(false)
+
     /// A reminder without attempts.
     init(_ stored: StoredReminder, now: Moment) {
         self.stored = stored
+        recording = stored.recordingLimit
+        if recording != nil { Self.hasRecordings.store(true, ordering: .relaxed) }
         keepsSessionUntil = now.monotonic(stored.due) + StoredReminder.sessionLife
     }
 
@@ -80,7 +88,7 @@ extension SessionCore {
     /// Returns the number of the session's reminders after these changes of a feature instance, in the running chain.
     func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
         currentReminders.applying(rare?.chainReminders ?? []).applying(changes.map { ReminderChange($0, of: feature) })
-            .count { !$0.isSignIn }
+            .count { !$0.isServers }
     }
 
     /// True if a reminder whose turn fails now is not retried.

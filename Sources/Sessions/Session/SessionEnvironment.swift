@@ -133,7 +133,7 @@ package final class SessionEnvironment: Sendable {
             all[definition.name] = own
         }
         lives = limits.lives
-        storeLimits = ErasedStore.Limits(limits, isRecording: stores.isRecording)
+        storeLimits = ErasedStore.Limits(limits)
         guard stores.isRecording else { return }
         for feature in features.definitions where !feature.isRecordable {
             report(.unrecordable(feature: feature.name))

@@ -131,6 +131,9 @@ extension StoredReminder {
 
     /// True if it tells a store of a sign-in. No turn has set it, so no feature has.
     var isSignIn: Bool { number == 0 && id == Self.signInID }
+
+    /// True if it is the server's own.
+    var isServers: Bool { isSignIn || isRecording }
 }
 
 extension IntentID {

@@ -24,11 +24,9 @@ struct ErasedStore: Sendable {
         @usableFromInline let state: Int
         /// The limits of a session's outbox: a turn with more labels or bytes could not be delivered completely.
         @usableFromInline let outbox: (labels: Int, bytes: Int)
-        @usableFromInline let isRecording: Bool
 
-        init(_ limits: SessionLimits, isRecording: Bool) {
+        init(_ limits: SessionLimits) {
             (state, outbox) = (limits.stateBytes, (limits.outboxLabels, limits.outboxBytes))
-            self.isRecording = isRecording
         }
     }
 
@@ -124,7 +122,7 @@ struct ErasedStore: Sendable {
                         let bytes = try encoding { () throws(WireEncodingError) in try WireJSON.encode(view) }
                         try check(bytes, "view state", limit: limits.state)
                         shown = bytes
-                        isViewRecorded = limits.isRecording
+                        isViewRecorded = turn.isRecorded
                     }
                 }
             }
@@ -135,7 +133,7 @@ struct ErasedStore: Sendable {
                 turn, state: state, view: shown,
                 labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, turn.feature, limit: limits.outbox),
                 reminders: reminders,
-                recording: limits.isRecording ? record(TurnRecording(turn, view: isViewRecorded ? view : nil)) : nil)
+                recording: turn.isRecorded ? record(TurnRecording(turn, view: isViewRecorded ? view : nil)) : nil)
         }
     }
 

@@ -314,7 +314,7 @@ final class PendingCommit: Sendable {
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts,
             reminders: working.reminders, recordings: working.recordings,
-            recordingLimit: session.shared.limits.recordings, forgottenReceipts: core.receipts.forgotten,
+            recordingLimit: core.recordingLimit(session.shared.limits), forgottenReceipts: core.receipts.forgotten,
             firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,

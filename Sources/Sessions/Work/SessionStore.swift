@@ -291,6 +291,10 @@ extension SessionStore: TurnHost {
         try session.runner(of: instance, for: principal)
     }
 
+    @usableFromInline package var isRecorded: Bool {
+        SessionReminder.hasRecordings.load(ordering: .relaxed) && session.core.withLock { $0.recording != nil }
+    }
+
     package func number(of instance: String) -> UInt64 { session.number(of: instance) }
 
     package func noteGonePart() { note { $0.droppedForGoneParts += 1 } }

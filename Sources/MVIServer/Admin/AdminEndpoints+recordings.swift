@@ -1,0 +1,212 @@
+import JSONDelta
+import MVI
+import SessionJournal
+import Sessions
+import WireJSON
+
+/// Recordings of single sessions, and their turns.
+extension AdminEndpoints {
+    static let recordingBody = 4_096
+    /// The default and the maximal number of turns in an answer.
+    private static let turnCount = (usual: 200, longest: 1_000)
+    private static let recordingTime: ClosedRange<Duration> = .zero ... .seconds(30 * 86_400)
+
+    /// The body of a request for a recording.
+    private struct Order: Decodable {
+        var turns: Int?
+        var bytes: Int?
+        var `for`: String?
+    }
+
+    @Sendable
+    func record(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let (id, peer) = (incoming.parameterText, incoming.head.peer)
+        try MediaTypes.checkJSON(incoming.fields)
+        return { [self] body, reply in
+            answer(reply) { () async throws(Problem) in
+                let (limit, time) = try Self.order(body)
+                let until = sessions.environment.time.sinceEpoch() + time
+                let isFound = try await asking { () async throws(StoreError) in
+                    if let id { try await sessions.record(id, limit, until: until) } else { false }
+                }
+                guard isFound, let id else { throw Self.notFound }
+                logger?.notice(
+                    "An administrator recorded a session",
+                    metadata: [
+                        "session": "\(id)", "turns": "\(limit.turns)", "until": "\(Timestamp(sinceEpoch: until))",
+                        "peer": "\(peer)",
+                    ])
+                return Self.json(200, Self.recording(limit, until: until))
+            }
+        }
+    }
+
+    private static func order(_ body: [UInt8]) throws(Problem) -> (RecordingLimit, Duration) {
+        let order: Order
+        do throws(WireDecodingError) { order = try WireJSON.decode(Order.self, from: body) } catch {
+            throw Problem(.badRequest, "The body is not a recording's limits: \(error)")
+        }
+        let limit = RecordingLimit(turns: order.turns ?? 1_000, bytes: order.bytes ?? 1 << 20)
+        guard (1...1_000_000).contains(limit.turns), (1_024...1 << 30).contains(limit.bytes) else {
+            throw Problem(.badRequest, "`turns` must be 1 to 1,000,000, and `bytes` 1,024 to 1,073,741,824.")
+        }
+        let format = SettingFormat.time(recordingTime)
+        guard let time = format.parse(order.for ?? "1h") else {
+            throw Problem(.badRequest, "`for` must be \(format.expected); 0 ends the recording.")
+        }
+        return (limit, time)
+    }
+
+    private static func recording(_ limit: RecordingLimit, until: Duration?) -> [UInt8] {
+        var object = JSONObject()
+        object.add("turns", limit.turns)
+        object.add("bytes", limit.bytes)
+        if let until { object.add("until", Timestamp(sinceEpoch: until).description) }
+        return object.close()
+    }
+
+    @Sendable
+    func turns(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let (id, peer, query) = (incoming.parameterText, incoming.head.peer, QueryItems(incoming.head.query))
+        let after = try number("after", query, in: 0...Int64.max) ?? 0
+        let limit = try number("limit", query, in: 1...Int64(Self.turnCount.longest)) ?? Int64(Self.turnCount.usual)
+        guard let inspector else { throw Inspector.isOff }
+        return { [self] _, reply in
+            answer(reply) { () async throws(Problem) in
+                let export = try await asking { () async throws(StoreError) -> SessionExport? in
+                    if let id { try await sessions.export(id) } else { nil }
+                }
+                guard let id else { throw Self.notFound }
+                if export == nil {
+                    // A session without a turn is only in memory.
+                    guard sessions.inMemory([id])[id] != nil else { throw Self.notFound }
+                }
+                let list = TurnList(export?.turns ?? [], after: UInt64(after), limit: Int(limit), inspector)
+                if inspector == .values, !list.turns.isEmpty {
+                    logger?.notice(
+                        "An administrator looked at recorded turns",
+                        metadata: ["session": "\(id)", "turns": "\(list.turns.count)", "peer": "\(peer)"])
+                }
+                var object = JSONObject()
+                object.add("values", inspector.rawValue)
+                object.add("recording", json: present(export?.session))
+                object.add("turns", array: list.turns)
+                if let next = list.next { object.add("next", next) }
+                return Self.json(200, object.close())
+            }
+        }
+    }
+
+    /// The limits of a session's present recording; null if there is none.
+    private func present(_ session: StoredSession?) -> [UInt8] {
+        let now = sessions.environment.time.sinceEpoch()
+        for reminder in session?.reminders ?? [] where reminder.due > now {
+            if let limit = reminder.recordingLimit { return Self.recording(limit, until: reminder.due) }
+        }
+        let all = sessions.environment.limits.recordings
+        return all.turns > 0 ? Self.recording(all, until: nil) : Array("null".utf8)
+    }
+}
+
+/// A part of a session's recorded turns as the inspector shows them.
+struct TurnList {
+    private(set) var turns: [[UInt8]] = []
+    /// The number of the last turn, if there are more.
+    private(set) var next: UInt64?
+
+    /// The members of a recording, not decoded.
+    private struct Parts: Decodable {
+        let intent: JSONText?
+        let kind: JSONText?
+        let cause: JSONText?
+        let actions: JSONText?
+        let messages: JSONText?
+        let labels: JSONText?
+        let state: JSONText?
+        let view: JSONText?
+        let schemaVersion: JSONText?
+        let subject: JSONText?
+        let now: JSONText?
+        let uuids: JSONText?
+        let reads: JSONText?
+        let sends: JSONText?
+        let launched: JSONText?
+        let microseconds: JSONText?
+        let failure: JSONText?
+        let fault: JSONText?
+    }
+
+    private struct Change: Codable {
+        let op: String
+        let path: String
+    }
+
+    init(_ recorded: [RecordedTurn], after: UInt64, limit: Int, _ inspector: Inspector) {
+        var states: [FeatureID: [UInt8]] = [:]
+        var last: UInt64 = 0
+        for turn in recorded {
+            let parts = try? WireJSON.decode(Parts.self, from: turn.recording)
+            let before = states[turn.feature]
+            if let state = parts?.state { states[turn.feature] = state.bytes }
+            guard turn.number > after else { continue }
+            guard turns.count < limit else {
+                next = last
+                return
+            }
+            last = turn.number
+            turns.append(Self.turn(turn, parts, before: before, inspector))
+        }
+    }
+
+    private static func turn(
+        _ turn: RecordedTurn, _ parts: Parts?, before: [UInt8]?, _ inspector: Inspector
+    ) -> [UInt8] {
+        var object = JSONObject()
+        object.add("number", turn.number)
+        object.add("feature", turn.feature.text)
+        object.add("time", Timestamp(sinceEpoch: turn.time).description)
+        guard let parts else {
+            object.add("fault", "The recording is not JSON.")
+            return object.close()
+        }
+        func add(_ name: StaticString, _ part: JSONText?) {
+            if let part { object.add(name, json: part.bytes) }
+        }
+        /// - Parameter depth: the depth of members `type` that name a case; 0 for none.
+        func add(_ name: StaticString, value: JSONText?, typeDepth depth: Int = 0) {
+            guard let value else { return }
+            object.add(name, json: inspector == .values ? value.bytes : ValueShape.of(value.bytes, typeDepth: depth))
+        }
+        add("kind", parts.kind)
+        add("intent", parts.intent)
+        add("cause", value: parts.cause, typeDepth: 1)
+        add("actions", value: parts.actions, typeDepth: 2)
+        add("messages", value: parts.messages, typeDepth: 2)
+        add("labels", value: parts.labels, typeDepth: 2)
+        add("state", value: parts.state)
+        add("view", value: parts.view)
+        if let before, let state = parts.state { object.add("changes", json: changes(before, state.bytes, inspector)) }
+        add("schemaVersion", parts.schemaVersion)
+        add("subject", parts.subject)
+        add("now", parts.now)
+        add("uuids", parts.uuids)
+        add("reads", parts.reads)
+        add("sends", parts.sends)
+        add("launched", parts.launched)
+        add("microseconds", parts.microseconds)
+        add("failure", value: parts.failure)
+        add("fault", parts.fault)
+        return object.close()
+    }
+
+    /// The operations of the JSON Patch between two states, without values.
+    private static func changes(_ before: [UInt8], _ after: [UInt8], _ inspector: Inspector) -> [UInt8] {
+        guard let patch = JSONPatch.diff(from: before, to: after),
+            var changes = try? WireJSON.decode([Change].self, from: patch)
+        else { return Array("[]".utf8) }
+        if inspector == .shapes {
+            changes = changes.map { Change(op: $0.op, path: ValueShape.path($0.path)) }
+        }
+        return (try? WireJSON.encode(changes)) ?? Array("[]".utf8)
+    }
+}

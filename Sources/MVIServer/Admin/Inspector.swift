@@ -1,0 +1,51 @@
+import CResources
+import Networks
+
+/// What the inspector's page, and the list of a session's turns, show of recorded values.
+public enum Inspector: String, CaseIterable, Sendable {
+    /// The types of values instead of values.
+    case shapes
+    /// The values, which are private data of users.
+    case values
+}
+
+extension ServerSettings {
+    /// Makes a token for this run if the inspector is on, administrators have none, and only this machine can reach the
+    /// admin port.
+    mutating func makeInspectorToken() {
+        guard inspector != nil, adminToken == nil, PeerAddress(adminHost).map(AdminGuard.isLoopback) == true else {
+            return
+        }
+        // From the system's generator, which is fit for secrets.
+        inspectorToken = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined(separator: "-")
+    }
+}
+
+extension DocumentEndpoints {
+    /// The inspector's page and its files, or 404 if it is off. They contain no data: the page asks for the admin token.
+    static func inspector(isOn: Bool) -> [Route] {
+        let files = [
+            ("adminReadInspector", "", "text/html", cresources_inspector_html()),
+            ("adminReadInspectorStyle", "/inspector.css", "text/css", cresources_inspector_css()),
+            ("adminReadInspectorScript", "/inspector.js", "text/javascript", cresources_inspector_js()),
+        ]
+        return files.map { name, path, type, file in
+            let contentType = "\(type); charset=utf-8"
+            let document = Document(
+                bytes(of: file), contentType: contentType, extra: AnswerFields.security(of: contentType))
+            return Route(
+                name, .get, "/admin/inspector\(path)",
+                .everyone { incoming throws(Problem) in
+                    guard isOn else { throw Inspector.isOff }
+                    let response = document.response(incoming.fields)
+                    return { _, reply in reply.answer(response) }
+                })
+        }
+    }
+}
+
+extension Inspector {
+    static var isOff: Problem {
+        Problem(.notFound, "The inspector is off. Start the server with `--inspector shapes` or `--inspector values`.")
+    }
+}

@@ -1,0 +1,135 @@
+import MVITesting
+import TestSupport
+import Testing
+
+@testable import MVIServer
+
+@Suite("The inspector")
+struct InspectorTests {
+    private struct Turns: Decodable {
+        struct Recording: Decodable { var turns, bytes: Int }
+        struct Turn: Decodable {
+            struct Change: Decodable, Equatable { var op, path: String }
+            var number: UInt64
+            var feature: String
+            var kind: String?
+            var changes: [Change]?
+        }
+        var values: String
+        var recording: Recording?
+        var turns: [Turn]
+        var next: UInt64?
+    }
+
+    private func record(
+        _ session: Credential, _ port: AdminPort, _ body: String = #"{"turns":50}"#
+    ) async throws -> TestResponse {
+        try await port.send(
+            "POST", "/admin/sessions/\(session.id)/recording", [("Content-Type", "application/json")], body: body)
+    }
+
+    private func turns(of session: Credential, _ port: AdminPort, _ query: String = "") async throws -> TestResponse {
+        try await port.send("GET", "/admin/sessions/\(session.id)/turns\(query)")
+    }
+
+    @Test(arguments: Depth.allCases)
+    func `a session is recorded from the request on, and its turns are listed`(depth: Depth) async throws {
+        try await AdminPort.run(depth, { $0.inspector = .values }) { port in
+            let session = try await port.server.session()
+            let say = session.intent(#"{"type":"say","text":"first"}"#)
+            _ = try await port.server.send(say)
+            #expect(try await turns(of: session, port).json(Turns.self).turns.isEmpty)
+            #expect(try await record(session, port).status == 200)
+            for intent in [#"{"type":"say","text":"<img src=x onerror=alert(1)>"}"#, #"{"type":"increment"}"#] {
+                _ = try await port.server.send(session.intent(intent))
+            }
+            let answer = try await turns(of: session, port)
+            #expect(answer.text.contains("<img src=x onerror=alert(1)>"))
+            let list = try answer.json(Turns.self)
+            #expect(list.values == "values" && list.recording?.turns == 50 && list.next == nil)
+            #expect(list.turns.map(\.feature) == ["probe", "probe"] && list.turns.allSatisfy { $0.kind == "intent" })
+            #expect(list.turns[0].changes == nil && list.turns[1].changes == [.init(op: "replace", path: "/count")])
+            let page = try await turns(of: session, port, "?limit=1").json(Turns.self)
+            #expect(page.turns.count == 1 && page.next == page.turns[0].number)
+            let rest = try await turns(of: session, port, "?after=\(page.turns[0].number)").json(Turns.self)
+            #expect(rest.turns.map(\.number) == [list.turns[1].number])
+            // It ends at its time, or at once.
+            #expect(try await record(session, port, #"{"for":"0"}"#).status == 200)
+            #expect(try await turns(of: session, port).json(Turns.self).recording == nil)
+        }
+    }
+
+    @Test func `shapes show no value, and no name that may be one`() async throws {
+        try await AdminPort.run(.memory, { settings in
+            settings.inspector = .shapes
+            settings.recordedTurns = 10
+        }) { port in
+            let session = try await port.server.session()
+            _ = try await port.server.send(session.intent(#"{"type":"say","text":"canary"}"#))
+            let answer = try await turns(of: session, port)
+            #expect(!answer.text.contains("canary") && answer.text.contains(#""type":"say""#))
+            #expect(try answer.json(Turns.self).recording?.turns == 10)
+        }
+        let json = #"{"type":"ann@example.org","a b":{"type":"x","n":-1.5e3},"list":[true,null,"q\"uote",{"type":"y"}]}"#
+        let shape = String(decoding: ValueShape.of(Array(json.utf8)), as: UTF8.self)
+        #expect(
+            shape == #"{"type":"string","…":{"type":"string","n":"number"},"list":["boolean",null,"string",{"type":"string"}]}"#)
+        let cased = String(decoding: ValueShape.of(Array(#"[{"type":"add","of":{"type":"x"}}]"#.utf8), typeDepth: 2), as: UTF8.self)
+        #expect(cased == #"[{"type":"add","of":{"type":"string"}}]"#)
+        #expect(ValueShape.path("/carts/ann@example.org/0") == "/carts/…/0")
+    }
+
+    @Test func `without the setting neither the page nor turns are served; recording is`() async throws {
+        try await AdminPort.run { port in
+            let session = try await port.server.session()
+            _ = try await port.server.send(session.intent(#"{"type":"say","text":"first"}"#))
+            for path in ["", "/inspector.js", "/inspector.css"] {
+                #expect(try await port.send("GET", "/admin/inspector\(path)").problem == "not-found")
+            }
+            #expect(try await turns(of: session, port).problem == "not-found")
+            #expect(try await record(session, port).status == 200)
+        }
+    }
+
+    @Test func `the page runs nothing inline, is in no frame, and is served without a token`() async throws {
+        try await AdminPort.run(.memory, { $0.inspector = .shapes }) { port in
+            for path in ["", "/inspector.js", "/inspector.css"] {
+                #expect(try await port.send("GET", "/admin/inspector\(path)", token: nil).status == 200)
+            }
+            let page = try await port.send("GET", "/admin/inspector", token: nil)
+            let policy = try #require(page["content-security-policy"])
+            #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
+            #expect(!policy.contains("unsafe"))
+            #expect(try await port.send("GET", "/admin/sessions/x/turns", token: nil).status == 401)
+        }
+    }
+
+    @Test func `requests for a recording that cannot be are refused`() async throws {
+        try await AdminPort.run { port in
+            let session = try await port.server.session()
+            _ = try await port.server.send(session.intent(#"{"type":"say","text":"first"}"#))
+            for body in [#"{"turns":0}"#, #"{"bytes":1}"#, #"{"for":"31d"}"#, #"{"for":"soon"}"#, "[", #"{"turns":"x"}"#] {
+                #expect(try await record(session, port, body).status == 400, "\(body)")
+            }
+            let answer = try await port.send(
+                "POST", "/admin/sessions/nobody/recording", [("Content-Type", "application/json")], body: "{}")
+            #expect(answer.problem == "admin-session-not-found")
+        }
+    }
+
+    @Test func `on a loopback address without an admin token, the server makes one for the inspector`() async throws {
+        var settings = ServerSettings()
+        settings.inspector = .shapes
+        settings.makeInspectorToken()
+        let token = try #require(settings.inspectorToken)
+        guard case .inspector(let own) = AdminGuard.Rule(settings) else {
+            Issue.record("\(AdminGuard.Rule(settings))")
+            return
+        }
+        #expect(own.matches(Array(token.utf8)) && !own.matches(Array("0123456789abcdef".utf8)))
+        settings.inspectorToken = nil
+        settings.adminHost = "0.0.0.0"
+        settings.makeInspectorToken()
+        #expect(settings.inspectorToken == nil && AdminGuard.Rule(settings) == .closed)
+    }
+}
