@@ -106,7 +106,8 @@ let package = Package(
 
         // The server, its options, the demo. The tools know a server by its address only.
         library(
-            "MVIServer", "CResources", "EventStream", "JSONDelta", "LibCrypto", "Locking", "MVI", "MicroHTTP", "Networks",
+            "MVIServer", "CResources", "EventStream", "JSONDelta", "LibCrypto", "Locking", "MVI", "MicroHTTP",
+            "Networks",
             "PrometheusMetrics", "SQLiteJournal", "Schema", "SessionJournal", "Sessions", "WireJSON", arguments,
             lifecycle, logging, metrics, tracing),
         library("PostgresServer", "LibCurl", "MVIServer", "PostgresJournal", "SessionJournal", logging),

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Logging
 import MVI
 import Sessions
 import WireJSON
@@ -13,8 +12,8 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
             discussion: """
                 Takes exports (mvi-session/1) with recorded turns (--record-turns): a .json file, an .ndjson file with \
                 one export per line, or a folder with such files. No handler, check or launched work runs. Prints a \
-                JSON object: "differences" has the first one of each store, "unreadable" what cannot be replayed. \
-                Exits with 1 if one of them or a required feature without a turn is there.
+                JSON object: "differences" has the first one of each store, "unreadable" what cannot be replayed, \
+                "notComparable" the number of turns that differ but have pseudonyms for secrets. Exits with 1 if one of them or a required feature without a turn is there.
                 """)
     }
 
@@ -29,11 +28,7 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 
     func run() async throws {
-        let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
-        let features = try await program.unserved().content.features.map {
-            try $0.definition(makesExamples: false, silent)
-        }
-        var report = ReplayReport(try FeatureRegistry(features))
+        var report = ReplayReport(try await program.registry())
         try await reporting {
             for path in paths {
                 for (place, document) in try Recordings.documents(at: path) { report.add(document, place) }
@@ -53,6 +48,7 @@ struct ReplayReport {
     private var replayed: Set<String> = []
     private var differences: [[UInt8]] = []
     private var unreadable: [[UInt8]] = []
+    private var notComparable = 0
     private var missing: [String] = []
 
     init(_ features: FeatureRegistry) { self.features = features }
@@ -75,7 +71,10 @@ struct ReplayReport {
             object.add("file", place)
             if let id = session.id { object.add("session", id) }
             object.add("feature", instance)
-            switch outcome(session, instance) {
+            let result = result(session, instance)
+            notComparable += result?.notComparable.count ?? 0
+            let missing = ReplayResult.Outcome.unreadable(turn: nil, "The program has no feature \"\(instance)\".")
+            switch result?.outcome ?? missing {
             case .same(let count):
                 turns += count
                 replayed.insert(String(instance.prefix { $0 != ":" }))
@@ -94,11 +93,9 @@ struct ReplayReport {
         }
     }
 
-    private func outcome(_ session: RecordedSession, _ instance: String) -> ReplayResult.Outcome {
-        guard let id = FeatureID(instance), let definition = features.definition(for: id) else {
-            return .unreadable(turn: nil, "The program has no feature \"\(instance)\".")
-        }
-        return definition.replayer.run(session, id).outcome
+    private func result(_ session: RecordedSession, _ instance: String) -> ReplayResult? {
+        guard let id = FeatureID(instance), let definition = features.definition(for: id) else { return nil }
+        return definition.replayer.run(session, id)
     }
 
     /// Notes features that were not replayed although they have to be.
@@ -121,6 +118,7 @@ struct ReplayReport {
                 WireJSON.appendString(name, to: &text)
                 return text
             })
+        object.add("notComparable", notComparable)
         return object.close() + [UInt8(ascii: "\n")]
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreMetrics
 import Logging
 import MVI
+import Sessions
 import PrometheusMetrics
 
 /// The parsed command: serves, or runs a subcommand.
@@ -103,5 +104,11 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         (settings.data, settings.journal) = (":memory:", .memory)
         let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
         return try await command.server(ServerStart(settings: settings, logger: silent, isServing: false))
+    }
+    /// Returns the definitions of the program's features, without a server and without examples.
+    func registry() async throws -> FeatureRegistry {
+        let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
+        return try FeatureRegistry(
+            try await unserved().content.features.map { try $0.definition(makesExamples: false, silent) })
     }
 }

@@ -148,6 +148,7 @@ package final class SessionTable: Sendable {
                 result.map { secret in
                     let seal = SessionSeal(secret, now: environment.time.sinceEpoch())
                     totals.withLock { $0.seal = seal }
+                    environment.storeLimits.pseudonyms.use(secret.key)
                     return seal
                 })
         }

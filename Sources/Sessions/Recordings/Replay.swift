@@ -9,7 +9,8 @@ import WireJSON
 /// the initial state.
 ///
 /// States that were recorded under an older schema version are migrated. Each one is the start of the next turn; the first
-/// one of a version is not compared, and neither are view states of an older version.
+/// one of a version is not compared, and neither are view states of an older version. A turn that differs and has
+/// pseudonyms in the place of secrets is not comparable.
 package struct Replay<F: Feature> {
     /// The first fault of a replay.
     package enum Fault: Error {
@@ -38,7 +39,17 @@ package struct Replay<F: Feature> {
     }
 
     /// Returns the state after each turn, oldest first, migrated if necessary.
-    package func run() throws(Fault) -> [F.State] {
+    ///
+    /// - Parameter notComparable: called for each turn that differs but has pseudonyms in the place of secrets.
+    package func run(notComparable: (_ turn: UInt64) -> Void = { _ in }) throws(Fault) -> [F.State] {
+        let count = SecretCount()
+        let result = SecretCoding.$reading.withValue(count) { () -> Result<[F.State], Fault> in
+            do throws(Fault) { return .success(try states(count, notComparable)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    private func states(_ secrets: SecretCount, _ notComparable: (UInt64) -> Void) throws(Fault) -> [F.State] {
         let present = session.stores.first { $0.feature == instance }?.schemaVersion ?? F.schemaVersion
         if present > F.schemaVersion {
             throw .unreadable(turn: nil, Self.newer(present, "The store of \"\(instance)\""))
@@ -60,9 +71,13 @@ package struct Replay<F: Feature> {
                 // Another build wrote it: its start was migrated.
                 (version, head) = (own, nil)
             }
+            let before = secrets.value
             let recorded =
                 version == F.schemaVersion ? try read(turn, bytes, filling) : try old(turn, bytes, version)
-            try check(recorded, turn.sequence, from: head, initialState)
+            do throws(Fault) { try check(recorded, turn.sequence, from: head, initialState) } catch {
+                guard secrets.value > before else { throw error }
+                notComparable(turn.sequence)
+            }
             states.append(recorded.state)
             head = recorded.state
         }

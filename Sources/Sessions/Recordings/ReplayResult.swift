@@ -26,6 +26,8 @@ package struct ReplayResult: Sendable {
     }
 
     package let outcome: Outcome
+    /// The turns that differ but have pseudonyms in the place of secrets.
+    package private(set) var notComparable: [UInt64] = []
 
     /// - Parameter make: Returns the feature of the instance; nil if there is none.
     fileprivate init<F: Feature>(of session: RecordedSession, _ id: FeatureID, _ make: () throws -> F?) {
@@ -40,8 +42,10 @@ package struct ReplayResult: Sendable {
             outcome = .unreadable(turn: nil, "The feature \"\(id.text)\" cannot be made: \(error)")
             return
         }
+        var skipped: [UInt64] = []
+        defer { notComparable = skipped }
         do throws(Replay<F>.Fault) {
-            outcome = .same(turns: try Replay(feature, instance: id.text, of: session).run().count)
+            outcome = .same(turns: try Replay(feature, instance: id.text, of: session).run { skipped.append($0) }.count)
         } catch {
             outcome =
                 switch error {

@@ -103,7 +103,9 @@ extension Session {
     }
 
     /// The committed reminders of features, the next one first.
-    package var keptReminders: [StoredReminder] { core.withLock { $0.reminders.map(\.stored).filter { !$0.isServers } } }
+    package var keptReminders: [StoredReminder] {
+        core.withLock { $0.reminders.map(\.stored).filter { !$0.isServers } }
+    }
 
     /// The time since 1970 at which the next reminder fires, including retries after a throw; nil if there is none.
     package var nextReminder: Duration? { core.withLock { $0.nextReminder } }

@@ -24,6 +24,8 @@ struct ErasedStore: Sendable {
         @usableFromInline let state: Int
         /// The limits of a session's outbox: a turn with more labels or bytes could not be delivered completely.
         @usableFromInline let outbox: (labels: Int, bytes: Int)
+        /// Writes the secrets in recordings.
+        @usableFromInline let pseudonyms = Pseudonyms()
 
         init(_ limits: SessionLimits) {
             (state, outbox) = (limits.stateBytes, (limits.outboxLabels, limits.outboxBytes))
@@ -133,7 +135,7 @@ struct ErasedStore: Sendable {
                 turn, state: state, view: shown,
                 labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, turn.feature, limit: limits.outbox),
                 reminders: reminders,
-                recording: turn.isRecorded ? record(TurnRecording(turn, view: isViewRecorded ? view : nil)) : nil)
+                recording: turn.isRecorded ? record(TurnRecording(turn, view: isViewRecorded ? view : nil), limits.pseudonyms) : nil)
         }
     }
 
@@ -184,11 +186,15 @@ struct ErasedStore: Sendable {
     /// The record of a turn. If it contains what JSON cannot hold, or messages or actions that are not `Codable`, it
     /// says so.
     @usableFromInline
-    static func record<F: Feature>(_ recording: TurnRecording<F>) -> [UInt8]? {
+    static func record<F: Feature>(_ recording: TurnRecording<F>, _ pseudonyms: Pseudonyms) -> [UInt8]? {
         let fault: String
         if let recording = recording as? any Encodable {
             do throws(WireEncodingError) {
-                return try WireJSON.encodeStored(recording).bytes
+                return try pseudonyms.writing { () -> Result<[UInt8], WireEncodingError> in
+                    do throws(WireEncodingError) { return .success(try WireJSON.encodeStored(recording).bytes) } catch {
+                        return .failure(error)
+                    }
+                }.get()
             } catch {
                 fault = error.detail
             }

@@ -60,21 +60,28 @@ struct InspectorTests {
     }
 
     @Test func `shapes show no value, and no name that may be one`() async throws {
-        try await AdminPort.run(.memory, { settings in
-            settings.inspector = .shapes
-            settings.recordedTurns = 10
-        }) { port in
+        try await AdminPort.run(
+            .memory,
+            { settings in
+                settings.inspector = .shapes
+                settings.recordedTurns = 10
+            }
+        ) { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(#"{"type":"say","text":"canary"}"#))
             let answer = try await turns(of: session, port)
             #expect(!answer.text.contains("canary") && answer.text.contains(#""type":"say""#))
             #expect(try answer.json(Turns.self).recording?.turns == 10)
         }
-        let json = #"{"type":"ann@example.org","a b":{"type":"x","n":-1.5e3},"list":[true,null,"q\"uote",{"type":"y"}]}"#
+        let json =
+            #"{"type":"ann@example.org","a b":{"type":"x","n":-1.5e3},"list":[true,null,"q\"uote",{"type":"y"}]}"#
         let shape = String(decoding: ValueShape.of(Array(json.utf8)), as: UTF8.self)
         #expect(
-            shape == #"{"type":"string","…":{"type":"string","n":"number"},"list":["boolean",null,"string",{"type":"string"}]}"#)
-        let cased = String(decoding: ValueShape.of(Array(#"[{"type":"add","of":{"type":"x"}}]"#.utf8), typeDepth: 2), as: UTF8.self)
+            shape
+                == #"{"type":"string","…":{"type":"string","n":"number"},"list":["boolean",null,"string",{"type":"string"}]}"#
+        )
+        let cased = String(
+            decoding: ValueShape.of(Array(#"[{"type":"add","of":{"type":"x"}}]"#.utf8), typeDepth: 2), as: UTF8.self)
         #expect(cased == #"[{"type":"add","of":{"type":"string"}}]"#)
         #expect(ValueShape.path("/carts/ann@example.org/0") == "/carts/…/0")
     }
@@ -108,7 +115,9 @@ struct InspectorTests {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(#"{"type":"say","text":"first"}"#))
-            for body in [#"{"turns":0}"#, #"{"bytes":1}"#, #"{"for":"31d"}"#, #"{"for":"soon"}"#, "[", #"{"turns":"x"}"#] {
+            for body in [
+                #"{"turns":0}"#, #"{"bytes":1}"#, #"{"for":"31d"}"#, #"{"for":"soon"}"#, "[", #"{"turns":"x"}"#,
+            ] {
                 #expect(try await record(session, port, body).status == 400, "\(body)")
             }
             let answer = try await port.send(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import MVI
 import SessionJournal
+import Sessions
 
 #if canImport(Glibc)
     import Glibc
@@ -20,7 +21,8 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 Takes --data and --journal like the server, which may run. Changes nothing. The format is \
                 mvi-session/1 of docs/fixtures.md; `replay` and tests replay recorded turns (--record-turns). With \
                 --sample, writes so many sessions by chance into the folder --into. The documents contain data of \
-                the sessions' users: protect them.
+                the sessions' users: protect them. With --redacted, they have only stores and recorded turns, with \
+                pseudonyms in the place of subjects and of each `Secret`.
                 """)
     }
 
@@ -32,6 +34,8 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     @Option(help: "The folder to write into, created if it is missing.") var into: String?
 
+    @Flag(help: "Leave out secrets, subjects, and all but stores and recorded turns.") var redacted = false
+
     func validate() throws {
         guard (session != nil) != (sample != nil), (sample != nil) == (into != nil), sample.map({ $0 > 0 }) != false
         else {
@@ -42,14 +46,25 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     func run() async throws {
         try await reporting {
             let journal = try program.journal()
+            let redaction = redacted ? Redaction(try await program.registry()) : nil
             if let sample, let into {
-                let count = try Export.write(sample: sample, of: journal, into: into)
+                let count = try Export.write(sample: sample, of: journal, into: into, redaction)
                 _ = try StandardOutput.put(Array("\(into): \(count) sessions\n".utf8))
             } else {
-                _ = try StandardOutput.put(try Export.document(of: session ?? "", in: journal))
+                _ = try StandardOutput.put(try Export.document(of: session ?? "", in: journal, redaction))
             }
         }
     }
+}
+
+/// The removal of secrets from exports. Equal secrets of one export have equal pseudonyms.
+struct Redaction {
+    private let features: FeatureRegistry
+    private let pseudonyms = Pseudonyms()
+
+    init(_ features: FeatureRegistry) { self.features = features }
+
+    func of(_ export: SessionExport) -> SessionExport { export.redacted(by: features, pseudonyms) }
 }
 
 /// Exports sessions as documents.
@@ -57,7 +72,7 @@ enum Export {
     /// Writes sessions, each with the same chance, into files of a folder that are named by their ids. Returns their
     /// number.
     static func write(
-        sample count: Int, of journal: any JournalInspection, into folder: String
+        sample count: Int, of journal: any JournalInspection, into folder: String, _ redaction: Redaction? = nil
     ) throws(CommandFailure) -> Int {
         // Reservoir sampling (Vitter 1985, algorithm R).
         var (chosen, seen, last): ([String], Int, SessionKey?) = ([], 0, nil)
@@ -86,7 +101,7 @@ enum Export {
             do throws(StoreError) { export = try journal.export(id) } catch { throw CommandFailure("\(error)") }
             // Nil if it has ended meanwhile.
             guard let export else { continue }
-            try write(SessionDocument.write(export), to: "\(folder)/\(id).json")
+            try write(SessionDocument.write(redaction?.of(export) ?? export), to: "\(folder)/\(id).json")
             written += 1
         }
         return written
@@ -109,7 +124,9 @@ enum Export {
         }
     }
 
-    static func document(of session: String, in journal: any JournalInspection) throws -> [UInt8] {
+    static func document(
+        of session: String, in journal: any JournalInspection, _ redaction: Redaction? = nil
+    ) throws -> [UInt8] {
         let export: SessionExport?
         do throws(StoreError) {
             export = try journal.export(session)
@@ -121,6 +138,6 @@ enum Export {
                 "There is no session '\(session)' in '\(journal.place)'. The command `sessions` lists all sessions."
             )
         }
-        return SessionDocument.write(export)
+        return SessionDocument.write(redaction?.of(export) ?? export)
     }
 }
