@@ -44,6 +44,36 @@ struct ReplayTests {
         #expect(code == 0, "\(text)")
     }
 
+    @Test func `a recorded session goes on from one of its turns in a developer's folder, for its token`() async throws {
+        try await run(
+            #"""
+            record 1
+            mvi-server export --sample 1 --redacted --into all --data data
+            file=$(echo all/*.json)
+            grep -q '"receipts":\[\],"credentials":\[\],"reminders":\[\]' "$file"
+            mvi-server replay all --require counter
+            fails mvi-server import "$file" --at 9999 --data dev
+            grep -q 'has the turns 1 to ' error
+            [[ ! -e dev ]]
+            token=$(mvi-server import "$file" --at 2 --data dev 2>said)
+            grep -q 'counter' said
+            mvi-server --port 0 --data dev --demo-latency 0s >log 2>&1 & server=$!
+            port=
+            until [[ $port ]]; do
+                kill -0 $server || { cat log; exit 1; }
+                port=$(sed -nE 's/.* address=http:\/\/127.0.0.1:([0-9]+) .*/\1/p' log | head -n 1)
+            done
+            # After the first intent, which added 5.
+            state=$(curl -sf -H "Authorization: Bearer $token" "127.0.0.1:$port/features/counter/state")
+            [[ $state == *'"count":5'* ]] || { echo "$state"; exit 1; }
+            # It goes on from there.
+            curl -sf -H "Authorization: Bearer $token" "127.0.0.1:$port/features/counter/intents" \
+                -H 'Content-Type: application/json' -d '{"type":"increment"}' -o /dev/null
+            state=$(curl -sf -H "Authorization: Bearer $token" "127.0.0.1:$port/features/counter/state")
+            [[ $state == *'"count":6'* ]] || { echo "$state"; exit 1; }
+            """#)
+    }
+
     @Test func `the same build finds no difference, and a changed recording is found with its turn`() async throws {
         try await run(
             #"""

@@ -11,6 +11,9 @@ package struct RecordedSession: Sendable {
         package let feature: String
         package let schemaVersion: Int
         package let version: UInt64
+        /// The numbers of its last turn and of the one that made it; nil if a test recorded it.
+        package let sequence: UInt64?
+        package let madeSequence: UInt64?
         package let state: JSONText
     }
 

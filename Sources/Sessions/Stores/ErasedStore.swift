@@ -135,7 +135,8 @@ struct ErasedStore: Sendable {
                 turn, state: state, view: shown,
                 labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, turn.feature, limit: limits.outbox),
                 reminders: reminders,
-                recording: turn.isRecorded ? record(TurnRecording(turn, view: isViewRecorded ? view : nil), limits.pseudonyms) : nil)
+                recording: turn.isRecorded
+                    ? record(TurnRecording(turn, view: isViewRecorded ? view : nil), limits.pseudonyms) : nil)
         }
     }
 

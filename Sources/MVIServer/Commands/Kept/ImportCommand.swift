@@ -1,27 +1,43 @@
 import ArgumentParser
+import Logging
 import MVI
 import SQLiteJournal
 import SessionJournal
+import Sessions
 
-/// `import`: copies a data folder into a database.
+/// `import`: copies a data folder into a database, or makes a session from a recorded one.
 struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "import",
-            abstract: "Copy the sessions of a data folder into PostgreSQL.",
+            abstract: "Copy a data folder into PostgreSQL, or make a session from a recorded one.",
             discussion: """
-                Takes --data (the folder to read) and --journal (the database) like servers. No server may use either \
+                Without a file, it takes --data (the folder to read) and --journal (the database) like servers. No server may use either \
                 of them meanwhile, and the database must have no session yet; its tables are created. One transaction \
                 copies all sessions with their tokens, credentials, labels, receipts, reminders and recorded turns, \
                 and the journal's key. Clients continue with their token or cookie and their stream's cursor. The \
                 folder is not changed; features' own files in it are not copied.
+
+                With a FILE, which is an export with recorded turns, it makes an anonymous session in the data folder \
+                --data, with the stores as they were after the turn --at, and prints its token. Reminders and work of \
+                the recorded session are not in it, and pseudonyms stand for secrets. No server may use the folder \
+                meanwhile.
                 """)
     }
 
     @ParentCommand var program: ServerProgram<Command>
 
+    @Argument(help: "An exported session with recorded turns.") var file: String?
+
+    @Option(help: "The number of the turn after which the new session begins.") var at: UInt64?
+
+    func validate() throws {
+        guard (file == nil) == (at == nil) else { throw ValidationError("Give a file together with --at.") }
+    }
+
     func run() async throws {
         try await reporting {
+            if let file, let at { return try await fork(file, at: at) }
             guard let target = try program.sharedJournal() else {
                 throw CommandFailure(
                     "An import needs a PostgreSQL database. Name it with --journal, such as postgres://user@host:5432/name; --data is the folder to read."
@@ -36,6 +52,26 @@ struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
             // The import is done, even if its line cannot be printed.
             _ = try? StandardOutput.put(Array("\(target.place): \(counts.sentence)\n".utf8))
         }
+    }
+
+    private func fork(_ file: String, at turn: UInt64) async throws {
+        let documents = try Recordings.documents(at: file)
+        guard documents.count == 1 else { throw CommandFailure("'\(file)' must have one session, not \(documents.count).") }
+        let fork: Fork
+        do throws(NotRecorded) { fork = try Fork(try RecordedSession(documents[0].document), at: turn) } catch {
+            throw CommandFailure("'\(file)' \(error)")
+        }
+        let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
+        let token: String
+        do {
+            let journal = try await SQLiteJournal.open(directory: try program.dataFolder(), logger: silent)
+            token = try await fork.make(in: journal, now: TimeSource.system.sinceEpoch())
+            await journal.close()
+        } catch {
+            throw CommandFailure("The session cannot be stored in '\(try program.dataFolder())': \(error)")
+        }
+        StandardError.say("A session with \(fork.features.joined(separator: ", ")); its token:", by: Command.name)
+        _ = try StandardOutput.put(Array("\(token)\n".utf8))
     }
 }
 
