@@ -44,7 +44,8 @@ struct ReplayTests {
         #expect(code == 0, "\(text)")
     }
 
-    @Test func `a recorded session goes on from one of its turns in a developer's folder, for its token`() async throws {
+    @Test func `a recorded session goes on from one of its turns in a developer's folder, for its token`() async throws
+    {
         try await run(
             #"""
             record 1

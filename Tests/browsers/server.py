@@ -35,11 +35,18 @@ class Server:
                     "--data", os.path.join(self.folder, "data"),
                     # Pings each second, so that a page notices a frozen connection soon. Services that answer soon.
                     "--heartbeat", "1s", "--demo-latency", "100ms", "--session-rate", "0",
+                    "--admin-port", "0", "--inspector", "values", "--record-turns", "100",
                 ],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )
         self.port = self.port or until("the server says its port", lambda: self._said_port(begin), 30)
         until("the server is ready", self._is_ready, 30)
+
+    @property
+    def inspector(self):
+        """The link with a token that the server has logged last."""
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return re.findall(r"http://127\.0\.0\.1:\d+/admin/inspector#token=[\w-]+", log.read())[-1]
 
     def kill(self):
         """Ends the process as a crash does."""

@@ -35,7 +35,8 @@ function ago(time) {
 }
 const subjectOf = ({ subject, id, issuer }) => `${plain(subject ?? id)}${issuer ? ` (${plain(issuer)})` : ""}`;
 const typeOf = (value) => (typeof value === "string" ? value : value?.type ?? "");
-const titleOf = ({ kind, cause, actions }) => `${kind} ${plain(typeOf(cause ?? actions?.[0]), 60)}`.trim();
+const titleOf = ({ kind, cause, actions, messages }) =>
+  `${kind} ${plain(typeOf(cause ?? actions?.[0] ?? messages?.[0]), 60)}`.trim();
 const addressOf = (id) => `#session/${encodeURIComponent(id)}`;
 const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
 
@@ -417,7 +418,9 @@ const textsOf = (values = []) => values.map((each) => plain(each)).join(", ");
 /** What belongs to the selected turn. More may come later. */
 function showRelated() {
   const { entries, numbers, selected } = session, { turn } = selected, place = byId("related");
-  const others = entries.filter((each) => each.turn.intent === turn.intent && each !== selected);
+  // The server's own ids, as of all stores' bootstraps, are the same in each store.
+  const isShared = (each) => each.turn.feature === turn.feature || !turn.intent?.startsWith("‹");
+  const others = entries.filter((each) => each.turn.intent === turn.intent && each !== selected && isShared(each));
   const sent = (turn.sends ?? []).map((name) => {
     const later = entries.filter((each) => each.turn.feature === name && each.turn.number > turn.number);
     return later.find((each) => each.turn.intent === turn.intent) ?? later[0] ?? `${plain(name)}: no turn yet`;

@@ -56,7 +56,9 @@ struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     private func fork(_ file: String, at turn: UInt64) async throws {
         let documents = try Recordings.documents(at: file)
-        guard documents.count == 1 else { throw CommandFailure("'\(file)' must have one session, not \(documents.count).") }
+        guard documents.count == 1 else {
+            throw CommandFailure("'\(file)' must have one session, not \(documents.count).")
+        }
         let fork: Fork
         do throws(NotRecorded) { fork = try Fork(try RecordedSession(documents[0].document), at: turn) } catch {
             throw CommandFailure("'\(file)' \(error)")
