@@ -305,6 +305,9 @@ class Session {
     });
   }
 
+  /** True if a sign-in or a renewal has no answer yet. */
+  get isSignInUnanswered() { return Boolean(this.#unansweredIdentity); }
+
   /** Waits for the running request for a credential, if there is one. */
   async settle() {
     await Promise.allSettled([this.#refreshing, this.#making]);
@@ -856,7 +859,7 @@ class Stream {
     if (error instanceof SignedOut) return this.#stop("signedOut", { problem: error.cause ?? error });
     if (!(error instanceof Problem)) return this.#again(error);
     switch (remedy(error)) {
-      case "ended": return this.#endedOrReplaced(generation);
+      case "ended": return this.#endedOrReplaced(error, generation);
       case "identity": return this.#refresh(error);
       case "session": return this.#renewSession(error, generation);
       case "refused":
@@ -873,12 +876,14 @@ class Stream {
   }
 
   /** Handles the end of the session, unless a sign-in has replaced the credential of the refused request. */
-  async #endedOrReplaced(generation) {
+  async #endedOrReplaced(error, generation) {
     const connection = this.#connection;
     await this.#session.settle();
     if (connection !== this.#connection) return;
-    if (generation === this.#session.generation) this.ended();
-    else this.open();
+    if (generation !== this.#session.generation) this.open();
+    // Its answer was lost; it may have replaced the credential, and may be repeated.
+    else if (this.#session.isSignInUnanswered) this.#refresh(error);
+    else this.ended();
   }
 
   #renewSession(error, generation) {
@@ -1093,6 +1098,9 @@ class Intents {
     // The credential may have been replaced during the request.
     await this.#session.settle();
     const isReplaced = generation !== this.#session.generation;
+    if (what === "ended" && !isReplaced && this.#session.isSignInUnanswered) {
+      return this.#session.refresh().then(() => 0, () => pause);
+    }
     if (what === "ended" && !isReplaced) this.#ended();
     if (item.isRenewed || (what === "ended" && !isReplaced)) throw error;
     item.isRenewed = true;

@@ -54,7 +54,7 @@ struct ReplayTests {
             grep -q '"receipts":\[\],"credentials":\[\],"reminders":\[\]' "$file"
             mvi-server replay all --require counter
             fails mvi-server import "$file" --at 9999 --data dev
-            grep -q 'has the turns 1 to ' error
+            grep -q "has recorded turns from 1 to " error
             [[ ! -e dev ]]
             token=$(mvi-server import "$file" --at 2 --data dev 2>said)
             grep -q 'counter' said

@@ -180,6 +180,22 @@ test("a stream that was opened during the sign-in is opened again with the new c
   assert.equal(server.stream.request.headers.Authorization, "Bearer signed-in");
 });
 
+test("a sign-in whose answer is lost is repeated when its credential is refused", async () => {
+  const { client, server, clock } = await live();
+  server.answer("PUT /sessions/current/identity", () => Promise.reject(new TypeError("network")));
+  await assert.rejects(client.signIn("jwt"));
+  server.answer("GET /events", () => new Response(null, { status: 204 }));
+  server.answer("PUT /sessions/current/identity", ({ body }) => {
+    assert.equal(body.identity, "jwt");
+    Object.assign(server, { session: "signed-in", id: "s1" });
+    return json(200, { id: "s1", token: "signed-in", identity: { subject: "u" } });
+  });
+  await server.stream.end();
+  await clock.advance(5_000);
+  assert.notEqual(client.condition, "ended");
+  assert.equal(server.stream.request.headers.Authorization, "Bearer signed-in");
+});
+
 test("signing in without a session creates one for the subject", async () => {
   const { client, server } = start();
   await client.signIn("jwt");

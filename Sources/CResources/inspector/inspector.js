@@ -439,8 +439,9 @@ function showRelated() {
 /** The turn's state or view, compared with that of the store's latest earlier turn. */
 function showValue(title, key, { turn, isShape }) {
   if (!Object.hasOwn(turn, key)) return null;
-  const value = turn[key], earlier = session.entries.findLast((each) => each.turn.number < turn.number
-    && each.turn.feature === turn.feature && Object.hasOwn(each.turn, key));
+  // Without changes, turns that were not recorded may lie between.
+  const value = turn[key], earlier = turn.changes && session.entries.findLast((each) =>
+    each.turn.number < turn.number && each.turn.feature === turn.feature && Object.hasOwn(each.turn, key));
   const node = earlier && !isShape && !earlier.isShape ? nodeOf(null, earlier.turn[key], value)
     : key === "state" && turn.changes ? markedNode(null, value, marksOf(turn.changes)) : null;
   const note = !node ? "There is nothing to compare it with."

@@ -7,6 +7,8 @@
 ///
 /// A recording is made for a replay, so equal values of one journal have equal pseudonyms, which depend on a key of the
 /// journal. A replayed turn in which a secret occurs, and which differs, counts as not comparable.
+///
+/// Texts of errors, ids of work and keys of features are recorded and logged as they are: do not put the value in them.
 public struct Secret<Value: Codable & Hashable & Sendable>: Hashable, Sendable {
     private enum Content: Hashable, Sendable {
         case value(Value)
@@ -50,7 +52,8 @@ extension Secret: Codable {
     /// Reads the value; in a replay also a pseudonym.
     public init(from decoder: any Decoder) throws {
         if let reading = SecretCoding.reading, let container = try? decoder.container(keyedBy: CodingKeys.self),
-            let pseudonym = try? container.decode(String.self, forKey: .secret)
+            let pseudonym = try? container.decode(String.self, forKey: .secret),
+            SecretCoding.isPseudonym(pseudonym)
         {
             reading.count()
             content = .pseudonym(pseudonym)
@@ -67,8 +70,13 @@ package enum SecretCoding {
     /// Counts the pseudonyms that are read; nil if there are none.
     @TaskLocal package static var reading: SecretCount?
 
+    /// Returns the form of a pseudonym, which is unlikely to be a value.
+    package static func pseudonym(_ text: String) -> String { "‹\(text)›" }
+
+    package static func isPseudonym(_ text: String) -> Bool { text.hasPrefix("‹") && text.hasSuffix("›") }
+
     /// Writes no secret value, for texts that are not read again.
     package static func hidden<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try $pseudonym.withValue({ _ in "‹secret›" }, operation: body)
+        try $pseudonym.withValue({ _ in pseudonym("secret") }, operation: body)
     }
 }

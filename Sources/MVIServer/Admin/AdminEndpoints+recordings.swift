@@ -47,8 +47,8 @@ extension AdminEndpoints {
             throw Problem(.badRequest, "The body is not a recording's limits: \(error)")
         }
         let limit = RecordingLimit(turns: order.turns ?? 1_000, bytes: order.bytes ?? 1 << 20)
-        guard (1...1_000_000).contains(limit.turns), (1_024...1 << 30).contains(limit.bytes) else {
-            throw Problem(.badRequest, "`turns` must be 1 to 1,000,000, and `bytes` 1,024 to 1,073,741,824.")
+        guard (1...1_000_000).contains(limit.turns), (1_024...64 << 20).contains(limit.bytes) else {
+            throw Problem(.badRequest, "`turns` must be 1 to 1,000,000, and `bytes` 1,024 to 67,108,864.")
         }
         let format = SettingFormat.time(recordingTime)
         guard let time = format.parse(order.for ?? "1h") else {
@@ -72,7 +72,8 @@ extension AdminEndpoints {
         let limit = try number("limit", query, in: 1...Int64(Self.turnCount.longest)) ?? Int64(Self.turnCount.usual)
         guard let inspector else { throw Inspector.isOff }
         return { [self] _, reply in
-            answer(reply) { () async throws(Problem) in
+            // Not on the executor of sessions: a recording may be large.
+            answer(reply, on: nil) { () async throws(Problem) in
                 let export = try await asking { () async throws(StoreError) -> SessionExport? in
                     if let id { try await sessions.export(id) } else { nil }
                 }
@@ -116,7 +117,7 @@ struct TurnList {
 
     /// The members of a recording, not decoded.
     private struct Parts: Decodable {
-        let intent: JSONText?
+        let intent: String?
         let kind: JSONText?
         let cause: JSONText?
         let actions: JSONText?
@@ -141,25 +142,32 @@ struct TurnList {
         let path: String
     }
 
+    /// The size at which an answer ends before its number of turns.
+    private static let bytes = 4 << 20
+
     init(_ recorded: [RecordedTurn], after: UInt64, limit: Int, _ inspector: Inspector) {
-        var states: [FeatureID: [UInt8]] = [:]
-        var last: UInt64 = 0
+        // The last turn of each store without a gap since; its state is decoded when it is needed.
+        var earlier: [FeatureID: RecordedTurn] = [:]
+        var (expected, size, last): (UInt64, Int, UInt64) = (0, 0, 0)
         for turn in recorded {
-            let parts = try? WireJSON.decode(Parts.self, from: turn.recording)
-            let before = states[turn.feature]
-            if let state = parts?.state { states[turn.feature] = state.bytes }
+            // A missing turn may belong to any store.
+            if turn.number != expected { earlier = [:] }
+            expected = turn.number + 1
+            defer { earlier[turn.feature] = turn }
             guard turn.number > after else { continue }
-            guard turns.count < limit else {
+            guard turns.count < limit, size < Self.bytes else {
                 next = last
                 return
             }
             last = turn.number
-            turns.append(Self.turn(turn, parts, before: before, inspector))
+            let before = earlier[turn.feature].flatMap { try? WireJSON.decode(Parts.self, from: $0.recording).state }
+            turns.append(Self.turn(turn, try? WireJSON.decode(Parts.self, from: turn.recording), before, inspector))
+            size += turns[turns.count - 1].count
         }
     }
 
     private static func turn(
-        _ turn: RecordedTurn, _ parts: Parts?, before: [UInt8]?, _ inspector: Inspector
+        _ turn: RecordedTurn, _ parts: Parts?, _ before: JSONText?, _ inspector: Inspector
     ) -> [UInt8] {
         var object = JSONObject()
         object.add("number", turn.number)
@@ -178,24 +186,28 @@ struct TurnList {
             object.add(name, json: inspector == .values ? value.bytes : ValueShape.of(value.bytes, typeDepth: depth))
         }
         add("kind", parts.kind)
-        add("intent", parts.intent)
+        if let intent = parts.intent {
+            object.add("intent", inspector == .values ? intent : ValueShape.intent(intent))
+        }
         add("cause", value: parts.cause, typeDepth: 1)
         add("actions", value: parts.actions, typeDepth: 2)
         add("messages", value: parts.messages, typeDepth: 2)
         add("labels", value: parts.labels, typeDepth: 2)
         add("state", value: parts.state)
         add("view", value: parts.view)
-        if let before, let state = parts.state { object.add("changes", json: changes(before, state.bytes, inspector)) }
+        if let before, let state = parts.state {
+            object.add("changes", json: changes(before.bytes, state.bytes, inspector))
+        }
         add("schemaVersion", parts.schemaVersion)
         add("subject", parts.subject)
         add("now", parts.now)
-        add("uuids", parts.uuids)
+        add("uuids", value: parts.uuids)
         add("reads", parts.reads)
         add("sends", parts.sends)
-        add("launched", parts.launched)
+        add("launched", value: parts.launched)
         add("microseconds", parts.microseconds)
         add("failure", value: parts.failure)
-        add("fault", parts.fault)
+        add("fault", value: parts.fault)
         return object.close()
     }
 

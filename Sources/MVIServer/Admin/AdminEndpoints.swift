@@ -29,8 +29,8 @@ struct AdminEndpoints: Sendable {
 
     var all: [Route] {
         [
-            Route("adminListSessions", .get, "/admin/sessions", guarding.access(list)),
-            Route("adminReadSession", .get, "/admin/sessions/{id}", guarding.access(read)),
+            Route("adminListSessions", .get, "/admin/sessions", guarding.access(forInspector: true, list)),
+            Route("adminReadSession", .get, "/admin/sessions/{id}", guarding.access(forInspector: true, read)),
             Route("adminEndSession", .delete, "/admin/sessions/{id}", guarding.access(end)),
             Route("adminReadState", .get, "/admin/sessions/{id}/features/{feature}", guarding.access(readState)),
             Route(
@@ -38,18 +38,25 @@ struct AdminEndpoints: Sendable {
                 guarding.access(send)),
             Route(
                 "adminRecordSession", .post, "/admin/sessions/{id}/recording", bodyLimit: Self.recordingBody,
-                guarding.access(record)),
-            Route("adminListTurns", .get, "/admin/sessions/{id}/turns", guarding.access(turns)),
+                guarding.access(forInspector: true, record)),
+            Route(
+                "adminListTurns", .get, "/admin/sessions/{id}/turns", guarding.access(forInspector: true, turns)),
             Route("adminExportSubject", .get, "/admin/subjects/export", guarding.access(export)),
             Route("adminForgetSubject", .delete, "/admin/subjects", guarding.access(forget)),
             Route("adminDrain", .post, "/admin/drain", guarding.access(drain)),
         ] + (registry.map { [MetricsEndpoint.route($0, guarding)] } ?? [])
     }
 
+    func answer(_ reply: Reply, _ body: @escaping @Sendable () async throws(Problem) -> Response) {
+        answer(reply, on: sessions.environment.executor, body)
+    }
+
+    /// - Parameter executor: runs the body; nil for the global pool.
     func answer(
-        _ reply: Reply, _ body: @escaping @Sendable () async throws(Problem) -> Response
+        _ reply: Reply, on executor: (any TaskExecutor)?,
+        _ body: @escaping @Sendable () async throws(Problem) -> Response
     ) {
-        Task(executorPreference: sessions.environment.executor) {
+        Task(executorPreference: executor) {
             do throws(Problem) { reply.answer(try await body()) } catch { reply.refuse(error) }
         }
     }

@@ -5,11 +5,11 @@ import Networks
 import Sessions
 
 /// Lets requests with the admin token through to the admin port. Without a token only metrics are answered, and only to
-/// programs on this machine, if the port listens on a loopback address.
+/// programs on this machine, if the port listens on a loopback address; and the inspector's requests with its own token.
 struct AdminGuard: Sendable {
     enum Rule: Sendable, Equatable {
         case token(AdminToken)
-        /// The token that the server made for the inspector; metrics as without one.
+        /// The token that the server made for the inspector, valid for its requests only; metrics as without one.
         case inspector(AdminToken)
         /// No token: only programs on this machine get metrics.
         case metrics
@@ -45,13 +45,16 @@ struct AdminGuard: Sendable {
     }
 
     /// Wraps an endpoint's function for requests with the token.
+    ///
+    /// - Parameter forInspector: true if the inspector's own token suffices.
     func access(
-        _ judge: @escaping @Sendable (Incoming) throws(Problem) -> Route.Answer
+        forInspector: Bool = false, _ judge: @escaping @Sendable (Incoming) throws(Problem) -> Route.Answer
     ) -> Route.Access {
         .everyone { incoming throws(Problem) in
             switch rule {
-            case .token(let token), .inspector(let token): try check(incoming.head, token)
-            case .metrics, .closed: throw Self.closed
+            case .token(let token): try check(incoming.head, token)
+            case .inspector(let token) where forInspector: try check(incoming.head, token)
+            case .metrics, .inspector, .closed: throw Self.closed
             }
             return try judge(incoming)
         }

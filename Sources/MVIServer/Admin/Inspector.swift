@@ -1,7 +1,7 @@
 import CResources
 import Networks
 
-/// What the inspector's page, and the list of a session's turns, show of recorded values.
+/// The form in which the inspector, and the list of a session's turns, show recorded values.
 public enum Inspector: String, CaseIterable, Sendable {
     /// The types of values instead of values.
     case shapes

@@ -1,3 +1,5 @@
+import LibCrypto
+
 /// Replaces values in JSON by the names of their types, so that a document shows no data of users.
 enum ValueShape {
     /// Stands for a member's name that may be a user's: names of dictionaries' members are values, too.
@@ -28,6 +30,7 @@ enum ValueShape {
                 } else {
                     output += "\"string\"".utf8
                 }
+                if !isName { isType = false }
                 place = end
                 continue
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -38,7 +41,9 @@ enum ValueShape {
                 output += "\"boolean\"".utf8
                 place += byte == UInt8(ascii: "t") ? 4 : 5
                 continue
-            case UInt8(ascii: "{"), UInt8(ascii: "["): level += 1
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                level += 1
+                isType = false
             case UInt8(ascii: "}"), UInt8(ascii: "]"): level -= 1
             default: break
             }
@@ -51,7 +56,7 @@ enum ValueShape {
     /// Returns a JSON Pointer without names that may be a user's.
     static func path(_ path: String) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false)
-            .map { isPlain(Array($0.utf8)[...]) ? String($0) : hiddenName }.joined(separator: "/")
+            .map { isIndex($0) || isPlain(Array($0.utf8)[...]) ? String($0) : hiddenName }.joined(separator: "/")
     }
 
     /// The index after a string's closing quotation mark.
@@ -63,13 +68,26 @@ enum ValueShape {
         return min(place + 1, json.count)
     }
 
-    /// True for what looks like the name of a member or a case in code.
+    /// Returns a name in the place of an intent's id, which a client may have chosen: the same for the same id.
+    static func intent(_ id: String) -> String {
+        // The server's own ids have no values.
+        if id.hasPrefix("‹") { return id }
+        var hash = SHA256()
+        hash.update(Array(id.utf8)[...])
+        return String(hash.words().0, radix: 36)
+    }
+
+    private static func isIndex(_ name: Substring) -> Bool {
+        name.utf8.count <= 4 && name.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    /// True for what looks like the name of a member or a case in code. Numbers of people and things have digits.
     private static func isPlain(_ name: ArraySlice<UInt8>) -> Bool {
         name.count <= 40
             && name.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    UInt8(ascii: "_"), UInt8(ascii: "-"):
                     true
                 default: false
                 }

@@ -77,7 +77,7 @@ struct ReplayReport {
             switch result?.outcome ?? missing {
             case .same(let count):
                 turns += count
-                replayed.insert(String(instance.prefix { $0 != ":" }))
+                if count > 0 { replayed.insert(String(instance.prefix { $0 != ":" })) }
             case .differs(let difference):
                 object.add("turn", difference.turn)
                 object.add("what", difference.what.rawValue)

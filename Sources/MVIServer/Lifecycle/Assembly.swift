@@ -104,6 +104,8 @@ struct Assembly: Sendable {
     func listen() throws(HTTPServerError) {
         try http.start()
         sessions.environment.journal.complete(on: http.loops)
+        // Before recordings need the key of pseudonyms.
+        sessions.refreshSeal()
     }
 
     /// The address at which other nodes reach this one. Known after the start of listening if the system chooses the

@@ -21,9 +21,12 @@ enum StartLog {
             metadata["admin-access"] = "\(adminAccess(AdminGuard.Rule(settings)))"
         }
         if settings.inspector != nil, let admin = assembly.admin {
-            // Only a loopback address has a token in its link.
-            let token = settings.inspectorToken.map { "#token=\($0)" } ?? ""
-            metadata["inspector"] = "\(url(settings.adminHost, admin.port))/admin/inspector\(token)"
+            let page = "\(url(settings.adminHost, admin.port))/admin/inspector"
+            metadata["inspector"] = "\(page)"
+            // Not in the log, which others may read.
+            if let token = settings.inspectorToken {
+                StandardError.say("The inspector, for this run: \(page)#token=\(token)", by: "inspector")
+            }
         }
         assembly.logger.info("Serving on \(address)", metadata: metadata)
 

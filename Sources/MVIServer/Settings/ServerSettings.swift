@@ -37,8 +37,7 @@ public struct ServerSettings: Sendable {
         valueName: "text")
     public var adminToken: AdminToken?
 
-    /// What the inspector shows on the admin port: a page on which administrators look at recorded turns. Nil for no
-    /// inspector.
+    /// The inspector on the admin port: a page on which administrators look at recorded turns. Nil for none.
     @Setting(
         "inspector", .oneOf,
         "Serve a page that shows recorded turns at /admin/inspector: shapes shows the types of values, values the "

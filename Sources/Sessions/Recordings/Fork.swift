@@ -22,6 +22,8 @@ package struct Fork: Sendable {
     }
 
     private let stores: [Store]
+    /// The feature instances with recorded turns until then that were disposed of, before or after the turn.
+    package let disposed: [String]
 
     /// The feature instances with a store.
     package var features: [String] { stores.map(\.feature.text) }
@@ -31,15 +33,22 @@ package struct Fork: Sendable {
         guard let first = session.turns.first?.sequence, let last = session.turns.last?.sequence else {
             throw NotRecorded("has no recorded turns.")
         }
-        guard (first...last).contains(turn) else {
-            throw NotRecorded("has the turns \(first) to \(last), not \(turn).")
+        let numbers = Set(session.turns.map(\.sequence))
+        guard numbers.contains(turn) else {
+            throw NotRecorded("has recorded turns from \(first) to \(last), and \(turn) is none of them.")
         }
+        let earlier = session.turns.filter { $0.sequence <= turn }
         var found: [Store] = []
         for store in session.stores {
             guard let feature = FeatureID(store.feature), (store.madeSequence ?? 0) <= turn else { continue }
-            let recorded = session.turns.last { $0.feature == store.feature && $0.sequence <= turn }
+            let recorded = earlier.last { $0.feature == store.feature }
             let parts = recorded?.recording.flatMap { try? WireJSON.decode(Parts.self, from: $0.bytes) }
-            if let parts, let state = parts.state {
+            // Turns that were not recorded may have changed it.
+            let isKnown = recorded.map { recorded in
+                store.sequence.map { $0 <= recorded.sequence } ?? false
+                    || (recorded.sequence...turn).allSatisfy { numbers.contains($0) }
+            }
+            if let parts, let state = parts.state, isKnown == true {
                 found.append(
                     Store(
                         feature: feature, schemaVersion: parts.schemaVersion ?? store.schemaVersion,
@@ -54,6 +63,8 @@ package struct Fork: Sendable {
                 throw NotRecorded("does not have the state of \"\(store.feature)\" after turn \(turn).")
             }
         }
+        let there = Set(found.map(\.feature.text))
+        disposed = Set(earlier.map(\.feature)).subtracting(there).sorted()
         guard !found.isEmpty else { throw NotRecorded("has no store after turn \(turn).") }
         stores = found
     }
@@ -61,14 +72,14 @@ package struct Fork: Sendable {
     /// Returns a state with the texts of pseudonyms in the place of secrets, which a `Secret<String>` can read.
     private static func readable(_ state: JSONText) -> [UInt8] {
         var (output, rest) = ([UInt8](), state.bytes[...])
-        // In a string its quotation marks would be escaped.
-        let mark = Array(#"{"secret":"#.utf8)
-        while let start = rest.firstRange(of: mark) {
-            guard let end = rest[start.upperBound...].firstIndex(of: UInt8(ascii: "}")),
-                rest[start.upperBound..<end].first == UInt8(ascii: "\"")
-            else { break }
-            output += rest[..<start.lowerBound] + rest[start.upperBound..<end]
-            rest = rest[(end + 1)...]
+        // In a string their quotation marks would be escaped.
+        let (begin, end) = (Array(#"{"secret":"‹"#.utf8), Array(#"›"}"#.utf8))
+        while let start = rest.firstRange(of: begin), let stop = rest[start.upperBound...].firstRange(of: end) {
+            output += rest[..<start.lowerBound]
+            WireJSON.appendString(
+                SecretCoding.pseudonym(String(decoding: rest[start.upperBound..<stop.lowerBound], as: UTF8.self)),
+                to: &output)
+            rest = rest[stop.upperBound...]
         }
         return output + rest
     }

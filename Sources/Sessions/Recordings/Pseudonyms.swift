@@ -22,7 +22,7 @@ package final class Pseudonyms: Sendable {
     /// Returns the pseudonym of a value.
     func pseudonym(of value: any Encodable) throws -> String {
         let code = key.withLock { $0 }.code(for: try WireJSON.encode(value))
-        return String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36)
+        return SecretCoding.pseudonym(String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36))
     }
 
     /// Runs `body`, in which encoders write pseudonyms.

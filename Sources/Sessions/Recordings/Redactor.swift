@@ -2,27 +2,39 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// Rewrites kept states and recordings of a feature with pseudonyms in the place of secrets.
+/// Rewrites kept states and recordings of a feature's present schema version with pseudonyms in the place of secrets.
 @usableFromInline
 package final class Redactor: Sendable {
-    private let state: @Sendable (_ json: [UInt8], _ version: Int, Pseudonyms) -> [UInt8]?
-    private let recording: @Sendable (_ json: [UInt8], Pseudonyms) -> [UInt8]?
+    private typealias Rewrite = @Sendable (_ json: [UInt8], FeatureID, Pseudonyms) -> [UInt8]?
 
-    @usableFromInline
-    init<F: Feature>(_ feature: F.Type) {
-        state = { json, version, pseudonyms in
-            guard version == F.schemaVersion, let state = try? WireJSON.decode(F.State.self, from: json) else {
-                return nil
-            }
+    private let version: Int
+    private let state: Rewrite
+    private let recording: Rewrite
+
+    /// - Parameter make: returns the feature of the instance; nil if there is none. Its initial state has the members
+    ///   that an older state of the same version lacks.
+    init<F: Feature>(_ make: @escaping @Sendable (FeatureID) throws -> F?) {
+        @Sendable func initial(_ id: FeatureID) -> [UInt8]? {
+            guard let feature = try? make(id) else { return nil }
+            return try? WireJSON.encodeStored(feature.initialState).bytes
+        }
+        version = F.schemaVersion
+        state = { json, id, pseudonyms in
+            guard let filling = initial(id),
+                let state = try? WireJSON.decode(F.State.self, from: json, filling: filling)
+            else { return nil }
             return try? pseudonyms.writing { try WireJSON.encodeStored(state).bytes }
         }
-        recording = { json, pseudonyms in
-            guard let type = TurnRecording<F>.self as? any Decodable.Type else { return nil }
-            // One of an earlier version may have values; one of this version has pseudonyms.
+        recording = { json, id, pseudonyms in
+            guard let type = TurnRecording<F>.self as? any Decodable.Type, let initial = initial(id) else { return nil }
+            let filling = Array("{\"state\":".utf8) + initial + Array("}".utf8)
+            // One of an earlier release may have values; one of this release has pseudonyms.
             let decoded: Any? = SecretCoding.$reading.withValue(SecretCount()) {
-                try? WireJSON.decode(type, from: json)
+                try? WireJSON.decode(type, from: json, filling: filling)
             }
-            guard var recording = decoded as? TurnRecording<F> else { return nil }
+            guard var recording = decoded as? TurnRecording<F>,
+                recording.facts.schemaVersion ?? F.schemaVersion == F.schemaVersion
+            else { return nil }
             recording.facts.subject = recording.facts.subject.flatMap { pseudonyms.subject($0) }
             // The texts of errors may contain values.
             recording.facts.failure = recording.facts.failure.map { _ in "redacted" }
@@ -31,16 +43,18 @@ package final class Redactor: Sendable {
         }
     }
 
-    /// Returns nil for a state of another schema version, which cannot be read.
+    /// Returns nil for a state of another schema version, or one that cannot be read.
     fileprivate func redacted(_ store: StoredStore, _ pseudonyms: Pseudonyms) -> StoredStore? {
-        guard let state = state(store.state, store.schemaVersion, pseudonyms) else { return nil }
+        guard store.schemaVersion == version, let state = state(store.state, store.summary.feature, pseudonyms) else {
+            return nil
+        }
         var store = store
         (store.state, store.view, store.viewIntent) = (state, Array("null".utf8), nil)
         return store
     }
 
     fileprivate func redacted(_ turn: RecordedTurn, _ pseudonyms: Pseudonyms) -> RecordedTurn? {
-        guard let recording = recording(turn.recording, pseudonyms) else { return nil }
+        guard let recording = recording(turn.recording, turn.feature, pseudonyms) else { return nil }
         var turn = turn
         turn.recording = recording
         return turn
@@ -54,20 +68,23 @@ extension Pseudonyms {
 }
 
 extension SessionExport {
-    /// Returns an export without secrets and the subject, for replays: stores and recorded turns of features of the
-    /// registry, as far as they can be read. Labels, receipts, credentials and reminders are left out.
-    package func redacted(by features: FeatureRegistry, _ pseudonyms: Pseudonyms) -> SessionExport {
+    /// Returns an export without secrets and the subject, for replays, and the number of stores and turns that are left
+    /// out since they cannot be read by the registry's features. Labels, receipts, credentials and reminders are not
+    /// part of it.
+    package func redacted(
+        by features: FeatureRegistry, _ pseudonyms: Pseudonyms
+    ) -> (export: SessionExport, unreadable: Int) {
         var export = self
         export.session.record.subject = session.record.subject.flatMap { pseudonyms.subject($0) }
         (export.session.labels, export.session.receipts) = ([], [])
         (export.session.credentials, export.session.reminders) = ([], [])
         export.setAside = []
         export.stores = stores.compactMap { store in
-            features.definition(for: store.summary.feature)?.redactor.redacted(store, pseudonyms)
+            features.definition(for: store.summary.feature)?.replayer.redactor.redacted(store, pseudonyms)
         }
         export.turns = turns.compactMap { turn in
-            features.definition(for: turn.feature)?.redactor.redacted(turn, pseudonyms)
+            features.definition(for: turn.feature)?.replayer.redactor.redacted(turn, pseudonyms)
         }
-        return export
+        return (export, stores.count - export.stores.count + turns.count - export.turns.count)
     }
 }

@@ -10,7 +10,7 @@ import WireJSON
 ///
 /// States that were recorded under an older schema version are migrated. Each one is the start of the next turn; the first
 /// one of a version is not compared, and neither are view states of an older version. A turn that differs and has
-/// pseudonyms in the place of secrets is not comparable.
+/// pseudonyms in the place of secrets, or whose state before has, is not comparable.
 package struct Replay<F: Feature> {
     /// The first fault of a replay.
     package enum Fault: Error {
@@ -60,6 +60,7 @@ package struct Replay<F: Feature> {
         let filling = try Array("{\"state\":".utf8) + encoded(initialState) + Array("}".utf8)
         var states: [F.State] = []
         var head: F.State? = version == F.schemaVersion ? initialState : nil
+        var headHasSecrets = false
         var expected: UInt64 = 1
         for turn in session.turns {
             // The missing turn may belong to this store.
@@ -75,9 +76,10 @@ package struct Replay<F: Feature> {
             let recorded =
                 version == F.schemaVersion ? try read(turn, bytes, filling) : try old(turn, bytes, version)
             do throws(Fault) { try check(recorded, turn.sequence, from: head, initialState) } catch {
-                guard secrets.value > before else { throw error }
+                guard headHasSecrets || secrets.value > before else { throw error }
                 notComparable(turn.sequence)
             }
+            headHasSecrets = secrets.value > before
             states.append(recorded.state)
             head = recorded.state
         }
@@ -198,7 +200,10 @@ extension Replay {
     package static func state(
         _ state: JSONText, _ version: Int, _ feature: F, _ what: String
     ) throws(UnreadableState) -> F.State {
-        switch KeptState.read(state.bytes, version: version, of: F.self, initial: feature.initialState) {
+        let read = SecretCoding.$reading.withValue(SecretCoding.reading ?? SecretCount()) {
+            KeptState.read(state.bytes, version: version, of: F.self, initial: feature.initialState)
+        }
+        switch read {
         case .state(let state, _): return state
         case .newer: throw UnreadableState(newer(version, what))
         case .unreadable(let reason) where version == F.schemaVersion:

@@ -18,7 +18,7 @@ package struct ReplayResult: Sendable {
     }
 
     package enum Outcome: Sendable {
-        /// So many turns agree.
+        /// So many turns agree; the others are not comparable.
         case same(turns: Int)
         case differs(Difference)
         /// The turn, if it is one, that cannot be replayed, and a sentence.
@@ -45,7 +45,8 @@ package struct ReplayResult: Sendable {
         var skipped: [UInt64] = []
         defer { notComparable = skipped }
         do throws(Replay<F>.Fault) {
-            outcome = .same(turns: try Replay(feature, instance: id.text, of: session).run { skipped.append($0) }.count)
+            let states = try Replay(feature, instance: id.text, of: session).run { skipped.append($0) }
+            outcome = .same(turns: states.count - skipped.count)
         } catch {
             outcome =
                 switch error {
@@ -76,10 +77,12 @@ package struct ReplayResult: Sendable {
 package final class Replayer: Sendable {
     /// Replays one instance of a session.
     package let run: @Sendable (RecordedSession, FeatureID) -> ReplayResult
+    package let redactor: Redactor
 
     @usableFromInline
     init<F: Feature>(_ feature: F) {
         run = { session, id in ReplayResult(of: session, id) { id.key == nil ? feature : nil } }
+        redactor = Redactor { $0.key == nil ? feature : nil }
     }
 
     /// - Parameter make: the maker of a keyed feature. It is called for each recorded key.
@@ -90,6 +93,9 @@ package final class Replayer: Sendable {
             return ReplayResult(of: session, id) {
                 try id.key.flatMap { try make($0, InstanceContext(session: info, principal: nil)) }
             }
+        }
+        redactor = Redactor { id in
+            try id.key.flatMap { try make($0, InstanceContext(session: .none, principal: nil)) }
         }
     }
 }

@@ -17,7 +17,7 @@ package struct Rerun<F: Feature> {
     }
 
     /// The number of compared turns, and of those that could not be run again: the state before, or a store that they
-    /// read, is not recorded. Turns that differ but have pseudonyms in the place of secrets are not compared either.
+    /// read, is not recorded, or they differ and they or the state before have pseudonyms in the place of secrets.
     package func run() throws(RerunDifference) -> (compared: Int, skipped: Int) {
         let secrets = SecretCount()
         let result = SecretCoding.$reading.withValue(secrets) {
@@ -30,6 +30,7 @@ package struct Rerun<F: Feature> {
     private func turns(_ secrets: SecretCount) throws(RerunDifference) -> (compared: Int, skipped: Int) {
         var (compared, skipped) = (0, 0)
         var head: F.State?
+        var headHasSecrets = false
         var expected: UInt64 = 1
         for turn in session.turns {
             if turn.sequence != expected { head = nil }
@@ -43,7 +44,10 @@ package struct Rerun<F: Feature> {
                 skipped += 1
                 continue
             }
-            defer { head = recording.state }
+            let hasSecrets =
+                headHasSecrets || secrets.value > known
+                || recording.facts.subject.map { SecretCoding.isPseudonym($0.id) } ?? false
+            defer { (head, headHasSecrets) = (recording.state, secrets.value > known) }
             guard recording.facts.kind == .intent || recording.facts.kind == .checked || recording.facts.kind == .action
             else { continue }
             guard let before = head, host.read(recording.facts.reads, of: session) else {
@@ -54,7 +58,7 @@ package struct Rerun<F: Feature> {
                 try compare(recording, try rerun(recording, from: before, turn.sequence), turn.sequence)
                 compared += 1
             } catch {
-                guard secrets.value > known else { throw error }
+                guard hasSecrets else { throw error }
                 skipped += 1
             }
         }

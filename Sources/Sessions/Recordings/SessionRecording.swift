@@ -6,7 +6,7 @@ import WireJSON
 /// The recording of one session is stored as a reminder that is due at its end: it survives a restart, moves with the
 /// session to another node, and ends by itself.
 extension StoredReminder {
-    // Not ASCII, so that it is unlikely to be a feature's id.
+    // Not ASCII, so that it is unlikely to be the id of a feature's reminder.
     private static let recordingID = "‹recording›"
 
     /// - Parameter until: the end of the recording, as time since 1970.
@@ -35,8 +35,11 @@ extension StoredReminder {
 }
 
 extension SessionCore {
-    /// The limit of the session's own recording; nil if it has none.
+    /// The limit of the session's own recording, also after its end until that is committed; nil if it has none.
     var recording: RecordingLimit? { reminders.lazy.compactMap(\.recording).first }
+
+    /// True if the session's own recording goes on at a time since 1970.
+    func isRecorded(now: Duration) -> Bool { reminders.contains { $0.recording != nil && $0.stored.due > now } }
 
     /// The limit of the turns that the journal keeps.
     func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
@@ -61,6 +64,9 @@ extension SessionTable {
         case .ended, .unknown: return false
         }
         let reminder = try StoredReminder(limit, until: until)
+        // No turn that ends the earlier recording is under way.
+        let turns = try await session.holdTurns()
+        defer { turns.release() }
         let key = try await awaitResult { session.keep($0) }.get()
         let subject = session.info.subject
         let change = CredentialChange(session: key, expecting: subject, subject: subject, reminders: [reminder])
@@ -68,6 +74,8 @@ extension SessionTable {
         session.core.withLock { $0.accessChanges += 1 }
         session.note([reminder])
         environment.reminderClock.note(due: until)
+        // Another object has replaced this one in memory and may have been loaded before the change.
+        if session.hasLeft { find(session.tokenHash, for: .look) { $0.session?.catchUp() } }
         return true
     }
 }

@@ -15,7 +15,6 @@ package final class FeatureDefinition: Sendable {
     let filter: StreamFilter?
     /// True if its turns can be recorded: its messages and actions can be encoded.
     package let isRecordable: Bool
-    package let redactor: Redactor
     /// One JSON object for each intent, from the feature's examples.
     package let intentExamples: [[UInt8]]
     /// One JSON object for each label, from the feature's examples.
@@ -98,7 +97,6 @@ package final class FeatureDefinition: Sendable {
         if isKeyed, rule != nil { example = nil }
         types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self)
         isRecordable = TurnRecording<F>.self is any Encodable.Type
-        redactor = Redactor(F.self)
         self.rule = rule
         do {
             for example in F.examples { try WireJSON.checkMapping(of: example) }

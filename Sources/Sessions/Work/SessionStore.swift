@@ -292,7 +292,9 @@ extension SessionStore: TurnHost {
     }
 
     @usableFromInline package var isRecorded: Bool {
-        SessionReminder.hasRecordings.load(ordering: .relaxed) && session.core.withLock { $0.recording != nil }
+        guard SessionReminder.hasRecordings.load(ordering: .relaxed) else { return false }
+        let now = session.shared.time.sinceEpoch()
+        return session.core.withLock { $0.isRecorded(now: now) }
     }
 
     package func number(of instance: String) -> UInt64 { session.number(of: instance) }

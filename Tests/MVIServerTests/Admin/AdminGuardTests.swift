@@ -9,6 +9,7 @@ struct AdminGuardTests {
     private static let guarded: [(method: String, target: String)] = [
         ("GET", "/admin/sessions"), ("GET", "/admin/sessions/x"), ("DELETE", "/admin/sessions/x"),
         ("GET", "/admin/sessions/x/features/probe"), ("POST", "/admin/sessions/x/features/probe/intents"),
+        ("POST", "/admin/sessions/x/recording"), ("GET", "/admin/sessions/x/turns"),
         ("GET", "/admin/subjects/export"), ("DELETE", "/admin/subjects"), ("POST", "/admin/drain"), ("GET", "/metrics"),
     ]
     private static let acting = guarded.filter { $0.target != "/metrics" }
@@ -16,7 +17,10 @@ struct AdminGuardTests {
     @Test func `these tests cover every admin route`() async throws {
         try await AdminPort.run { port in
             let application = try #require(port.server.assembly.adminApplication)
-            let open = ["reportLiveness", "reportReadiness", "explainProblem", "adminReadOpenAPI"]
+            let open = [
+                "reportLiveness", "reportReadiness", "explainProblem", "adminReadOpenAPI", "adminReadInspector",
+                "adminReadInspectorStyle", "adminReadInspectorScript",
+            ]
             let names = Set(application.router.endpoints.map(\.name)).subtracting(open)
             let tried = Self.guarded.compactMap { method, target -> String? in
                 guard case .found(let route, _, _) = application.router.route(method: method, path: Array(target.utf8))

@@ -83,6 +83,14 @@ struct InspectorTests {
         let cased = String(
             decoding: ValueShape.of(Array(#"[{"type":"add","of":{"type":"x"}}]"#.utf8), typeDepth: 2), as: UTF8.self)
         #expect(cased == #"[{"type":"add","of":{"type":"string"}}]"#)
+        for (given, wanted) in [
+            (#"{"type":["ann"]}"#, #"{"type":["string"]}"#), (#"[{"type":"x"},"ann"]"#, #"[{"type":"x"},"string"]"#),
+            (#"{"DE8937":1}"#, #"{"…":"number"}"#),
+        ] {
+            #expect(String(decoding: ValueShape.of(Array(given.utf8), typeDepth: 2), as: UTF8.self) == wanted)
+        }
+        #expect(ValueShape.intent("ann") != "ann" && ValueShape.intent("ann") == ValueShape.intent("ann"))
+        #expect(ValueShape.intent("‹bootstrap›") == "‹bootstrap›")
         #expect(ValueShape.path("/carts/ann@example.org/0") == "/carts/…/0")
     }
 
@@ -136,6 +144,15 @@ struct InspectorTests {
             return
         }
         #expect(own.matches(Array(token.utf8)) && !own.matches(Array("0123456789abcdef".utf8)))
+        try await AdminPort.run(.memory, { ($0.inspector, $0.adminToken) = (.shapes, nil) }) { port in
+            let own = try #require(port.server.assembly.settings.inspectorToken)
+            #expect(try await port.send("GET", "/admin/sessions", token: own).status == 200)
+            // Nothing but what the page asks for.
+            for target in ["/admin/subjects/export?subject=ann", "/admin/sessions/x/features/probe"] {
+                #expect(try await port.send("GET", target, token: own).problem == "admin-closed")
+            }
+            #expect(try await port.send("POST", "/admin/drain", token: own).problem == "admin-closed")
+        }
         settings.inspectorToken = nil
         settings.adminHost = "0.0.0.0"
         settings.makeInspectorToken()

@@ -34,7 +34,7 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     @Option(help: "The folder to write into, created if it is missing.") var into: String?
 
-    @Flag(help: "Leave out secrets, subjects, and all but stores and recorded turns.") var redacted = false
+    @Flag(help: "Write only stores and recorded turns, with pseudonyms for secrets and subjects.") var redacted = false
 
     func validate() throws {
         guard (session != nil) != (sample != nil), (sample != nil) == (into != nil), sample.map({ $0 > 0 }) != false
@@ -57,14 +57,22 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 }
 
-/// The removal of secrets from exports. Equal secrets of one export have equal pseudonyms.
+/// The removal of secrets from exports. Secrets of turns keep the pseudonyms that they were recorded with.
 struct Redaction {
     private let features: FeatureRegistry
     private let pseudonyms = Pseudonyms()
 
     init(_ features: FeatureRegistry) { self.features = features }
 
-    func of(_ export: SessionExport) -> SessionExport { export.redacted(by: features, pseudonyms) }
+    func of(_ export: SessionExport) -> SessionExport {
+        let (redacted, unreadable) = export.redacted(by: features, pseudonyms)
+        if unreadable > 0 {
+            let id = export.session.record.id
+            StandardError.say(
+                "left out \(unreadable) stores and turns of \(id) that this build cannot read", by: "export")
+        }
+        return redacted
+    }
 }
 
 /// Exports sessions as documents.

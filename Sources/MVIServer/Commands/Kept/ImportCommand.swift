@@ -72,6 +72,9 @@ struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
         } catch {
             throw CommandFailure("The session cannot be stored in '\(try program.dataFolder())': \(error)")
         }
+        if !fork.disposed.isEmpty {
+            StandardError.say("Disposed of, and left out: \(fork.disposed.joined(separator: ", "))", by: Command.name)
+        }
         StandardError.say("A session with \(fork.features.joined(separator: ", ")); its token:", by: Command.name)
         _ = try StandardOutput.put(Array("\(token)\n".utf8))
     }
