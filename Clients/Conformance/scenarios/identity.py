@@ -131,6 +131,30 @@ async def stream_during_replacement(play):
     await play.condition("live", rule=52)
 
 
+@scenario(52, 54)
+async def answer_lost_at_replacement(play):
+    """The PUT replaces the credential, but its answer is lost; then a stream with the old one gets 204."""
+    stream = await play.live(identities=["jwt1", "jwt2"], retry=30)
+    stream.event("identity", {"expiresIn": 30})
+    put = await play.request("identity", 52, "PUT /sessions/current/identity")
+    put.cut()
+    stream.cut()
+    # Some clients open a stream first, others repeat the PUT first.
+    while True:
+        wanted = [asyncio.create_task(play.server.queue(kind).get()) for kind in ("stream", "identity")]
+        done, waiting = await asyncio.wait(wanted, timeout=15, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        play.check(54, done, "the PUT is repeated", "nothing is asked")
+        request = done.pop().result()
+        if request.method == "PUT":
+            break
+        request.respond(204)
+    replace_token(play, request)
+    (await play.stream(rule=52)).accept()
+    await play.condition("live", rule=52)
+
+
 def replace_token(play, put):
     """Answers the PUT with a token that replaces the session's."""
     token = "s1~signed-in-0123456789"
