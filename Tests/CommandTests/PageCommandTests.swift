@@ -37,9 +37,8 @@ struct PageCommandTests {
             "mvi-server --data": .other("PostgresJournalTests"),
         ],
         "docs/doctor.md": ["mvi-server doctor": .other("script/trial doctor")],
-        "docs/fixtures.md": [
-            "mvi-server sessions": .typed, "mvi-server export": .typed, "mvi-server replay": .typed,
-        ],
+        "docs/debugging.md": ["": .other("DebuggingTests")],
+        "docs/fixtures.md": ["mvi-server sessions": .typed, "mvi-server export": .typed],
         "docs/identity.md": [
             "export MVI_JWT_SECRET": .typed, "mvi-server --jwt-issuer": .typed, "/usr/bin/python3": .typed,
         ],
