@@ -30,11 +30,11 @@ struct RecordingTests {
         }
         #expect(
             recordings == [
-                #"{"intent":"‹bootstrap›","actions":[],"messages":[],"state":{"messages":[]},"labels":[],"kind":"bootstrap","schemaVersion":1}"#,
+                #"{"intent":"‹bootstrap›","actions":[],"messages":[],"labels":[],"kind":"bootstrap","schemaVersion":1,"state":{"messages":[]}}"#,
                 #"{"intent":"id","cause":{"type":"say","text":"go!"},"actions":["act"],"messages":["go!","act"],"#
-                    + #""state":{"messages":["go!","act"]},"labels":["label"],"kind":"intent","schemaVersion":1,"launched":[""]}"#,
+                    + #""labels":["label"],"kind":"intent","schemaVersion":1,"launched":[""],"state":{"messages":["go!","act"]}}"#,
                 #"{"intent":"id","actions":[],"messages":["worked"],"#
-                    + #""state":{"messages":["go!","act","worked"]},"labels":[],"kind":"step","schemaVersion":1}"#,
+                    + #""labels":[],"kind":"step","schemaVersion":1,"state":{"messages":["go!","act","worked"]}}"#,
             ])
         let again = try WireJSON.decode(TurnRecording<Script>.self, from: Array(recordings[1].utf8))
         #expect(again.cause == "go!" && again.messages == ["go!", "act"] && again.labels == ["label"])
@@ -49,7 +49,7 @@ struct RecordingTests {
         #expect(
             String(decoding: bytes, as: UTF8.self)
                 == #"{"intent":"i","cause":{"type":"add","amount":5},"actions":[],"#
-                + #""messages":[{"type":"add","amount":5}],"state":5,"labels":[]}"#)
+                + #""messages":[{"type":"add","amount":5}],"labels":[],"state":5}"#)
         #expect(try WireJSON.decode(TurnRecording<Plain>.self, from: bytes).state == 5)
     }
 

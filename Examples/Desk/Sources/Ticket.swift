@@ -22,7 +22,7 @@ struct Ticket: Feature {
         var hasFailed: Bool
     }
     enum Intent: Codable, Equatable, Sendable { case comment(text: String), close, reopen, retry }
-    enum Message: Equatable, Sendable {
+    enum Message: Codable, Equatable, Sendable {
         case read(Desk.Content?), writing(Desk.Entry), retrying, written(id: String), failed
     }
 

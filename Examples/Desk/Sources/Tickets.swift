@@ -12,7 +12,7 @@ struct Tickets: Feature {
         var pending: [Pending] = []
     }
     enum Intent: Codable, Equatable, Sendable { case open(title: String), retry }
-    enum Message: Equatable, Sendable {
+    enum Message: Codable, Equatable, Sendable {
         case listed(Desk.List)
         case opening(Pending)
         case retrying

@@ -18,8 +18,8 @@ struct Cart: Feature {
         case coupon(code: String)
         case empty
     }
-    enum Action: Sendable { case take(Coupon) }
-    enum Message: Equatable, Sendable {
+    enum Action: Codable, Equatable, Sendable { case take(Coupon) }
+    enum Message: Codable, Equatable, Sendable {
         case added(Line)
         case line(id: String, Line.Message)
         case couponTaken(Coupon)

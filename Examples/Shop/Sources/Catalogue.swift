@@ -9,7 +9,7 @@ struct Catalogue: Feature {
         var hasFailed = false
     }
     enum Intent: Codable, Equatable, Sendable { case search(text: String), retry }
-    enum Message: Equatable, Sendable { case searchStarted(text: String), found([Product]), failed }
+    enum Message: Codable, Equatable, Sendable { case searchStarted(text: String), found([Product]), failed }
 
     static let summary = "The products of all shops, with a search."
     static let examples: [Intent] = [.search(text: "tea"), .retry]

@@ -21,7 +21,7 @@ struct Checkout: Feature {
     }
     enum Intent: Codable, Equatable, Sendable { case place, cancel }
     enum Action: Codable, Equatable, Sendable { case paid(order: String), expire(order: String) }
-    enum Message: Equatable, Sendable { case placed(Order), ended(order: String, Order.Status) }
+    enum Message: Codable, Equatable, Sendable { case placed(Order), ended(order: String, Order.Status) }
     enum Label: Codable, Equatable, Sendable { case placed(order: String), paid(order: String), expired(order: String) }
 
     static let summary = "Orders of one shop."

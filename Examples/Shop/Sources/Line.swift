@@ -4,7 +4,7 @@ import MVI
 struct Line: Part, Identifiable {
     /// Saves a line in an account.
     typealias Save = @Sendable (Line) async throws -> Void
-    enum Message: Equatable, Sendable { case changed(count: Int), saveStarted, saved(count: Int), saveFailed }
+    enum Message: Codable, Equatable, Sendable { case changed(count: Int), saveStarted, saved(count: Int), saveFailed }
 
     let id: String
     let name: String

@@ -10,7 +10,7 @@ struct Offer: Codable, Equatable, Sendable {
 struct Offers: Feature {
     struct State: Codable, Equatable, Sendable { var offers: [Offer] = [] }
     enum Intent: Codable, Equatable, Sendable { case refresh }
-    enum Message: Equatable, Sendable { case shown([Offer]) }
+    enum Message: Codable, Equatable, Sendable { case shown([Offer]) }
 
     static let summary = "The offers of the day, for premium customers."
     static let examples: [Intent] = [.refresh]

@@ -10,7 +10,9 @@ struct SessionList: Feature {
         var hasFailed = false
     }
     enum Intent: Codable, Equatable, Sendable { case show(customer: String), end(session: String) }
-    enum Message: Equatable, Sendable { case loadStarted(customer: String), loaded([SessionDirectory.Entry]), failed }
+    enum Message: Codable, Equatable, Sendable {
+        case loadStarted(customer: String), loaded([SessionDirectory.Entry]), failed
+    }
 
     static let summary = "A customer's sessions, for administrators."
     static let examples: [Intent] = [.show(customer: "ann"), .end(session: "gpeqqiynsofocl")]

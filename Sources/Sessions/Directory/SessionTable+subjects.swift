@@ -21,7 +21,7 @@ extension SessionTable {
 
     /// Returns everything stored about the session with a public id, or nil if there is none.
     package func export(_ id: String) async throws(StoreError) -> SessionExport? {
-        try await awaitResult { environment.journal.export(id, done: $0) }.get()
+        try await awaitResult { environment.journal.export(id, done: $0) }.get()?.whole
     }
 
     /// Deletes all data of a subject: ends its sessions here and elsewhere, and deletes their rows. Meanwhile sign-ins of

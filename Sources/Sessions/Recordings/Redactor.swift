@@ -74,7 +74,8 @@ extension SessionExport {
     package func redacted(
         by features: FeatureRegistry, _ pseudonyms: Pseudonyms
     ) -> (export: SessionExport, unreadable: Int) {
-        var export = self
+        let stored = whole
+        var export = stored
         export.session.record.subject = session.record.subject.flatMap { pseudonyms.subject($0) }
         (export.session.labels, export.session.receipts) = ([], [])
         (export.session.credentials, export.session.reminders) = ([], [])
@@ -82,9 +83,9 @@ extension SessionExport {
         export.stores = stores.compactMap { store in
             features.definition(for: store.summary.feature)?.replayer.redactor.redacted(store, pseudonyms)
         }
-        export.turns = turns.compactMap { turn in
+        export.turns = stored.turns.compactMap { turn in
             features.definition(for: turn.feature)?.replayer.redactor.redacted(turn, pseudonyms)
         }
-        return (export, stores.count - export.stores.count + turns.count - export.turns.count)
+        return (export, stores.count - export.stores.count + stored.turns.count - export.turns.count)
     }
 }

@@ -54,10 +54,11 @@ extension TurnRecording: Encodable where F.Message: Encodable, F.Action: Encodab
         try members.encodeIfPresent(cause, forKey: .cause)
         try members.encode(actions, forKey: .actions)
         try members.encode(messages, forKey: .messages)
-        try members.encode(state, forKey: .state)
         try members.encodeIfPresent(view, forKey: .view)
         try members.encode(labels, forKey: .labels)
         try encodeFacts(&members)
+        // Last: see `RecordingText`.
+        try members.encode(state, forKey: .state)
     }
 }
 

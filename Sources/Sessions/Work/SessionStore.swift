@@ -11,6 +11,8 @@ package final class SessionStore: Sendable {
         /// Nil if there is nothing to report.
         var troubles: Troubles?
         var isEnded = false
+        /// Nil unless its turns are recorded.
+        var recorded: RecordedState?
 
         mutating func note(_ change: (inout StoreDiagnostics) -> Void) {
             let troubles = troubles ?? Troubles()
@@ -51,6 +53,13 @@ package final class SessionStore: Sendable {
 
     /// Notes that its beginning is committed.
     func hasBegun() { state.withLock { $0.beginning = nil } }
+
+    /// The state of its last recorded turn; nil if there is none, or if it was rolled back. Only the queue's runner sets
+    /// it to another state.
+    var lastRecorded: RecordedState? {
+        get { state.withLock { $0.recorded } }
+        set { state.withLock { $0.recorded = newValue } }
+    }
 
     /// Changes the work under the lock, and runs the follow-up after it, except for starting new work.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {

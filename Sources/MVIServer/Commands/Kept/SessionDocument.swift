@@ -1,5 +1,6 @@
 import MVI
 import SessionJournal
+import Sessions
 import WireJSON
 
 /// A session with all its stored data as one JSON document, in the format `mvi-session/1` of `docs/fixtures.md`, which
@@ -11,7 +12,8 @@ package enum SessionDocument {
     package static let format = "mvi-session/1"
 
     /// Returns the document in UTF-8, with each element of an array on its own line and a line end.
-    package static func write(_ export: SessionExport) -> [UInt8] {
+    package static func write(_ stored: SessionExport) -> [UInt8] {
+        let export = stored.whole
         var document = JSONObject()
         document.add("format", format)
         document.add("session", json: session(export.session))
