@@ -309,13 +309,12 @@ final class PendingCommit: Sendable {
         (entries, results) = (working.entries, working.results)
         (isKept, isOwners) = (core.key != nil, core.ownsWork)
         let limit = core.recordingLimit(session.shared.limits)
-        // Created in place: a parameter would be copied.
+        // Created in place: a parameter would be copied. A session that is not stored yet gets its key before the append.
         batch = JournalBatch(
-            // A session that is not stored yet gets its key before the append.
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts,
-            reminders: working.reminders, recordings: working.recordings(for: limit),
-            recordingLimit: limit, forgottenReceipts: core.receipts.forgotten,
+            reminders: working.reminders, recordings: working.recordings(for: limit), recordingLimit: limit,
+            forgottenReceipts: core.receipts.forgotten,
             firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
@@ -347,8 +346,7 @@ final class PendingCommit: Sendable {
             case (.committed, false): break
             case (.committed, true), (.ended, _): store.end()
             case (.rolledBack, _):
-                store.runner.rollBack()
-                store.lastRecorded = nil
+                store.rollBack()
                 // It was never installed: observers do not know it.
                 if !entries[index].isKept { store.endWork() }
             }

@@ -61,6 +61,12 @@ package final class SessionStore: Sendable {
         set { state.withLock { $0.recorded = newValue } }
     }
 
+    /// Discards the batch's working copy.
+    func rollBack() {
+        runner.rollBack()
+        lastRecorded = nil
+    }
+
     /// Changes the work under the lock, and runs the follow-up after it, except for starting new work.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
         var change = WorkChange()
