@@ -34,7 +34,12 @@ function ago(time) {
     : seconds < 86400 ? `${Math.floor(seconds / 3600)} h ago` : moment(time);
 }
 const subjectOf = ({ subject, id, issuer }) => `${plain(subject ?? id)}${issuer ? ` (${plain(issuer)})` : ""}`;
-const typeOf = (value) => (typeof value === "string" ? value : value?.type ?? "");
+/** The case of an intent, action or message, with that of the part's message inside. Shapes hide the inner one. */
+function typeOf(value) {
+  if (typeof value === "string") return value;
+  const inner = typeof value?.value?.type === "string" && value.value.type !== "string" ? value.value.type : "";
+  return [value?.type ?? "", inner].filter(Boolean).join(" › ");
+}
 const titleOf = ({ kind, cause, actions, messages }) =>
   `${kind} ${plain(typeOf(cause ?? actions?.[0] ?? messages?.[0]), 60)}`.trim();
 const addressOf = (id) => `#session/${encodeURIComponent(id)}`;
@@ -188,7 +193,10 @@ function preview(value, { isShape, isMessage }) {
   for (const [key, each] of Object.entries(value)) {
     if (line.childNodes.length > 1) line.append(", ");
     if (line.textContent.length > 90) { line.append("…"); break; }
-    line.append(isList ? "" : `${plain(key, 40)}: `, leaf(each, { isShape, isWord: isMessage && key === "type" }, 40));
+    // One level more for the messages of parts.
+    const inner = isMessage && isTree(each) && !isEmpty(each) && preview(each, { isShape });
+    line.append(isList ? "" : `${plain(key, 40)}: `,
+      inner || leaf(each, { isShape, isWord: isMessage && key === "type" }, 40));
   }
   line.append(isList ? "]" : "}");
   return line;
@@ -325,7 +333,9 @@ function entryOf(turn, isShape) {
   const row = h("li", {}, h("button", { type: "button", tabindex: -1, "data-number": turn.number }, cells({
     number: turn.number, time: plain(`${turn.time}`.slice(11, 23)), feature: plain(turn.feature, 80),
     what: titleOf(turn), took: durationOf(turn) }), h("span", { class: "marks" }, marks.flat().flatMap(tag))));
-  return { turn, row, isShape, words: [turn.intent, turn.kind, ...lists.flat().map(typeOf)].join("\n").toLowerCase() };
+  const texts = JSON.stringify(lists, (_, value) => (typeof value === "bigint" ? `${value}` : value)).slice(0, 4000);
+  const words = [turn.intent, turn.kind, ...launched, ...sends, ...lists.flat().map(typeOf), texts];
+  return { turn, row, isShape, words: words.join("\n").toLowerCase() };
 }
 function takeTurns({ turns, recording, values }) {
   const { entries, numbers, shown } = session, choice = byId("by-feature");
@@ -421,13 +431,20 @@ function showRelated() {
   // The server's own ids, as of all stores' bootstraps, are the same in each store.
   const isShared = (each) => each.turn.feature === turn.feature || !turn.intent?.startsWith("‹");
   const others = entries.filter((each) => each.turn.intent === turn.intent && each !== selected && isShared(each));
-  const sent = (turn.sends ?? []).map((name) => {
-    const later = entries.filter((each) => each.turn.feature === name && each.turn.number > turn.number);
-    return later.find((each) => each.turn.intent === turn.intent) ?? later[0] ?? `${plain(name)}: no turn yet`;
+  // In their order: one turn for each.
+  const found = new Set(), sent = (turn.sends ?? []).map((name) => {
+    const later = entries.filter((each) => each.turn.feature === name && each.turn.number > turn.number
+      && each.turn.kind !== "step" && !found.has(each));
+    const next = later.find((each) => each.turn.intent === turn.intent) ?? later[0];
+    return next ? found.add(next) && next : `${plain(name)}: no turn yet`;
   });
+  const earlier = others.filter((each) => each.turn.number < turn.number), isStep = turn.kind === "step";
+  const sender = isStep ? [] : earlier.filter((each) => each.turn.sends?.includes(turn.feature)).slice(-1);
+  const launcher = !isStep ? [] : earlier.filter((each) => each.turn.feature === turn.feature && each.turn.launched);
   const read = (turn.reads ?? []).map((each) => numbers.get(each.number) ?? `${plain(each.feature)}: no turn is kept`);
   const readers = entries.filter((each) => each.turn.reads?.some(({ number }) => number === turn.number));
-  const groups = Object.entries({ "Same intent": others, "Sends to": sent, "Reads": read, "Read by": readers });
+  const groups = Object.entries({ "Work of": launcher, "Sent by": sender, "Same intent": others,
+    "Sends to": sent, "Reads": read, "Read by": readers });
   const only = button("Show only these", () => { byId("by-text").value = turn.intent; filter(); });
   const nameOf = (other) => `#${other.number} ${plain(other.feature, 60)} · ${titleOf(other)}`;
   const jump = (each) => (each.turn ? button(nameOf(each.turn), () => choose(each, "detail")) : each);
