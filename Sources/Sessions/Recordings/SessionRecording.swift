@@ -41,10 +41,9 @@ extension SessionCore {
     /// True if the session's own recording goes on at a time since 1970.
     func isRecorded(now: Duration) -> Bool { reminders.contains { $0.recording != nil && $0.stored.due > now } }
 
-    /// The limit of the turns that the journal keeps.
-    func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
-        let all = limits.recordings
-        guard SessionReminder.hasRecordings.load(ordering: .relaxed), let own = recording else { return all }
+    /// The larger of the session's own limit and that of all sessions.
+    func largerRecordingLimit(_ all: RecordingLimit) -> RecordingLimit {
+        guard let own = recording else { return all }
         guard all.turns > 0 else { return own }
         return RecordingLimit(turns: max(own.turns, all.turns), bytes: max(own.bytes, all.bytes))
     }

@@ -240,10 +240,10 @@ extension SessionExport {
 }
 
 extension SessionBatch {
-    /// Returns the recordings for the journal.
-    func recordings(for limit: RecordingLimit) -> [RecordedTurn] {
+    /// Returns the recordings with parts of states.
+    func splicedRecordings(_ limit: RecordingLimit) -> [RecordedTurn] {
         // Without a limit of bytes nothing is gained.
-        guard !recordings.isEmpty, limit.bytes < .max else { return recordings }
+        guard limit.bytes < .max else { return recordings }
         return recordings.map { turn in
             guard let entry = entries.last(where: { $0.feature == turn.feature }), let store = entry.store else {
                 return turn

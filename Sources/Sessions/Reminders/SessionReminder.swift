@@ -1,6 +1,5 @@
 import MVI
 import SessionJournal
-import Synchronization
 
 /// A reminder of a session, with the attempts of this process.
 struct SessionReminder {
@@ -22,14 +21,11 @@ struct SessionReminder {
 
     static let tryLimit = 5
 
-    /// True if this process has seen a recording of one session, so that others need not look for one in each turn.
-    static let hasRecordings = Atomic(false)
-
     /// A reminder without attempts.
     init(_ stored: StoredReminder, now: Moment) {
         self.stored = stored
         recording = stored.recordingLimit
-        if recording != nil { Self.hasRecordings.store(true, ordering: .relaxed) }
+        if recording != nil { SessionStore.hasRecordings.store(true, ordering: .relaxed) }
         keepsSessionUntil = now.monotonic(stored.due) + StoredReminder.sessionLife
     }
 

@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import SessionJournal
+import Synchronization
 
 /// The turns that ran since the last commit: working copies of changed data, and the rows to append.
 struct SessionBatch {
@@ -353,5 +354,21 @@ extension SessionCore {
     /// Adds the result of a job that is not a turn of a store.
     mutating func joinOther(_ job: any QueueJob, _ outcome: TurnOutcome = .ran, isKept: Bool) {
         batch.results.append(JobResult(job, outcome, isKept: isKept))
+    }
+}
+
+// MARK: Recordings
+
+extension SessionBatch {
+    /// The recordings for the journal.
+    func recordings(for limit: RecordingLimit) -> [RecordedTurn] {
+        recordings.isEmpty ? [] : splicedRecordings(limit)
+    }
+}
+
+extension SessionCore {
+    /// The limit of the recorded turns that the journal keeps.
+    func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
+        SessionStore.hasRecordings.load(ordering: .relaxed) ? largerRecordingLimit(limits.recordings) : limits.recordings
     }
 }

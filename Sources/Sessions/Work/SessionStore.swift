@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import Synchronization
 import Tracing
 
 /// A store in memory, in which turns run: its launched work with the requests that wait for it, its watchers and its
@@ -53,6 +54,9 @@ package final class SessionStore: Sendable {
 
     /// Notes that its beginning is committed.
     func hasBegun() { state.withLock { $0.beginning = nil } }
+
+    /// True if this process has seen a recording of one session, so that others need not look for one in each turn.
+    static let hasRecordings = Atomic(false)
 
     /// The state of its last recorded turn; nil if there is none, or if it was rolled back. Only the queue's runner sets
     /// it to another state.
@@ -307,7 +311,7 @@ extension SessionStore: TurnHost {
     }
 
     @usableFromInline package var isRecorded: Bool {
-        guard SessionReminder.hasRecordings.load(ordering: .relaxed) else { return false }
+        guard Self.hasRecordings.load(ordering: .relaxed) else { return false }
         let now = session.shared.time.sinceEpoch()
         return session.core.withLock { $0.isRecorded(now: now) }
     }
