@@ -369,6 +369,7 @@ extension SessionBatch {
 extension SessionCore {
     /// The limit of the recorded turns that the journal keeps.
     func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
-        SessionStore.hasRecordings.load(ordering: .relaxed) ? largerRecordingLimit(limits.recordings) : limits.recordings
+        SessionStore.hasRecordings.load(ordering: .relaxed)
+            ? largerRecordingLimit(limits.recordings) : limits.recordings
     }
 }
