@@ -312,8 +312,8 @@ final class PendingCommit: Sendable {
         // Created in place: a parameter would be copied. A session that is not stored yet gets its key before the append.
         batch = JournalBatch(
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
-            stores: working.changes, labels: working.labels, receipts: working.receipts,
-            reminders: working.reminders, recordings: working.recordings(for: limit), recordingLimit: limit,
+            stores: working.changes, labels: working.labels, receipts: working.receipts, reminders: working.reminders,
+            recordings: working.recordings.isEmpty ? [] : working.splicedRecordings(limit), recordingLimit: limit,
             forgottenReceipts: core.receipts.forgotten,
             firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,

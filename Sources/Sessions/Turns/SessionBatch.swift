@@ -359,13 +359,6 @@ extension SessionCore {
 
 // MARK: Recordings
 
-extension SessionBatch {
-    /// The recordings for the journal.
-    func recordings(for limit: RecordingLimit) -> [RecordedTurn] {
-        recordings.isEmpty ? [] : splicedRecordings(limit)
-    }
-}
-
 extension SessionCore {
     /// The limit of the recorded turns that the journal keeps.
     func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
