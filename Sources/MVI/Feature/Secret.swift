@@ -1,3 +1,13 @@
+import Locking
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// A value that recordings, the inspector and logs do not contain: they have a pseudonym in its place.
 ///
 /// Where states are kept and on the way to clients it is written as the value itself, so stored states and the types of
@@ -63,12 +73,59 @@ extension Secret: Codable {
     }
 }
 
-/// The forms in which secrets are written and read by the running task.
+/// The forms in which encoders and decoders of the running thread write and read secrets. Not a task-local value: in an
+/// optimized build of Swift 6.3.1, `TaskLocal.withValue` crashes in code that is not asynchronous.
 package enum SecretCoding {
+    private struct Form {
+        var pseudonym: (@Sendable (any Encodable) throws -> String)?
+        var reading: SecretCount?
+    }
+
+    /// By thread. A form is there only while a call of that thread runs.
+    private static let forms = Lock<[UInt: Form]>([:])
+
+    private static var thread: UInt {
+        #if canImport(Darwin)
+            UInt(bitPattern: pthread_self())
+        #else
+            UInt(pthread_self())
+        #endif
+    }
+
+    private static func with<Result>(_ change: (inout Form) -> Void, _ body: () throws -> Result) rethrows -> Result {
+        let thread = thread
+        let before = forms.withLock { forms in
+            let before = forms[thread]
+            var form = before ?? Form()
+            change(&form)
+            forms[thread] = form
+            return before
+        }
+        defer { forms.withLock { $0[thread] = before } }
+        return try body()
+    }
+
+    private static var form: Form? {
+        let thread = thread
+        return forms.withLock { $0[thread] }
+    }
+
     /// Returns the pseudonym to write for a value; nil to write values.
-    @TaskLocal package static var pseudonym: (@Sendable (any Encodable) throws -> String)?
+    static var pseudonym: (@Sendable (any Encodable) throws -> String)? { form?.pseudonym }
     /// Counts the pseudonyms that are read; nil if there are none.
-    @TaskLocal package static var reading: SecretCount?
+    package static var reading: SecretCount? { form?.reading }
+
+    /// Runs `body`, in which secrets are written as what `pseudonym` returns for their values.
+    package static func writing<Result>(
+        _ pseudonym: @escaping @Sendable (any Encodable) throws -> String, _ body: () throws -> Result
+    ) rethrows -> Result {
+        try with({ $0.pseudonym = pseudonym }, body)
+    }
+
+    /// Runs `body`, in which pseudonyms are read and counted.
+    package static func reading<Result>(_ count: SecretCount, _ body: () throws -> Result) rethrows -> Result {
+        try with({ $0.reading = count }, body)
+    }
 
     /// Returns the form of a pseudonym, which is unlikely to be a value.
     package static func pseudonym(_ text: String) -> String { "‹\(text)›" }
@@ -77,6 +134,6 @@ package enum SecretCoding {
 
     /// Writes no secret value, for texts that are not read again.
     package static func hidden<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try $pseudonym.withValue({ _ in pseudonym("secret") }, operation: body)
+        try writing({ _ in pseudonym("secret") }, body)
     }
 }

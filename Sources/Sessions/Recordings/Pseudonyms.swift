@@ -27,6 +27,6 @@ package final class Pseudonyms: Sendable {
 
     /// Runs `body`, in which encoders write pseudonyms.
     package func writing<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try SecretCoding.$pseudonym.withValue({ [self] in try pseudonym(of: $0) }, operation: body)
+        try SecretCoding.writing({ [self] in try pseudonym(of: $0) }, body)
     }
 }

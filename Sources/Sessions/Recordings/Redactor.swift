@@ -29,7 +29,7 @@ package final class Redactor: Sendable {
             guard let type = TurnRecording<F>.self as? any Decodable.Type, let initial = initial(id) else { return nil }
             let filling = Array("{\"state\":".utf8) + initial + Array("}".utf8)
             // One of an earlier release may have values; one of this release has pseudonyms.
-            let decoded: Any? = SecretCoding.$reading.withValue(SecretCount()) {
+            let decoded: Any? = SecretCoding.reading(SecretCount()) {
                 try? WireJSON.decode(type, from: json, filling: filling)
             }
             guard var recording = decoded as? TurnRecording<F>,

@@ -43,7 +43,7 @@ package struct Replay<F: Feature> {
     /// - Parameter notComparable: called for each turn that differs but has pseudonyms in the place of secrets.
     package func run(notComparable: (_ turn: UInt64) -> Void = { _ in }) throws(Fault) -> [F.State] {
         let count = SecretCount()
-        let result = SecretCoding.$reading.withValue(count) { () -> Result<[F.State], Fault> in
+        let result = SecretCoding.reading(count) { () -> Result<[F.State], Fault> in
             do throws(Fault) { return .success(try states(count, notComparable)) } catch { return .failure(error) }
         }
         return try result.get()
@@ -200,7 +200,7 @@ extension Replay {
     package static func state(
         _ state: JSONText, _ version: Int, _ feature: F, _ what: String
     ) throws(UnreadableState) -> F.State {
-        let read = SecretCoding.$reading.withValue(SecretCoding.reading ?? SecretCount()) {
+        let read = SecretCoding.reading(SecretCoding.reading ?? SecretCount()) {
             KeptState.read(state.bytes, version: version, of: F.self, initial: feature.initialState)
         }
         switch read {

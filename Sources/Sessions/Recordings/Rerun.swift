@@ -20,7 +20,7 @@ package struct Rerun<F: Feature> {
     /// read, is not recorded, or they differ and they or the state before have pseudonyms in the place of secrets.
     package func run() throws(RerunDifference) -> (compared: Int, skipped: Int) {
         let secrets = SecretCount()
-        let result = SecretCoding.$reading.withValue(secrets) {
+        let result = SecretCoding.reading(secrets) {
             () -> Result<(compared: Int, skipped: Int), RerunDifference> in
             do throws(RerunDifference) { return .success(try turns(secrets)) } catch { return .failure(error) }
         }
