@@ -21,6 +21,22 @@ package enum WireJSON {
         try DecodingSession(bytes: bytes, limits: limits).decodeDocument(type)
     }
 
+    /// Decodes a value, optionally like ``decode(_:from:filling:limits:)``, with decoders that have a user info.
+    ///
+    /// - Throws: ``WireDecodingError``, also if `filling` is not JSON.
+    package static func decode<T: Decodable>(
+        _ type: T.Type, from bytes: [UInt8], filling: [UInt8]?, userInfo: [CodingUserInfoKey: any Sendable]
+    ) throws(WireDecodingError) -> T {
+        let session =
+            if let filling {
+                try DecodingSession(bytes: bytes, filling: filling, limits: .default)
+            } else {
+                try DecodingSession(bytes: bytes, limits: .default)
+            }
+        session.userInfo = userInfo
+        return try session.decodeDocument(type)
+    }
+
     /// Decodes a stored value. A member that the text lacks is taken from the same place in `filling`, the stored
     /// encoding of a complete value.
     ///
@@ -42,9 +58,11 @@ package enum WireJSON {
     /// - Throws: ``WireDecodingError``, also if `filling` is not JSON.
     @usableFromInline
     package static func decodeStored<T: Codable>(
-        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default
+        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireDecodingError) -> (value: T, lost: [String]) {
         let session = try DecodingSession(bytes: bytes, filling: filling, notesReads: true, limits: limits)
+        session.userInfo = userInfo
         let value = try session.decodeDocument(type)
         guard session.hasUnread else { return (value, []) }
         return (value, session.lost(unlessIn: try? encodeStored(value).bytes, limit: lostLimit, limits: limits))
@@ -52,9 +70,11 @@ package enum WireJSON {
 
     /// Decodes a stored value of a type that is only read. All members that it does not read are lost.
     package static func decodeStored<T: Decodable>(
-        reading type: T.Type, from bytes: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default
+        reading type: T.Type, from bytes: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireDecodingError) -> (value: T, lost: [String]) {
         let session = try DecodingSession(bytes: bytes, notesReads: true, limits: limits)
+        session.userInfo = userInfo
         let value = try session.decodeDocument(type)
         return (value, session.hasUnread ? session.lost(unlessIn: nil, limit: lostLimit, limits: limits) : [])
     }
@@ -70,6 +90,18 @@ extension WireJSON {
         var output: [UInt8] = []
         try encode(value, into: &output)
         return output
+    }
+
+    /// Encodes a value with encoders that have a user info.
+    ///
+    /// - Throws: as ``encode(_:)``.
+    package static func encode<T: Encodable>(
+        _ value: T, userInfo: [CodingUserInfoKey: any Sendable]
+    ) throws(WireEncodingError) -> [UInt8] {
+        let session = EncodingSession()
+        session.userInfo = userInfo
+        try session.encodeDocument(value)
+        return session.bytes
     }
 
     /// Appends the encoding of a value to `output`. If it throws, the output is unchanged.
@@ -91,9 +123,10 @@ extension WireJSON {
     /// - Throws: as ``encode(_:)``.
     @usableFromInline
     package static func encodeStored<T: Encodable>(
-        _ value: T
+        _ value: T, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireEncodingError) -> (bytes: [UInt8], hasNulls: Bool) {
         let session = EncodingSession(writesNil: true)
+        session.userInfo = userInfo
         try session.encodeDocument(value)
         return (trimmed(session.bytes), session.firstNil != nil)
     }

@@ -157,7 +157,7 @@ struct SecretTests {
         #expect(throws: WireDecodingError.self) {
             try WireJSON.decode(Secret<String>.self, from: Array(#"{"secret":"‹x›"}"#.utf8))
         }
-        let hidden = try SecretCoding.hidden { try WireJSON.encode(Safe.Intent.keep(secret)) }
+        let hidden = try WireJSON.encode(Safe.Intent.keep(secret), userInfo: SecretCoding.hiding)
         #expect(!String(decoding: hidden, as: UTF8.self).contains("canary"))
     }
 }

@@ -1,13 +1,3 @@
-import Locking
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// A value that recordings, the inspector and logs do not contain: they have a pseudonym in its place.
 ///
 /// Where states are kept and on the way to clients it is written as the value itself, so stored states and the types of
@@ -52,8 +42,8 @@ extension Secret: Codable {
         switch content {
         case .pseudonym(let text): pseudonym = text
         case .value(let value):
-            guard let pseudonymOf = SecretCoding.pseudonym else { return try value.encode(to: encoder) }
-            pseudonym = try pseudonymOf(value)
+            guard let namer = SecretCoding.namer(encoder) else { return try value.encode(to: encoder) }
+            pseudonym = try namer.pseudonym(of: value)
         }
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(pseudonym, forKey: .secret)
@@ -61,11 +51,10 @@ extension Secret: Codable {
 
     /// Reads the value; in a replay also a pseudonym.
     public init(from decoder: any Decoder) throws {
-        if let reading = SecretCoding.reading, let container = try? decoder.container(keyedBy: CodingKeys.self),
-            let pseudonym = try? container.decode(String.self, forKey: .secret),
+        if SecretCoding.readsPseudonyms(decoder),
+            let pseudonym = try? decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .secret),
             SecretCoding.isPseudonym(pseudonym)
         {
-            reading.count()
             content = .pseudonym(pseudonym)
         } else {
             content = .value(try Value(from: decoder))
@@ -73,58 +62,38 @@ extension Secret: Codable {
     }
 }
 
-/// The forms in which encoders and decoders of the running thread write and read secrets. Not a task-local value: in an
-/// optimized build of Swift 6.3.1, `TaskLocal.withValue` crashes in code that is not asynchronous.
+/// Gives pseudonyms to secrets.
+package protocol SecretNamer: Sendable {
+    /// Returns the pseudonym of a value: see ``SecretCoding/pseudonym(_:)``.
+    func pseudonym(of value: any Encodable) throws -> String
+}
+
+/// The forms in which secrets are written and read, as the user info of encoders and decoders.
 package enum SecretCoding {
-    private struct Form {
-        var pseudonym: (@Sendable (any Encodable) throws -> String)?
-        var reading: SecretCount?
+    private static let namerKey = CodingUserInfoKey(rawValue: "mvi.secrets.namer")
+    private static let readingKey = CodingUserInfoKey(rawValue: "mvi.secrets.pseudonyms")
+
+    /// Writes pseudonyms.
+    package static func writing(_ namer: any SecretNamer) -> [CodingUserInfoKey: any Sendable] {
+        namerKey.map { [$0: namer] } ?? [:]
     }
 
-    /// By thread. A form is there only while a call of that thread runs.
-    private static let forms = Lock<[UInt: Form]>([:])
+    /// Reads pseudonyms in the place of values.
+    package static let reading: [CodingUserInfoKey: any Sendable] = readingKey.map { [$0: true] } ?? [:]
 
-    private static var thread: UInt {
-        #if canImport(Darwin)
-            UInt(bitPattern: pthread_self())
-        #else
-            UInt(pthread_self())
-        #endif
+    /// Writes the same text for each secret, for texts that are not read again.
+    package static let hiding = writing(Hidden())
+
+    private struct Hidden: SecretNamer {
+        func pseudonym(of value: any Encodable) -> String { SecretCoding.pseudonym("secret") }
     }
 
-    private static func with<Result>(_ change: (inout Form) -> Void, _ body: () throws -> Result) rethrows -> Result {
-        let thread = thread
-        let before = forms.withLock { forms in
-            let before = forms[thread]
-            var form = before ?? Form()
-            change(&form)
-            forms[thread] = form
-            return before
-        }
-        defer { forms.withLock { $0[thread] = before } }
-        return try body()
+    static func namer(_ encoder: any Encoder) -> (any SecretNamer)? {
+        namerKey.flatMap { encoder.userInfo[$0] as? any SecretNamer }
     }
 
-    private static var form: Form? {
-        let thread = thread
-        return forms.withLock { $0[thread] }
-    }
-
-    /// Returns the pseudonym to write for a value; nil to write values.
-    static var pseudonym: (@Sendable (any Encodable) throws -> String)? { form?.pseudonym }
-    /// Counts the pseudonyms that are read; nil if there are none.
-    package static var reading: SecretCount? { form?.reading }
-
-    /// Runs `body`, in which secrets are written as what `pseudonym` returns for their values.
-    package static func writing<Result>(
-        _ pseudonym: @escaping @Sendable (any Encodable) throws -> String, _ body: () throws -> Result
-    ) rethrows -> Result {
-        try with({ $0.pseudonym = pseudonym }, body)
-    }
-
-    /// Runs `body`, in which pseudonyms are read and counted.
-    package static func reading<Result>(_ count: SecretCount, _ body: () throws -> Result) rethrows -> Result {
-        try with({ $0.reading = count }, body)
+    static func readsPseudonyms(_ decoder: any Decoder) -> Bool {
+        readingKey.map { decoder.userInfo[$0] != nil } ?? false
     }
 
     /// Returns the form of a pseudonym, which is unlikely to be a value.
@@ -132,8 +101,9 @@ package enum SecretCoding {
 
     package static func isPseudonym(_ text: String) -> Bool { text.hasPrefix("‹") && text.hasSuffix("›") }
 
-    /// Writes no secret value, for texts that are not read again.
-    package static func hidden<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try writing({ _ in pseudonym("secret") }, body)
-    }
+    /// The beginning of a pseudonym's JSON. In a string its quotation marks would be escaped.
+    package static let mark = Array(#"{"secret":"‹"#.utf8)
+
+    /// True if pseudonyms stand for secrets in a JSON text without whitespace.
+    package static func hasPseudonyms(_ json: [UInt8]) -> Bool { json.firstRange(of: mark) != nil }
 }

@@ -64,7 +64,7 @@ public struct LoggingMiddleware: CommonMiddleware {
     private func text<Value>(_ value: Value) -> String? {
         guard valueLength > 0 else { return nil }
         let encodable = value as? any Encodable ?? String(describing: value)
-        guard let json = try? SecretCoding.hidden({ try WireJSON.encode(encodable) }) else {
+        guard let json = try? WireJSON.encode(encodable, userInfo: SecretCoding.hiding) else {
             return "not encodable as JSON"
         }
         guard json.count > valueLength else { return String(decoding: json, as: UTF8.self) }

@@ -72,9 +72,10 @@ package struct Fork: Sendable {
     /// Returns a state with the texts of pseudonyms in the place of secrets, which a `Secret<String>` can read.
     private static func readable(_ state: JSONText) -> [UInt8] {
         var (output, rest) = ([UInt8](), state.bytes[...])
-        // In a string their quotation marks would be escaped.
-        let (begin, end) = (Array(#"{"secret":"‹"#.utf8), Array(#"›"}"#.utf8))
-        while let start = rest.firstRange(of: begin), let stop = rest[start.upperBound...].firstRange(of: end) {
+        let end = Array(#"›"}"#.utf8)
+        while let start = rest.firstRange(of: SecretCoding.mark),
+            let stop = rest[start.upperBound...].firstRange(of: end)
+        {
             output += rest[..<start.lowerBound]
             WireJSON.appendString(
                 SecretCoding.pseudonym(String(decoding: rest[start.upperBound..<stop.lowerBound], as: UTF8.self)),

@@ -5,7 +5,7 @@ import WireJSON
 
 /// Writes values of `Secret` as keyed pseudonyms.
 @usableFromInline
-package final class Pseudonyms: Sendable {
+package final class Pseudonyms: SecretNamer {
     private let key: Lock<HMACKey>
 
     /// Pseudonyms of an own, random key.
@@ -19,14 +19,8 @@ package final class Pseudonyms: Sendable {
         key.withLock { $0 = derived }
     }
 
-    /// Returns the pseudonym of a value.
-    func pseudonym(of value: any Encodable) throws -> String {
+    package func pseudonym(of value: any Encodable) throws -> String {
         let code = key.withLock { $0 }.code(for: try WireJSON.encode(value))
         return SecretCoding.pseudonym(String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36))
-    }
-
-    /// Runs `body`, in which encoders write pseudonyms.
-    package func writing<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try SecretCoding.writing({ [self] in try pseudonym(of: $0) }, body)
     }
 }

@@ -23,15 +23,14 @@ package final class Redactor: Sendable {
             guard let filling = initial(id),
                 let state = try? WireJSON.decode(F.State.self, from: json, filling: filling)
             else { return nil }
-            return try? pseudonyms.writing { try WireJSON.encodeStored(state).bytes }
+            return try? WireJSON.encodeStored(state, userInfo: SecretCoding.writing(pseudonyms)).bytes
         }
         recording = { json, id, pseudonyms in
             guard let type = TurnRecording<F>.self as? any Decodable.Type, let initial = initial(id) else { return nil }
             let filling = Array("{\"state\":".utf8) + initial + Array("}".utf8)
             // One of an earlier release may have values; one of this release has pseudonyms.
-            let decoded: Any? = SecretCoding.reading(SecretCount()) {
-                try? WireJSON.decode(type, from: json, filling: filling)
-            }
+            let decoded: Any? = try? WireJSON.decode(
+                type, from: json, filling: filling, userInfo: SecretCoding.reading)
             guard var recording = decoded as? TurnRecording<F>,
                 recording.facts.schemaVersion ?? F.schemaVersion == F.schemaVersion
             else { return nil }
@@ -39,7 +38,7 @@ package final class Redactor: Sendable {
             // The texts of errors may contain values.
             recording.facts.failure = recording.facts.failure.map { _ in "redacted" }
             guard let encodable = recording as? any Encodable else { return nil }
-            return try? pseudonyms.writing { try WireJSON.encodeStored(encodable).bytes }
+            return try? WireJSON.encodeStored(encodable, userInfo: SecretCoding.writing(pseudonyms)).bytes
         }
     }
 

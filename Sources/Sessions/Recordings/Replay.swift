@@ -42,14 +42,6 @@ package struct Replay<F: Feature> {
     ///
     /// - Parameter notComparable: called for each turn that differs but has pseudonyms in the place of secrets.
     package func run(notComparable: (_ turn: UInt64) -> Void = { _ in }) throws(Fault) -> [F.State] {
-        let count = SecretCount()
-        let result = SecretCoding.reading(count) { () -> Result<[F.State], Fault> in
-            do throws(Fault) { return .success(try states(count, notComparable)) } catch { return .failure(error) }
-        }
-        return try result.get()
-    }
-
-    private func states(_ secrets: SecretCount, _ notComparable: (UInt64) -> Void) throws(Fault) -> [F.State] {
         let present = session.stores.first { $0.feature == instance }?.schemaVersion ?? F.schemaVersion
         if present > F.schemaVersion {
             throw .unreadable(turn: nil, Self.newer(present, "The store of \"\(instance)\""))
@@ -72,14 +64,14 @@ package struct Replay<F: Feature> {
                 // Another build wrote it: its start was migrated.
                 (version, head) = (own, nil)
             }
-            let before = secrets.value
+            let hasSecrets = SecretCoding.hasPseudonyms(bytes)
             let recorded =
                 version == F.schemaVersion ? try read(turn, bytes, filling) : try old(turn, bytes, version)
             do throws(Fault) { try check(recorded, turn.sequence, from: head, initialState) } catch {
-                guard headHasSecrets || secrets.value > before else { throw error }
+                guard hasSecrets || headHasSecrets else { throw error }
                 notComparable(turn.sequence)
             }
-            headHasSecrets = secrets.value > before
+            headHasSecrets = hasSecrets
             states.append(recorded.state)
             head = recorded.state
         }
@@ -158,8 +150,7 @@ package struct Replay<F: Feature> {
     private func decode<T: Decodable>(
         _ type: T.Type, _ bytes: [UInt8], filling: [UInt8]? = nil
     ) throws(WireDecodingError) -> Any {
-        if let filling { return try WireJSON.decode(type, from: bytes, filling: filling) }
-        return try WireJSON.decode(type, from: bytes)
+        try WireJSON.decode(type, from: bytes, filling: filling, userInfo: SecretCoding.reading)
     }
 
     private func encoded(_ state: F.State) throws(Fault) -> [UInt8] {
@@ -200,9 +191,8 @@ extension Replay {
     package static func state(
         _ state: JSONText, _ version: Int, _ feature: F, _ what: String
     ) throws(UnreadableState) -> F.State {
-        let read = SecretCoding.reading(SecretCoding.reading ?? SecretCount()) {
-            KeptState.read(state.bytes, version: version, of: F.self, initial: feature.initialState)
-        }
+        let read = KeptState.read(
+            state.bytes, version: version, of: F.self, initial: feature.initialState, userInfo: SecretCoding.reading)
         switch read {
         case .state(let state, _): return state
         case .newer: throw UnreadableState(newer(version, what))

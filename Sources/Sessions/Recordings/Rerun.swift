@@ -19,15 +19,6 @@ package struct Rerun<F: Feature> {
     /// The number of compared turns, and of those that could not be run again: the state before, or a store that they
     /// read, is not recorded, or they differ and they or the state before have pseudonyms in the place of secrets.
     package func run() throws(RerunDifference) -> (compared: Int, skipped: Int) {
-        let secrets = SecretCount()
-        let result = SecretCoding.reading(secrets) {
-            () -> Result<(compared: Int, skipped: Int), RerunDifference> in
-            do throws(RerunDifference) { return .success(try turns(secrets)) } catch { return .failure(error) }
-        }
-        return try result.get()
-    }
-
-    private func turns(_ secrets: SecretCount) throws(RerunDifference) -> (compared: Int, skipped: Int) {
         var (compared, skipped) = (0, 0)
         var head: F.State?
         var headHasSecrets = false
@@ -36,7 +27,6 @@ package struct Rerun<F: Feature> {
             if turn.sequence != expected { head = nil }
             expected = turn.sequence + 1
             guard turn.feature == instance else { continue }
-            let known = secrets.value
             guard let recording = session.recording(of: turn, F.self, initial: feature.initialState),
                 recording.facts.schemaVersion == F.schemaVersion
             else {
@@ -44,10 +34,10 @@ package struct Rerun<F: Feature> {
                 skipped += 1
                 continue
             }
+            let hasOwn = turn.recording.map { SecretCoding.hasPseudonyms($0.bytes) } ?? false
             let hasSecrets =
-                headHasSecrets || secrets.value > known
-                || recording.facts.subject.map { SecretCoding.isPseudonym($0.id) } ?? false
-            defer { (head, headHasSecrets) = (recording.state, secrets.value > known) }
+                headHasSecrets || hasOwn || recording.facts.subject.map { SecretCoding.isPseudonym($0.id) } ?? false
+            defer { (head, headHasSecrets) = (recording.state, hasOwn) }
             guard recording.facts.kind == .intent || recording.facts.kind == .checked || recording.facts.kind == .action
             else { continue }
             guard let before = head, host.read(recording.facts.reads, of: session) else {
@@ -144,7 +134,9 @@ extension RecordedSession {
             let state = try? WireJSON.encodeStored(initial).bytes
         else { return nil }
         func decode<T: Decodable>(_ type: T.Type) -> Any? {
-            try? WireJSON.decode(type, from: bytes, filling: Array("{\"state\":".utf8) + state + Array("}".utf8))
+            try? WireJSON.decode(
+                type, from: bytes, filling: Array("{\"state\":".utf8) + state + Array("}".utf8),
+                userInfo: SecretCoding.reading)
         }
         return decode(type) as? TurnRecording<F>
     }

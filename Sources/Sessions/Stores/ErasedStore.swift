@@ -191,11 +191,7 @@ struct ErasedStore: Sendable {
         let fault: String
         if let recording = recording as? any Encodable {
             do throws(WireEncodingError) {
-                return try pseudonyms.writing { () -> Result<[UInt8], WireEncodingError> in
-                    do throws(WireEncodingError) { return .success(try WireJSON.encodeStored(recording).bytes) } catch {
-                        return .failure(error)
-                    }
-                }.get()
+                return try WireJSON.encodeStored(recording, userInfo: SecretCoding.writing(pseudonyms)).bytes
             } catch {
                 fault = error.detail
             }

@@ -21,13 +21,15 @@ extension KeptState {
     ///   - initial: provides members that stored states of the present version lack.
     @usableFromInline
     package static func read<F: Feature>(
-        _ json: [UInt8], version: Int, of feature: F.Type, initial: State
+        _ json: [UInt8], version: Int, of feature: F.Type, initial: State,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) -> KeptState where F.State == State {
         if version > F.schemaVersion { return .newer }
         do {
             if version == F.schemaVersion {
                 let filling = try WireJSON.encodeStored(initial).bytes
-                let (state, lost) = try WireJSON.decodeStored(State.self, from: json, filling: filling)
+                let (state, lost) = try WireJSON.decodeStored(
+                    State.self, from: json, filling: filling, userInfo: userInfo)
                 return .state(state, lost: lost)
             }
             guard let migration = F.migrations.first(where: { $0.from == version }) else {
@@ -35,7 +37,7 @@ extension KeptState {
                     "it was written under the schema version \(version), and there is no migration from that to "
                         + "\(F.schemaVersion)")
             }
-            let stored = StoredJSON(bytes: json)
+            let stored = StoredJSON(bytes: json, userInfo)
             let state = try migration.migrate(stored)
             return .state(state, lost: stored.lost)
         } catch {
@@ -46,13 +48,16 @@ extension KeptState {
 
 private final class StoredJSON: StateReader {
     private let bytes: [UInt8]
+    private let userInfo: [CodingUserInfoKey: any Sendable]
     /// Members that the migration did not read. The migration decides about the others.
     private(set) var lost: [String] = []
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    init(bytes: [UInt8], _ userInfo: [CodingUserInfoKey: any Sendable]) {
+        (self.bytes, self.userInfo) = (bytes, userInfo)
+    }
 
     func read<T: Decodable>(_ type: T.Type) throws -> T {
-        let (value, unread) = try WireJSON.decodeStored(reading: type, from: bytes)
+        let (value, unread) = try WireJSON.decodeStored(reading: type, from: bytes, userInfo: userInfo)
         lost = unread
         return value
     }

@@ -7,6 +7,8 @@ final class DecodingSession {
     // Unchecked: used on one thread, and no author's code runs while a node is being changed.
     @exclusivity(unchecked) var nodes: [Node]
 
+    /// The user info of decoders.
+    var userInfo: [CodingUserInfoKey: Any] = [:]
     /// The key type that was last identified as an enum case's keys, so that an array of enums checks the name once.
     var payloadKeys: ObjectIdentifier?
     /// The object whose case was last found.

@@ -12,6 +12,8 @@ final class EncodingSession {
     @exclusivity(unchecked) var outer: [Frame] = []
     /// Checks the keys of each encoded case, for ``WireJSON/checkMapping(of:)``.
     var check: KeyCheck?
+    /// The user info of encoders.
+    var userInfo: [CodingUserInfoKey: Any] = [:]
     /// The key type that was last identified as an enum case's keys.
     var payloadKeys: ObjectIdentifier?
     /// An error that could not be thrown at its place. It is thrown at the end of the value.
@@ -67,6 +69,7 @@ final class EncodingSession {
     /// Returns the encoder of a nested container with its own session at the output's end.
     func nest(_ owner: any Any.Type = Void.self) -> ValueEncoder {
         let child = EncodingSession(depth: depth, writesNil: writesNil)
+        child.userInfo = userInfo
         child.parent = self
         child.offsetInParent = bytes.count
         child.check = check
