@@ -159,31 +159,34 @@ struct RecordingText {
     private let head: ArraySlice<UInt8>
     let state: [UInt8]
 
-    private struct State: Decodable { let state: JSONText? }
-    private struct Splice: Decodable { let splice: StateSplice? }
+    private struct Last: Decodable {
+        let state: JSONText?
+        let splice: StateSplice?
+    }
 
     /// A recording with a whole state; nil for another one.
     ///
     /// - Parameter known: texts that may be its state, to be tried first.
     init?(_ recording: [UInt8], known: [[UInt8]?] = []) {
-        func head(before state: [UInt8]) -> ArraySlice<UInt8>? {
-            let end = recording.count - state.count - 1
-            let start = end - Self.stateName.count
-            guard start > 0, recording[start..<end].elementsEqual(Self.stateName),
-                recording[end..<(recording.count - 1)].elementsEqual(state)
-            else { return nil }
-            return recording[..<start]
-        }
         for case let state? in known {
-            if let head = head(before: state) {
-                (self.head, self.state) = (head, state)
-                return
-            }
+            guard let head = Self.head(of: recording, Self.stateName, state) else { continue }
+            (self.head, self.state) = (head, state)
+            return
         }
-        guard let decoded = try? WireJSON.decode(State.self, from: recording), let state = decoded.state,
-            let head = head(before: state.bytes)
+        guard let state = try? WireJSON.decode(Last.self, from: recording).state,
+            let head = Self.head(of: recording, Self.stateName, state.bytes)
         else { return nil }
         (self.head, self.state) = (head, state.bytes)
+    }
+
+    /// The text before the last member; nil if that is another one.
+    private static func head(of recording: [UInt8], _ name: [UInt8], _ value: [UInt8]) -> ArraySlice<UInt8>? {
+        let end = recording.count - value.count - 1
+        let start = end - name.count
+        guard start > 0, recording[start..<end].elementsEqual(name),
+            recording[end..<(recording.count - 1)].elementsEqual(value)
+        else { return nil }
+        return recording[..<start]
     }
 
     /// The recording with the difference from the state before instead of its state; nil if that is hardly shorter.
@@ -201,30 +204,22 @@ struct RecordingText {
         return text
     }
 
-    /// The splice of a recording, and the text before it; nil for a recording with a whole state.
-    private static func splice(_ recording: [UInt8]) -> (StateSplice, head: ArraySlice<UInt8>)? {
-        guard let decoded = try? WireJSON.decode(Splice.self, from: recording), let splice = decoded.splice,
-            let json = try? WireJSON.encode(splice)
-        else { return nil }
-        let start = recording.count - 1 - json.count - spliceName.count
-        guard start > 0, recording[start...].dropLast().elementsEqual(spliceName + json) else { return nil }
-        return (splice, recording[..<start])
-    }
-
     /// Returns recordings with whole states. Leaves out those of which an earlier turn is no longer kept.
     static func whole(_ turns: [RecordedTurn]) -> [RecordedTurn] {
         var states: [FeatureID: RecordedState] = [:]
         return turns.compactMap { turn in
-            var turn = turn
-            if let (splice, head) = splice(turn.recording) {
-                guard let before = states[turn.feature], before.number == splice.base,
-                    let state = splice.applied(to: before.state)
-                else { return nil }
-                states[turn.feature] = RecordedState(turn.number, state, splices: 0)
-                turn.recording = text(head, stateName, state)
-            } else if let text = RecordingText(turn.recording) {
-                states[turn.feature] = RecordedState(turn.number, text.state, splices: 0)
+            guard let last = try? WireJSON.decode(Last.self, from: turn.recording) else { return turn }
+            guard let splice = last.splice else {
+                if let state = last.state { states[turn.feature] = RecordedState(turn.number, state.bytes, splices: 0) }
+                return turn
             }
+            guard let before = states[turn.feature], before.number == splice.base,
+                let state = splice.applied(to: before.state), let json = try? WireJSON.encode(splice),
+                let head = head(of: turn.recording, spliceName, json)
+            else { return nil }
+            states[turn.feature] = RecordedState(turn.number, state, splices: 0)
+            var turn = turn
+            turn.recording = text(head, stateName, state)
             return turn
         }
     }

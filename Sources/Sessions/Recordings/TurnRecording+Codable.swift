@@ -13,16 +13,16 @@ extension TurnRecording {
         func list<Element: Encodable>(_ elements: [Element], _ key: CodingKeys) throws {
             if !elements.isEmpty { try members.encode(elements, forKey: key) }
         }
-        try members.encodeIfPresent(facts.kind, forKey: .kind)
-        try members.encodeIfPresent(facts.schemaVersion, forKey: .schemaVersion)
-        try members.encodeIfPresent(facts.subject, forKey: .subject)
-        try members.encodeIfPresent(facts.now, forKey: .now)
+        try members.encode(ifAny: facts.kind, forKey: .kind)
+        try members.encode(ifAny: facts.schemaVersion, forKey: .schemaVersion)
+        try members.encode(ifAny: facts.subject, forKey: .subject)
+        try members.encode(ifAny: facts.now, forKey: .now)
         try list(facts.uuids, .uuids)
         try list(facts.reads, .reads)
         try list(facts.sends, .sends)
         try list(facts.launched, .launched)
-        try members.encodeIfPresent(facts.microseconds, forKey: .microseconds)
-        try members.encodeIfPresent(facts.failure, forKey: .failure)
+        try members.encode(ifAny: facts.microseconds, forKey: .microseconds)
+        try members.encode(ifAny: facts.failure, forKey: .failure)
     }
 
     private static func facts(_ members: KeyedDecodingContainer<CodingKeys>) throws -> TurnFacts {
@@ -51,10 +51,10 @@ extension TurnRecording: Encodable where F.Message: Encodable, F.Action: Encodab
         if WireJSON.isOther(encoder) { return try WireJSON.encodeStored(self, to: encoder) }
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(intent, forKey: .intent)
-        try members.encodeIfPresent(cause, forKey: .cause)
+        try members.encode(ifAny: cause, forKey: .cause)
         try members.encode(actions, forKey: .actions)
         try members.encode(messages, forKey: .messages)
-        try members.encodeIfPresent(view, forKey: .view)
+        try members.encode(ifAny: view, forKey: .view)
         try members.encode(labels, forKey: .labels)
         try encodeFacts(&members)
         // Last: see `RecordingText`.
@@ -80,5 +80,12 @@ extension TurnRecording: Decodable where F.Message: Decodable, F.Action: Decodab
             state: try members.decode(F.State.self, forKey: .state),
             view: try members.decodeIfPresent(F.ViewState.self, forKey: .view),
             labels: try members.decode([F.Label].self, forKey: .labels), facts: try Self.facts(members))
+    }
+}
+
+extension KeyedEncodingContainer {
+    /// Omits nil. The encoding of stored values writes it as `null` with `encodeIfPresent`.
+    fileprivate mutating func encode<Value: Encodable>(ifAny value: Value?, forKey key: Key) throws {
+        if let value { try encode(value, forKey: key) }
     }
 }
