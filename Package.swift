@@ -79,7 +79,7 @@ let package = Package(
         system("CPostgreSQL", "libpq", "libpq-dev"),
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
         .target(name: "CLocking"),
-        .target(name: "CResources", exclude: ["inspector", "page"]),
+        .target(name: "CResources", exclude: ["base.css", "inspector", "page"]),
 
         // Pure code: no I/O, no HTTP.
         library("Locking", "CLocking"),
@@ -107,9 +107,8 @@ let package = Package(
         // The server, its options, the demo. The tools know a server by its address only.
         library(
             "MVIServer", "CResources", "EventStream", "JSONDelta", "LibCrypto", "Locking", "MVI", "MicroHTTP",
-            "Networks",
-            "PrometheusMetrics", "SQLiteJournal", "Schema", "SessionJournal", "Sessions", "WireJSON", arguments,
-            lifecycle, logging, metrics, tracing),
+            "Networks", "PrometheusMetrics", "SQLiteJournal", "Schema", "SessionJournal", "Sessions", "WireJSON",
+            arguments, lifecycle, logging, metrics, tracing),
         library("PostgresServer", "LibCurl", "MVIServer", "PostgresJournal", "SessionJournal", logging),
         library("JWTAuthentication", "LibCrypto", "LibCurl", "Locking", "MVI", "MVIServer", "WireJSON", logging),
         library("DemoFeatures", "CResources", "Locking", "MVI", "MVIServer", "SQLite", lifecycle, logging),

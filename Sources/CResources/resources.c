@@ -24,6 +24,8 @@ static const unsigned char index_html[] = {
 #embed "page/index.html"
 };
 static const unsigned char style_css[] = {
+#embed "base.css"
+,
 #embed "page/style.css"
 };
 static const unsigned char app_js[] = {
@@ -33,6 +35,8 @@ static const unsigned char inspector_html[] = {
 #embed "inspector/index.html"
 };
 static const unsigned char inspector_css[] = {
+#embed "base.css"
+,
 #embed "inspector/inspector.css"
 };
 static const unsigned char inspector_js[] = {

@@ -20,7 +20,7 @@ cresources_file cresources_mvi_client_js(void);
 
 /// The demo page: `page/index.html`.
 cresources_file cresources_index_html(void);
-/// `page/style.css`.
+/// `base.css` and `page/style.css`.
 cresources_file cresources_style_css(void);
 /// `page/app.js`, an ES module.
 cresources_file cresources_app_js(void);
@@ -29,7 +29,7 @@ cresources_file cresources_icon_svg(void);
 
 /// The inspector's page on the admin port: `inspector/index.html`.
 cresources_file cresources_inspector_html(void);
-/// `inspector/inspector.css`.
+/// `base.css` and `inspector/inspector.css`.
 cresources_file cresources_inspector_css(void);
 /// `inspector/inspector.js`, an ES module.
 cresources_file cresources_inspector_js(void);

@@ -31,13 +31,14 @@ extension DocumentEndpoints {
         ]
         return files.map { name, path, type, file in
             let contentType = "\(type); charset=utf-8"
-            let document = Document(
-                bytes(of: file), contentType: contentType, extra: AnswerFields.security(of: contentType))
+            let document =
+                isOn
+                ? Document(bytes(of: file), contentType: contentType, extra: AnswerFields.security(of: contentType))
+                : nil
             return Route(
                 name, .get, "/admin/inspector\(path)",
                 .everyone { incoming throws(Problem) in
-                    guard isOn else { throw Inspector.isOff }
-                    let response = document.response(incoming.fields)
+                    guard let response = document?.response(incoming.fields) else { throw Inspector.isOff }
                     return { _, reply in reply.answer(response) }
                 })
         }
