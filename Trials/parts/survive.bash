@@ -5,6 +5,7 @@
 # Bounds that are not what is tried here: a receipt younger than ten minutes is never dropped for another.
 generous=(
     --max-receipts 100000 --receipt-bytes 64MiB --outbox-bytes 16MiB --outbox-labels 100000 --demo-latency 20ms --log-level warning
+    --record-turns 1000
 )
 
 # start_clients ARGUMENT...: the generator beside this script, once its sessions are made and its streams are open.
@@ -113,6 +114,15 @@ trial_kill() {
     trial_rounds kill "$1"
     echo "integrity checks         $checks"
     stop_server
+    replay_sessions
+}
+
+# What was recorded gives the same states again, with the same build.
+replay_sessions() {
+    local found
+    "$server" export --sample 1000 --into "$work/sessions" --data "$data" >&2
+    found=$("$server" replay "$work/sessions") || fault "recorded turns differ or cannot be read: ${found:0:2000}"
+    sed -nE 's/^\{"sessions":([0-9]+),"turns":([0-9]+),.*/replayed                 \2 turns of \1 sessions/p' <<<"$found"
 }
 
 trial_power() {
