@@ -11,15 +11,21 @@ struct ReplayTests {
         set -euo pipefail
         server=
         trap 'kill $server 2>/dev/null || true; wait' EXIT
-        # record COUNT: so many sessions of a counter and a section view, recorded into the folder data.
-        record() {
-            mkdir data
-            mvi-server --port 0 --data data --record-turns 50 --demo-latency 0s >log 2>&1 & server=$!
+        # serve FLAG…: a server on a free port.
+        serve() {
+            # There before the server is, and without the lines of another one.
+            : >log
+            mvi-server --port 0 --demo-latency 0s "$@" >>log 2>&1 & server=$!
             port=
             until [[ $port ]]; do
                 kill -0 $server || { cat log; exit 1; }
                 port=$(sed -nE 's/.* address=http:\/\/127.0.0.1:([0-9]+) .*/\1/p' log | head -n 1)
             done
+        }
+        # record COUNT: so many sessions of a counter and a section view, recorded into the folder data.
+        record() {
+            mkdir data
+            serve --data data --record-turns 50
             for ((each = 0; each < $1; each++)); do
                 curl -sf -c jar$each -o /dev/null "127.0.0.1:$port/sessions" -H 'Content-Type: application/json' -d '{"credential":"cookie"}'
                 for intent in '{"type":"add","amount":5}' '{"type":"add","amount":-2}' '{"type":"load"}'; do
@@ -58,12 +64,7 @@ struct ReplayTests {
             [[ ! -e dev ]]
             token=$(mvi-server import "$file" --at 2 --data dev 2>said)
             grep -q 'counter' said
-            mvi-server --port 0 --data dev --demo-latency 0s >log 2>&1 & server=$!
-            port=
-            until [[ $port ]]; do
-                kill -0 $server || { cat log; exit 1; }
-                port=$(sed -nE 's/.* address=http:\/\/127.0.0.1:([0-9]+) .*/\1/p' log | head -n 1)
-            done
+            serve --data dev
             # After the first intent, which added 5.
             state=$(curl -sf -H "Authorization: Bearer $token" "127.0.0.1:$port/features/counter/state")
             [[ $state == *'"count":5'* ]] || { echo "$state"; exit 1; }
