@@ -55,7 +55,7 @@ struct DebuggingTests {
             script += "\(step.command.dropLast()) >log\(index) 2>&1 &\n"
             script += "ready \(step.command.contains("8090") ? 8090 : 8080)\n"
         }
-        // Ports that nobody has.
+        // Other ports, which are free in all likelihood.
         let base = Int.random(in: 20_000..<30_000)
         for (offset, port) in ["8080", "8081", "8090"].enumerated() {
             script = script.replacing(port, with: "\(base + offset)")

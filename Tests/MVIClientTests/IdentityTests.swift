@@ -4,6 +4,18 @@ import Testing
 
 @Suite("The identity")
 struct IdentityTests {
+    /// A sign-in without an answer yet, during which an intent finds the session ended.
+    private static func refusedDuringSignIn() throws -> (Play, put: (id: ExchangeID, request: HTTPRequest)) {
+        var play = try live()
+        play.handle(.signIn())
+        play.send(1)
+        let sent = try play.request()
+        play.handle(.identity("jwt"))
+        let put = try play.request()
+        play.refuse(sent.id, 404, "session-ended")
+        return (play, put)
+    }
+
     private static func live() throws -> Play { try Play.live(change: { $0.hasIdentity = true }) }
 
     @Test func `an identity that expires soon is renewed, and the stream stays`() throws {
@@ -95,13 +107,7 @@ struct IdentityTests {
     }
 
     @Test func `an intent that an unanswered sign-in made invalid is sent with the new credential`() throws {
-        var play = try Self.live()
-        play.handle(.signIn())
-        play.send(1)
-        let sent = try play.request()
-        play.handle(.identity("jwt"))
-        let put = try play.request()
-        play.refuse(sent.id, 404, "session-ended")
+        var (play, put) = try Self.refusedDuringSignIn()
         #expect(play.outcomes.isEmpty && play.requests.isEmpty)
         // The sign-in is repeated, also if its answer is lost, before anything else is sent.
         play.handle(.end(put.id, TransportFailure()))
@@ -115,13 +121,7 @@ struct IdentityTests {
     }
 
     @Test func `a session that ended before its sign-in has ended`() throws {
-        var play = try Self.live()
-        play.handle(.signIn())
-        play.send(1)
-        let sent = try play.request()
-        play.handle(.identity("jwt"))
-        let put = try play.request()
-        play.refuse(sent.id, 404, "session-ended")
+        var (play, put) = try Self.refusedDuringSignIn()
         play.refuse(put.id, 404, "session-ended")
         #expect(play.conditions == [.ended] && play.outcomes.count == 1)
     }

@@ -13,7 +13,8 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 Takes exports (mvi-session/1) with recorded turns (--record-turns): a .json file, an .ndjson file with \
                 one export per line, or a folder with such files. No handler, check or launched work runs. Prints a \
                 JSON object: "differences" has the first one of each store, "unreadable" what cannot be replayed, \
-                "notComparable" the number of turns that differ but have pseudonyms for secrets. Exits with 1 if one of them or a required feature without a turn is there.
+                "notComparable" the number of turns that differ but have pseudonyms for secrets. Exits with 1 if \
+                there is a difference, an unreadable one, or a required feature without a turn.
                 """)
     }
 

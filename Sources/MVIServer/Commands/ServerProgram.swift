@@ -2,8 +2,8 @@ import ArgumentParser
 import CoreMetrics
 import Logging
 import MVI
-import Sessions
 import PrometheusMetrics
+import Sessions
 
 /// The parsed command: serves, or runs a subcommand.
 package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableCommand {
@@ -105,6 +105,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
         return try await command.server(ServerStart(settings: settings, logger: silent, isServing: false))
     }
+
     /// Returns the definitions of the program's features, without a server and without examples.
     func registry() async throws -> FeatureRegistry {
         let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
