@@ -138,3 +138,13 @@ struct TestExecutorTests {
         #expect(await executor.step() == false)
     }
 }
+
+@Suite("A wait with a deadline")
+struct WaitTests {
+    @Test("sees what holds at its end, though nobody told it")
+    func late() async {
+        // As if the waiting task did not run between the signal and the deadline.
+        let end = ContinuousClock.now + .milliseconds(50)
+        #expect(await Signal().wait(atMost: .milliseconds(50)) { ContinuousClock.now >= end })
+    }
+}
