@@ -6,13 +6,13 @@ import Testing
 /// A shop's order that reads the cart, uses time and chance, sends, publishes and launches.
 private struct ReplayedOrder: Feature {
     struct State: Codable, Equatable, Sendable { var orders: [String] = [] }
-    enum Intent: Codable, Equatable, Sendable { case place, forget }
+    enum Intent: Codable, Equatable, Sendable { case place, forget, pay }
     enum Action: Codable, Equatable, Sendable { case expire }
     enum Message: Codable, Equatable, Sendable { case placed(String), expired }
     enum Label: Codable, Equatable, Sendable { case placed(count: Int) }
 
     static let name = "order"
-    static let examples: [Intent] = [.place, .forget]
+    static let examples: [Intent] = [.place, .forget, .pay]
     static let labelExamples: [Label] = [.placed(count: 1)]
     let initialState = State()
     /// What the build of a test changed.
@@ -20,7 +20,11 @@ private struct ReplayedOrder: Feature {
     var isRecording = false
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
-        guard intent == .place else { return turn.send(.expire) }
+        if intent == .forget { return turn.send(.expire) }
+        if intent == .pay {
+            if fault != "refusal" { throw Refusal(.conflict, code: "paid", "It is paid.") }
+            return
+        }
         if fault == "outcome" { throw Refusal(.conflict, code: "closed", "The shop is closed.") }
         let count = try turn.view(of: ReplayedBasket.self).count + (fault == "read" ? 1 : 0)
         turn.dispatch(.placed("\(count) at \(turn.now) by \(turn.principal?.subject ?? "nobody") \(turn.uuid())"))
@@ -69,6 +73,7 @@ struct ReplayCorpusTests {
         await store.send(.add, to: ReplayedBasket.self)
         await store.send(.place)
         await store.send(.forget)
+        await store.sendRejected(.pay, .conflict, code: "paid")
         await store.advance(by: .seconds(61))
         let json = try await store.fixture().json
         await store.finish()
@@ -80,18 +85,18 @@ struct ReplayCorpusTests {
         async throws
     {
         let count = try await corpus().replay(ReplayedOrder(), ReplayedBasket())
-        // Bootstraps are not run again; two orders, an expiry by intent and one by a reminder, and the basket's intents.
-        #expect(count.compared >= 7 && count.skipped == 0 && count.turns > count.compared)
+        // Bootstraps are not run again; two orders, a refusal, an expiry by intent and one by a reminder, and the basket's intents.
+        #expect(count.compared >= 8 && count.skipped == 0 && count.turns > count.compared)
     }
 
-    @Test(arguments: ["read", "messages", "labels", "sends", "launched", "actions", "state", "outcome"])
+    @Test(arguments: ["read", "messages", "labels", "sends", "launched", "actions", "state", "outcome", "refusal"])
     func `what another build does otherwise is found with its turn`(fault: String) async throws {
         let corpus = try await corpus()
         let error = #expect(throws: FixtureError.self) {
             try corpus.replay(ReplayedOrder(fault: fault), ReplayedBasket())
         }
         let text = try #require(error?.description)
-        let what = ["read": "messages", "actions": "messages"][fault] ?? fault
+        let what = ["read": "messages", "actions": "messages", "refusal": "outcome"][fault] ?? fault
         #expect(text.contains(fault == "state" ? "The state after turn" : "differs in its \(what)"), "\(text)")
         #expect(text.contains("a.json, order"))
     }

@@ -29,9 +29,9 @@ private struct Loader: Feature {
 private struct Recorder: Feature {
     struct State: Codable, Equatable, Sendable { var texts: [String] = [] }
     struct ViewState: Codable, Equatable, Sendable { let count: Int }
-    enum Intent: Codable, Sendable { case go, fail }
+    enum Intent: Codable, Sendable { case go, fail, refuse }
     enum Message: Codable, Sendable { case noted(String) }
-    static let examples: [Intent] = [.go, .fail]
+    static let examples: [Intent] = [.go, .fail, .refuse]
     static let schemaVersion = 3
     static let migrations: [Migration<State>] = []
     let initialState = State()
@@ -44,6 +44,9 @@ private struct Recorder: Feature {
             turn.send(.add(amount: 3), to: Tally.self)
             turn.launch(id: "work") { _ in }
         case .fail: throw Tally.Broken()
+        case .refuse:
+            turn.dispatch(.noted("not kept"))
+            throw Refusal(.conflict, code: "late", "It is \(turn.now).")
         }
     }
 
@@ -111,7 +114,7 @@ struct RecordingTests {
                 journal: journal, time: ManualTime().source, clock: ManualClock()))
         let (session, _) = try table.made(.bearer)
         let recorder = try #require(FeatureID("recorder"))
-        for (name, key) in [("go", "a"), ("go", "b"), ("fail", "c")] {
+        for (name, key) in [("go", "a"), ("go", "b"), ("fail", "c"), ("refuse", "d")] {
             let answer = Box<IntentResult>()
             session.send(IntentRequest(body: Array(#"{"type":"\#(name)"}"#.utf8), name: .key(key)), to: recorder) {
                 answer.set($0)
@@ -134,9 +137,12 @@ struct RecordingTests {
         #expect(second.facts.reads[0].number > 0 && second.facts.reads[0].number < tally.summary.number)
         #expect(second.facts.sends == ["tally"] && second.facts.launched == ["work"])
         #expect(second.view == Recorder.ViewState(count: 2))
-        let last = try #require(turns.last)
-        #expect(last.facts.kind == .failure && turns.first?.facts.kind == .bootstrap)
-        #expect(last.facts.failure == "execute: Broken()")
+        let failed = turns[turns.count - 2]
+        #expect(failed.facts.kind == .failure && turns.first?.facts.kind == .bootstrap)
+        #expect(failed.facts.failure == "execute: Broken()")
+        let refused = try #require(turns.last)
+        #expect(refused.facts.kind == .intent && refused.facts.refusal?.hasPrefix("late: It is ") == true)
+        #expect(refused.facts.now != nil && refused.messages.isEmpty && refused.state == failed.state)
     }
 
     @Test("without recording nothing has to be encoded, and nothing is reported")

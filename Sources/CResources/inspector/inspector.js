@@ -327,7 +327,8 @@ function showFacts({ identity, created, lastUsed, expiresAt, memory, stores = []
 function entryOf(turn, isShape) {
   const tag = (text) => [h("span", { class: /^✗/.test(text) ? "tag bad" : "tag" }, plain(text, 40)), " "];
   const { launched = [], sends = [], labels = [] } = turn, lists = [turn.cause, turn.actions, turn.messages, labels];
-  const marks = [turn.failure == null ? [] : "✗ failure", turn.fault == null ? [] : "✗ not recorded",
+  const marks = [turn.failure == null ? [] : "✗ failure",
+    turn.refusal == null ? [] : "✗ refused", turn.fault == null ? [] : "✗ not recorded",
     launched.map((name) => `⚙ ${name}`), sends.map((name) => `→ ${name}`),
     labels.length > 0 ? amount(labels.length, "label") : []];
   const row = h("li", {}, h("button", { type: "button", tabindex: -1, "data-number": turn.number }, cells({
@@ -372,7 +373,7 @@ function clearFilters() {
 function matches({ turn, words }) {
   const feature = byId("by-feature").value, slower = byId("by-duration").value;
   return (!feature || turn.feature === feature) && words.includes(byId("by-text").value.trim().toLowerCase())
-    && (!byId("by-failure").checked || (turn.failure ?? turn.fault) != null)
+    && (!byId("by-failure").checked || (turn.failure ?? turn.refusal ?? turn.fault) != null)
     && (slower === "" || turn.microseconds > slower * 1000);
 }
 function filter() {
@@ -475,7 +476,7 @@ function showDetail(entry) {
     : h("div", { class: "problem" }, h("strong", {}, title), h("span", {}, plain(text, 4000))));
   byId("detail").replaceChildren(...[
     h("header", {}, h("h2", { tabindex: -1 }, `Turn ${turn.number}: ${titleOf(turn)}`), name),
-    wrong("Failure", turn.failure), wrong("Not recorded", turn.fault),
+    wrong("Failure", turn.failure), wrong("Refused", turn.refusal), wrong("Not recorded", turn.fault),
     list("Cause", turn.cause === undefined ? [] : [turn.cause]), list("Actions", turn.actions),
     list("Messages", turn.messages), list("Labels", turn.labels),
     part("What belongs to it", h("div", { id: "related" })),

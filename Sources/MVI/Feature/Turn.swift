@@ -155,6 +155,7 @@ package final class DeferredRequests<F: Feature> {
     /// The facts of a recorded turn: see `TurnFacts`. The start is in nanoseconds of the monotonic clock.
     var reads: [TurnFacts.Read] = []
     @usableFromInline var failure: String?
+    var refusal: String?
     var start: UInt64?
     var kind: TurnFacts.Kind?
     /// The number of UUIDs that the turn has used.

@@ -8,7 +8,7 @@ public struct TurnFacts: Sendable, Equatable {
         case signIn
         /// An intent.
         case intent
-        /// An intent that its check replaced with an action.
+        /// An intent that its check replaced with an action, or that an interceptor or its check refused.
         case checked
         /// An action from a reminder, from another store or from outside the features.
         case action
@@ -50,6 +50,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var microseconds: UInt64?
     /// The description of the error that a turn of `onFailure` was called for.
     public var failure: String?
+    /// The refusal of the intent, with its code if it has one: `expired: The coupon has expired.` Nothing else was kept.
+    public var refusal: String?
 
     /// Creates the facts of a turn that has none.
     public init() {}
@@ -68,7 +70,7 @@ public struct TurnFacts: Sendable, Equatable {
         kind = rare.failure == nil ? rare.kind : .failure
         now = rare.now
         uuids = Array(rare.uuids.prefix(rare.uuidCount))
-        (reads, failure) = (rare.reads, rare.failure)
+        (reads, failure, refusal) = (rare.reads, rare.failure, rare.refusal)
         sends = rare.sends.map(\.instance)
         microseconds = rare.start.map { (monotonicNanoseconds() &- $0) / 1_000 }
     }

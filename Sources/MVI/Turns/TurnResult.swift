@@ -103,10 +103,11 @@ package final class TurnResult: Sendable {
     @usableFromInline
     package init(
         _ outcome: TurnOutcome, observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil,
-        inputs: TurnInputs? = nil
+        inputs: TurnInputs? = nil, recording: [UInt8]? = nil
     ) {
         (self.outcome, self.observe, self.judged, self.inputs) = (outcome, observe, judged, inputs)
-        (state, view, labels, reminders, recording, effects, sends) = (nil, nil, [], nil, nil, [], [])
+        self.recording = recording
+        (state, view, labels, reminders, effects, sends) = (nil, nil, [], nil, [], [])
     }
 
     /// Creates a copy with the inputs of a chain, or with the interceptors' result of an earlier run.

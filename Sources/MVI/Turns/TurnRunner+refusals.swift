@@ -25,7 +25,9 @@ extension TurnRunner {
             }
         } catch let refusal as Refusal {
             return Self.standing(
-                TurnResult(.refused(StoreError(refusal)), observe: telling([.refused(intent, refusal)], context)))
+                TurnResult(
+                    .refused(StoreError(refusal)), observe: telling([.refused(intent, refusal)], context),
+                    recording: recording(of: intent, refused: refusal, .checked, context)))
         } catch let error as StoreError {
             return Self.standing(TurnResult(.unavailable(error)))
         } catch {
@@ -61,7 +63,11 @@ extension TurnRunner {
         var intent: F.Intent?
         if case .intent(let executed)? = cause { intent = executed }
         if stage == .execute, let refusal = error as? Refusal {
-            return result(.refused(StoreError(refusal)), intent.map { [.refused($0, refusal)] } ?? [])
+            return TurnResult(
+                .refused(StoreError(refusal)),
+                observe: telling(intent.map { [.refused($0, refusal)] } ?? [], context), judged: judged,
+                inputs: rare?.inputs,
+                recording: intent.flatMap { recording(of: $0, refused: refusal, .intent, context, rare) })
         }
         let told = error as? StoreError
         // Another store is not available. The feature is not at fault.
@@ -71,6 +77,25 @@ extension TurnRunner {
         return result(
             .failed((hasRun ? told : nil) ?? StoreError(failure), thrown: error, reported),
             reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? [])
+    }
+
+    /// The recording of a refused intent; nil if its turn is not recorded.
+    ///
+    /// - Parameter rare: that of the turn, if it ran.
+    private func recording(
+        of intent: F.Intent, refused refusal: Refusal, _ kind: TurnFacts.Kind, _ context: TurnContext,
+        _ rare: DeferredRequests<F>? = nil
+    ) -> [UInt8]? {
+        let state = copies.withLock { ($0.working ?? $0.head).state }
+        var turn = Turn(runner: self, state: state, context: context, cause: intent, origin: nil)
+        guard turn.isRecorded else { return nil }
+        turn.observations.append(.intent(intent))
+        let facts = turn.makeRare()
+        (facts.start, facts.kind) = (rare?.start, kind)
+        (facts.now, facts.uuids, facts.uuidCount) = (rare?.now, rare?.uuids ?? [], rare?.uuidCount ?? 0)
+        facts.reads = rare?.reads ?? []
+        facts.refusal = (refusal.code.map { "\($0): " } ?? "") + refusal.detail
+        return try? output(turn, feature.view(state), false).recording
     }
 
     /// Runs the interceptors, which may rewrite the intent; returns the result if one refuses it.
@@ -87,7 +112,9 @@ extension TurnRunner {
             do {
                 intent = try interceptor(intent, interception)
             } catch let refusal as Refusal {
-                return standing(.refused(StoreError(refusal)), [.refused(intent, refusal)], context)
+                return standing(
+                    .refused(StoreError(refusal)), [.refused(intent, refusal)], context,
+                    recording(of: intent, refused: refusal, .checked, context))
             } catch {
                 // An error of an interceptor is not a decision. The intent must not run without its check.
                 let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
@@ -101,9 +128,10 @@ extension TurnRunner {
 
     /// Returns a fixed result for each run of the batch.
     private func standing(
-        _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
+        _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext,
+        _ recording: [UInt8]? = nil
     ) -> TurnResult {
-        let result = TurnResult(outcome, observe: telling(events, context))
-        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result })
+        let result = TurnResult(outcome, observe: telling(events, context), recording: recording)
+        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result }, recording: recording)
     }
 }

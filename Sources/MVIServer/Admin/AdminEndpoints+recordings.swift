@@ -134,6 +134,7 @@ struct TurnList {
         let launched: JSONText?
         let microseconds: JSONText?
         let failure: JSONText?
+        let refusal: JSONText?
         let fault: JSONText?
     }
 
@@ -207,6 +208,7 @@ struct TurnList {
         add("launched", value: parts.launched)
         add("microseconds", parts.microseconds)
         add("failure", value: parts.failure)
+        add("refusal", value: parts.refusal)
         add("fault", value: parts.fault)
         return object.close()
     }

@@ -7,6 +7,9 @@ import WireJSON
 package final class Redactor: Sendable {
     private typealias Rewrite = @Sendable (_ json: [UInt8], FeatureID, Pseudonyms) -> [UInt8]?
 
+    /// Replaces the texts of errors, which may contain values.
+    static let text = "redacted"
+
     private let version: Int
     private let state: Rewrite
     private let recording: Rewrite
@@ -35,8 +38,8 @@ package final class Redactor: Sendable {
                 recording.facts.schemaVersion ?? F.schemaVersion == F.schemaVersion
             else { return nil }
             recording.facts.subject = recording.facts.subject.flatMap { pseudonyms.subject($0) }
-            // The texts of errors may contain values.
-            recording.facts.failure = recording.facts.failure.map { _ in "redacted" }
+            recording.facts.failure = recording.facts.failure.map { _ in Self.text }
+            recording.facts.refusal = recording.facts.refusal.map { _ in Self.text }
             guard let encodable = recording as? any Encodable else { return nil }
             return try? WireJSON.encodeStored(encodable, userInfo: SecretCoding.writing(pseudonyms)).bytes
         }

@@ -38,9 +38,11 @@ package struct Rerun<F: Feature> {
             let hasSecrets =
                 headHasSecrets || hasOwn || recording.facts.subject.map { SecretCoding.isPseudonym($0.id) } ?? false
             defer { (head, headHasSecrets) = (recording.state, hasOwn) }
-            guard recording.facts.kind == .intent || recording.facts.kind == .checked || recording.facts.kind == .action
-            else { continue }
-            guard let before = head, host.read(recording.facts.reads, of: session) else {
+            let facts = recording.facts
+            guard facts.kind == .intent || facts.kind == .checked || facts.kind == .action else { continue }
+            // Interceptors and checks do not run again.
+            if facts.kind == .checked, facts.refusal != nil { continue }
+            guard let before = head, host.read(facts.reads, of: session) else {
                 skipped += 1
                 continue
             }
@@ -78,16 +80,22 @@ package struct Rerun<F: Feature> {
         default: run = nil
         }
         let outcome = run?(runner, context).outcome
-        if case .ran? = outcome, let again = made.withLock({ $0 }) { return again }
+        let recorded = facts.refusal ?? "ran"
+        switch outcome {
+        case .ran?, .refused?: if let again = made.withLock({ $0 }) { return again }
+        default: break
+        }
         let what = outcome.map { "\($0.error.map { "\($0)" } ?? "\($0)")" } ?? "nothing"
-        throw RerunDifference(turn: turn, what: "outcome", recorded: json("ran"), rerun: json(what))
+        throw RerunDifference(turn: turn, what: "outcome", recorded: json(recorded), rerun: json(what))
     }
 
     private func compare(
         _ recorded: TurnRecording<F>, _ again: TurnRecording<F>, _ turn: UInt64
     ) throws(RerunDifference) {
         let (old, new) = (recorded.facts, again.facts)
+        let refusal = old.refusal == Redactor.text ? new.refusal.map { _ in Redactor.text } : new.refusal
         let pairs: [(String, any Encodable, any Encodable)] = [
+            ("outcome", old.refusal ?? "ran", refusal ?? "ran"),
             ("actions", RecordedValues(recorded.actions), RecordedValues(again.actions)),
             ("messages", RecordedValues(recorded.messages), RecordedValues(again.messages)),
             ("labels", recorded.labels, again.labels), ("sends", old.sends, new.sends),

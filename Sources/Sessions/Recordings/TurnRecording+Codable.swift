@@ -5,7 +5,7 @@ import WireJSON
 extension TurnRecording {
     private enum CodingKeys: CodingKey {
         case intent, cause, actions, messages, state, view, labels
-        case kind, schemaVersion, subject, now, uuids, reads, sends, launched, microseconds, failure
+        case kind, schemaVersion, subject, now, uuids, reads, sends, launched, microseconds, failure, refusal
     }
 
     /// Omits facts that a turn does not have.
@@ -23,6 +23,7 @@ extension TurnRecording {
         try list(facts.launched, .launched)
         try members.encode(ifAny: facts.microseconds, forKey: .microseconds)
         try members.encode(ifAny: facts.failure, forKey: .failure)
+        try members.encode(ifAny: facts.refusal, forKey: .refusal)
     }
 
     private static func facts(_ members: KeyedDecodingContainer<CodingKeys>) throws -> TurnFacts {
@@ -38,6 +39,7 @@ extension TurnRecording {
         (facts.sends, facts.launched) = (try list(.sends), try list(.launched))
         facts.microseconds = try members.decodeIfPresent(UInt64.self, forKey: .microseconds)
         facts.failure = try members.decodeIfPresent(String.self, forKey: .failure)
+        facts.refusal = try members.decodeIfPresent(String.self, forKey: .refusal)
         return facts
     }
 }

@@ -196,8 +196,14 @@ extension SessionCore {
                     batch.claims.append(batch.entries[index].feature)
                 }
             }
-        } else if let receipt, let refusal {
-            add(refusal, receipt, intentID, now: now)
+        } else {
+            if let receipt, let refusal { add(refusal, receipt, intentID, now: now) }
+            if let recording = turn.recording {
+                if receipt == nil || refusal == nil { batch.count += 1 }
+                let feature = batch.entries[index].feature
+                batch.recordings.append(
+                    RecordedTurn(number: lastNumber, feature: feature, time: now, recording: recording))
+            }
         }
         let feature = batch.entries[index].feature
         let view = batch.entries[index].change.flatMap { batch.changes[$0].view }
@@ -206,7 +212,8 @@ extension SessionCore {
         batch.results.append(
             JobResult(
                 call.job, on: batch.entries[index].store, intentID, turn,
-                isKept: verdict.keepsTurn || verdict.forgetsReminder || refusal != nil, state: state,
+                isKept: verdict.keepsTurn || verdict.forgetsReminder || refusal != nil || turn.recording != nil,
+                state: state,
                 isOfKeptStore: batch.entries[index].isKept, followsPrevious: call.follows,
                 isBootstrap: call.start != nil))
     }
