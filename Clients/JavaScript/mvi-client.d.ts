@@ -111,12 +111,43 @@ export interface LabelInfo {
 
 export type StoreStatus = "loading" | "ready" | "ended" | "denied" | "missing";
 
+/** An intent that a prediction shows, until the server has confirmed it. A new object when it changes. */
+export interface Pending<Intent = unknown> {
+  /** The idempotency key. */
+  readonly id: string;
+  readonly intent: Intent;
+  /** `sent`: it has an answer, and its state has not come. `failed`: it is not shown; see `error`. */
+  readonly status: "sending" | "sent" | "failed";
+  readonly error: Error | undefined;
+  /** Shows and sends a failed intent again, with the same key: it runs once. */
+  retry(): void;
+  /** Forgets a failed intent. */
+  dismiss(): void;
+}
+
+/**
+ * Functions by the `type` of intents: each returns the state as the server is expected to have it after the intent. They
+ * change nothing, and run again with each new state; one that throws is skipped.
+ */
+export type Predictions<State, Intent> = {
+  [Type in Intent extends { type: infer T extends string } ? T : string]?:
+    (state: State, intent: Extract<Intent, { type: Type }>) => State;
+};
+
 /** One feature's state and labels. */
 export interface Store<State = unknown, Intent = unknown, Label = unknown> {
   readonly id: string;
-  /** The view state, undefined before the first one. The same object until it changes. */
+  /**
+   * The view state with the predictions of pending intents, undefined before the first one. The same object until it
+   * changes.
+   */
   readonly state: State | undefined;
+  /** The view state as the server sent it. */
+  readonly confirmed: State | undefined;
+  /** The version of the confirmed state. */
   readonly version: number | undefined;
+  /** The intents that a prediction shows, in order, and those of them that failed. The same array until it changes. */
+  readonly pending: readonly Pending<Intent>[];
   /** `ended`: the store was disposed. `denied`: the caller must not see it. `missing`: there is no such feature. */
   readonly status: StoreStatus;
   /** True if the store has listeners, so that the stream shows it. */
@@ -143,7 +174,7 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
    * The next use creates a new one. Rejects as `send` does.
    */
   dispose(): Promise<void>;
-  /** Resolves with true when the store shows the version or a later one, with false when it never will. */
+  /** Resolves with true when the store has the version or a later one confirmed, with false when it never will. */
   shown(version: number): Promise<boolean>;
 }
 
@@ -194,12 +225,20 @@ export interface Client<F = Features> {
   readonly conditionDetails: ConditionDetails;
   /** The session's id on the last stream. */
   readonly session: string | null;
-  /** The store of a feature: the same object for the same id. */
-  store<Id extends string>(id: Id): Store<
-    FeatureOf<F, Id>["state"], FeatureOf<F, Id>["intent"], FeatureOf<F, Id>["label"]>;
+  /**
+   * The store of a feature: the same object for the same id.
+   *
+   * @param options `predict` has intents shown before their answers; without it the store keeps its predictions.
+   */
+  store<Id extends string>(
+    id: Id, options?: { predict?: Predictions<FeatureOf<F, Id>["state"], FeatureOf<F, Id>["intent"]> },
+  ): Store<FeatureOf<F, Id>["state"], FeatureOf<F, Id>["intent"], FeatureOf<F, Id>["label"]>;
   /** Calls `listener` after each change of the condition. Needs no `this`. */
   onCondition: (listener: () => void) => End;
-  /** Calls `listener` with every event of the stream, and with `session` after a change of the session; for logs. */
+  /**
+   * Calls `listener` with every event of the stream, with `session` after a change of the session, and with
+   * `misprediction` (`feature`, `intent`, `predicted`, `state`) if a state differs from the prediction; for logs.
+   */
   onEvent: (listener: (event: string, data: any) => void) => End;
   /** Disposes of a feature's store; see `Store.dispose`. */
   dispose(id: string): Promise<void>;

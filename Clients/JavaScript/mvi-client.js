@@ -1,33 +1,27 @@
 // A client of mvi-server for browsers and Node.js 20: one session, one event stream for all watched stores, and one
-// queue of intents. README.md beside this file is its guide, docs/http.md its contract.
+// queue of intents. mvi-client.d.ts describes its public members, README.md is its guide, docs/http.md its contract.
 
-/** Times in milliseconds, and limits. */
 const limits = {
   retry: 3_000, longestRetry: 30_000, shortestRetry: 100, longestRetryAfter: 300_000,
   heartbeat: 20_000, silentHeartbeats: 2.5,
   request: 30_000, patience: 300_000, queuedIntents: 1_000, firstIntentRetry: 500,
   labelIds: 1_000, keptLabels: 1_000, doubts: 3, leaderAnswer: 5_000,
+  predictions: 100, doubt: 1_000,
 };
 
-/** The stream events that the client handles; it ignores the others. */
 const eventNames = ["hello", "state", "patch", "label", "ping", "reset", "end", "denied", "identity", "goaway"];
 
 // ---------------------------------------------------------------- errors
 
-/** A refusal by the server, with its problem document (RFC 9457) if it sent one. */
 export class Problem extends Error {
   constructor(status, document = {}, retryAfter) {
     super(document.detail ?? document.title ?? `The server answered ${status}.`);
     Object.assign(this, { name: "Problem", status, document, retryAfter });
   }
-  /** A URI such as `/problems/session-ended`; null if the server sent no problem document. */
   get type() { return this.document.type ?? null; }
-  /** The last part of the type, such as `session-ended`. */
   get kind() { return this.type?.split("/").pop(); }
-  /** The feature author's code for the refusal. */
   get code() { return this.document.code ?? null; }
 
-  /** @param response an answer with an error status */
   static async from(response) {
     const isJSON = (response.headers.get("Content-Type") ?? "").includes("json");
     const document = isJSON ? await response.json().catch(() => null) : null;
@@ -42,7 +36,6 @@ function retryAfter(response) {
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
 }
 
-/** An intent without an answer. If `mayHaveRun`, the server may have run it. */
 export class SendError extends Error {
   constructor(reason, message, mayHaveRun = false, cause) {
     super(message, { cause });
@@ -64,15 +57,11 @@ function remedy({ status, kind }) {
 
 // ---------------------------------------------------------------- server-sent events
 
-/** Parses `text/event-stream` as in https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 export class EventParser {
-  /** The id of the last event, or of the last block with only an id; undefined before the first. */
   lastId;
-  /** Milliseconds of the last `retry` field. */
   retry;
   #id; #line = ""; #endsInReturn = false; #event = ""; #data = [];
 
-  /** Yields the events that this piece of text completes. */
   *push(text) {
     if (text === "") return;
     if (this.#endsInReturn && text[0] === "\n") text = text.slice(1);
@@ -102,7 +91,6 @@ export class EventParser {
   }
 }
 
-/** Throws if a member that the client reads does not follow the contract. */
 function checkEvent(event, data) {
   const types = {
     hello: { session: "string", epoch: "string" }, state: { feature: "string", version: "number" },
@@ -121,7 +109,6 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 // Sets an own member, even one called `__proto__`.
 const withMember = (object, key, value) => ({ ...object, [key]: value });
 
-/** Applies a JSON Merge Patch (RFC 7396). Changes neither argument. */
 export function applyMergePatch(target, patch) {
   if (!isObject(patch)) return patch;
   let result = isObject(target) ? target : {};
@@ -163,7 +150,6 @@ export function applyJSONPatch(target, operations) {
   }, target);
 }
 
-/** The parts of a JSON Pointer (RFC 6901). */
 function tokens(pointer) {
   if (pointer === "") return [];
   if (typeof pointer !== "string" || pointer[0] !== "/" || /~(?![01])/.test(pointer)) {
@@ -204,6 +190,8 @@ function edited(document, [part, ...rest], change, value) {
   return others;
 }
 
+const isSame = (a, b) => a.length === b.length && a.every((item, index) => item === b[index]);
+
 function isEqual(a, b) {
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isEqual(item, b[i]));
   if (!isObject(a)) return a === b;
@@ -241,10 +229,8 @@ class Session {
     this.#tell = tell;
   }
 
-  /** Null if there is no session, undefined if its id is unknown. */
   get id() { return this.#current === null ? null : this.#current.id; }
 
-  /** The session data that tabs exchange. */
   get description() { return { id: this.#current?.id, user: this.#current?.user }; }
 
   /** The field that makes the server refuse a request if the credential belongs to another session now. */
@@ -295,7 +281,6 @@ class Session {
     }
   }
 
-  /** `fetch` with the session's credential. */
   fetch(path, { headers, ...request }) {
     const token = this.#token === null ? {} : { Authorization: `Bearer ${this.#token}` };
     return this.#platform.fetch(this.#options.url + path, {
@@ -305,10 +290,8 @@ class Session {
     });
   }
 
-  /** True if a sign-in or a renewal has no answer yet. */
   get isSignInUnanswered() { return Boolean(this.#unansweredIdentity); }
 
-  /** Waits for the running request for a credential, if there is one. */
   async settle() {
     await Promise.allSettled([this.#refreshing, this.#making]);
   }
@@ -326,7 +309,6 @@ class Session {
     this.#forget();
   }
 
-  /** The server does not know the credential. */
   #forget() {
     const { storage } = this.#options;
     // Another tab may have stored a valid one.
@@ -342,7 +324,6 @@ class Session {
     this.#current = null;
   }
 
-  /** Forgets the session and its user after its end. */
   end() {
     this.drop();
     this.#needsIdentity = false;
@@ -448,7 +429,6 @@ class Session {
     }
   }
 
-  /** The given identity, that of an unanswered sign-in, or the callback's. */
   async #identity(given) {
     this.#unansweredIdentity = given ?? this.#unansweredIdentity ?? await this.#options.identity?.();
     if (!this.#unansweredIdentity) throw new SignedOut("No identity was given.");
@@ -547,7 +527,6 @@ class Session {
     return isReplaced ? lost.id : undefined;
   }
 
-  /** Cancels all requests. */
   close() {
     for (const controller of this.#requests) controller.abort(new SendError("closed", "The client was closed."));
   }
@@ -558,16 +537,14 @@ class Session {
 /** The event stream: opens, reads, monitors and reopens it. Calls `emit` with each event. */
 class Stream {
   condition = "idle";
-  /** The data of the last `hello`. */
   hello = null;
-  /** The last event id. */
   cursor = "";
   #options; #platform; #session; #emit; #features = []; #missing = new Set(); #isOffline = false;
   #connection = null; #waitsForSession = null;
   #timer; #watchdog; #lastByte = 0; #attempts = 0; #retry = limits.retry; #isRenewed = false; #isRefreshed = false;
   /** The states that this connection has shown: the version and the state by feature. */
   #shown = new Map();
-  #delta; #doubts = 0;
+  #delta; #doubts = 0; #isNamed = false;
 
   constructor(options, platform, session, emit) {
     this.#options = options;
@@ -577,7 +554,6 @@ class Stream {
     this.#delta = options.delta;
   }
 
-  /** Sets the shown features. Reopens the stream if they have changed. */
   update(features) {
     const wanted = [...new Set(features)].sort();
     if (wanted.join() === this.#features.join()) return;
@@ -594,7 +570,6 @@ class Stream {
     this.open();
   }
 
-  /** Reopens the stream now. */
   async open() {
     this.#cut();
     const features = this.#features.filter((feature) => !this.#missing.has(feature));
@@ -628,7 +603,6 @@ class Stream {
     if (event === "hello") this.hello = data;
   }
 
-  /** Handles a new session or credential. */
   sessionChanged({ id, isNew }) {
     // The stream shows this session already.
     if (isNew === false && this.condition === "live" && id === this.hello?.session) return;
@@ -646,7 +620,6 @@ class Stream {
     this.cursor = "";
   }
 
-  /** The page is visible again. */
   foreground() {
     const isSilent = this.#platform.now() - this.#lastByte > this.#patience;
     if (["reconnecting", "paused"].includes(this.condition)) this.open();
@@ -662,6 +635,9 @@ class Stream {
     this.#isOffline = false;
     if (["offline", "reconnecting"].includes(this.condition)) this.open();
   }
+
+  /** An intent was answered: the server is there. */
+  answered() { if (this.condition === "reconnecting" && this.#connection === null && !this.#isNamed) this.open(); }
 
   offline() {
     this.#isOffline = true;
@@ -701,7 +677,6 @@ class Stream {
 
   get #patience() { return limits.silentHeartbeats * (this.hello?.heartbeat * 1000 || limits.heartbeat); }
 
-  /** Records a sign of life of the server. */
   #sign() {
     this.#lastByte = this.#platform.now();
     this.#platform.clearTimeout(this.#watchdog);
@@ -711,7 +686,6 @@ class Stream {
     }, this.#patience);
   }
 
-  /** Reads the stream until it ends. */
   #read(connection, features) {
     const query = new URLSearchParams(features.map((feature) => ["feature", feature]));
     if (this.#delta) query.set("delta", this.#delta);
@@ -814,7 +788,6 @@ class Stream {
     this.#emit(event, data);
   }
 
-  /** Emits the patched state. If the patch does not fit, another stream sends the whole state. */
   #patch({ feature, from, to, intent, patch }) {
     if (!this.#delta) return undefined;
     const shown = this.#shown.get(feature);
@@ -833,18 +806,16 @@ class Stream {
     this.#handle("state", { feature, version: to, ...(intent && { intent }), state });
   }
 
-  /** Handles the server's `goaway`. */
   #leave({ reason, retry }) {
     switch (reason) {
       case "superseded": return this.#stop("paused");
       case "ended": return this.ended();
       case "expired": return this.#renewSession();
       case "identity": return this.#refresh();
-      default: return this.#wait(this.#spread(retry ?? this.#retry));
+      default: return this.#wait(this.#spread(retry ?? this.#retry), { isNamed: true });
     }
   }
 
-  /** The events that show the stream's position to a new reader. */
   snapshot() {
     return [
       ...(this.condition === "live" ? [["hello", this.hello]] : []),
@@ -895,7 +866,6 @@ class Stream {
     this.open();
   }
 
-  /** Opens the stream without the features that do not exist. Asks for each of several. */
   async #leaveOut(error, features) {
     const connection = this.#begin();
     const missing = new Set(features.length === 1 ? features : []);
@@ -913,7 +883,6 @@ class Stream {
     this.open();
   }
 
-  /** Renews the identity, then opens the stream. */
   async #refresh(error) {
     // If a renewed identity is refused too, the server has a fault, or its clock is wrong.
     if (this.#isRefreshed) return this.#again(error);
@@ -944,18 +913,20 @@ class Stream {
     const base = Math.max(limits.shortestRetry, this.#retry);
     const pause = Math.min(limits.longestRetry, base * 2 ** this.#attempts) * (0.5 + this.#platform.random() / 2);
     this.#attempts += 1;
-    this.#wait(retryAfter === undefined ? pause : this.#spread(retryAfter), problem, next);
+    const isNamed = retryAfter !== undefined;
+    this.#wait(isNamed ? this.#spread(retryAfter) : pause, { problem, next, isNamed });
   }
 
-  /** The time that the server gave, or a little more. */
   #spread(milliseconds) {
     const named = Math.min(limits.longestRetryAfter, Math.max(limits.shortestRetry, milliseconds));
     return named * (1 + this.#platform.random() / 5);
   }
 
-  #wait(milliseconds, problem, next = () => this.open()) {
+  /** @param isNamed true if the server gave the time */
+  #wait(milliseconds, { problem, next = () => this.open(), isNamed }) {
     if (this.#isOffline) return this.#stop("offline");
     this.#cut();
+    this.#isNamed = isNamed;
     this.#timer = this.#platform.setTimeout(next, milliseconds);
     this.#show("reconnecting", { problem, retryAt: this.#platform.now() + milliseconds });
   }
@@ -1122,42 +1093,202 @@ class Intents {
   }
 }
 
+// ---------------------------------------------------------------- predictions
+
+/**
+ * A store's confirmed state, and the predictions of its pending intents. While a predicted intent is sent and has no
+ * answer (it is in doubt), a state may have its effect or not: the newest such state is held, with the labels after it,
+ * until the answer, for a second at most.
+ */
+class Predictions {
+  functions = {};
+  state; version;
+  #entries = []; #held = null; #timer; #platform; #hooks; #parts = []; #shown;
+
+  constructor(platform, hooks) {
+    this.#platform = platform;
+    this.#hooks = hooks;
+  }
+
+  get pending() {
+    return this.#entries.map((entry) => {
+      const { id, intent, status, error } = entry;
+      if (entry.view?.status !== status) {
+        entry.view = { id, intent, status, error, retry: () => this.#retry(entry), dismiss: () => this.#dismiss(entry) };
+      }
+      return entry.view;
+    });
+  }
+
+  /** The confirmed state with the predictions: the same object until one of them changes. */
+  get shown() {
+    const parts = [this.state, ...this.#entries.filter((entry) => entry.isShown)];
+    if (!isSame(parts, this.#parts)) {
+      this.#parts = parts;
+      this.#shown = this.#folded(this.state, this.#entries);
+    }
+    return this.#shown;
+  }
+
+  #folded(state, entries) {
+    return entries.filter((entry) => entry.isShown).reduce((before, { intent }) => {
+      try { return this.functions[intent.type](before, intent); } catch { return before; }
+    }, state);
+  }
+
+  add(id, intent) {
+    if (typeof intent === "string") try { intent = JSON.parse(intent); } catch { /* The server refuses it. */ }
+    const entry = { id, intent };
+    if (Object.hasOwn(this.functions, intent?.type) && this.#entries.length < limits.predictions) this.#begin(entry);
+    return entry;
+  }
+
+  #begin(entry) {
+    // The confirmed state may have a lost one already.
+    Object.assign(entry, { status: "sending", error: undefined, isShown: this.state !== undefined && !entry.isLost });
+    this.#drop((other) => other === entry);
+    this.#entries.push(entry);
+    this.#hooks.changed();
+  }
+
+  #retry(entry) {
+    if (entry.status !== "failed" || !this.#entries.includes(entry)) return;
+    this.#begin(entry);
+    this.#hooks.send(entry);
+  }
+
+  #dismiss(entry) {
+    if (entry.status !== "failed") return;
+    this.#drop((other) => other === entry);
+    this.#hooks.changed();
+  }
+
+  #drop(isOver) { this.#entries = this.#entries.filter((entry) => !isOver(entry)); }
+
+  /** Sets what is known of an intent: it is in doubt, it is not, it has an answer with a version, or it failed. */
+  note(entry, fate) {
+    Object.assign(entry, fate);
+    if (entry.isInDoubt || !this.#entries.includes(entry)) return;
+    // A suspended one is shown until its state comes, unless the shown state is another log's.
+    if (entry.status === "sent") entry.isShown ||= !entry.isDropped && this.version !== undefined;
+    if (entry.status === "failed") entry.isShown = false;
+    if (!this.#doubtful) this.#take();
+    this.#drop((other) => other.version <= (this.version ?? -1));
+    this.#hooks.changed();
+  }
+
+  get #doubtful() { return this.#entries.find((entry) => entry.isInDoubt && entry.isShown); }
+
+  /** @param data that of an event `state` */
+  show(data) {
+    const doubtful = this.#doubtful;
+    // The last: no later intent was sent before that answer.
+    const isClear = !doubtful || data.intent === doubtful.id || data.version <= this.version
+      || this.#entries.some((entry) => entry.version === data.version);
+    this.#held = { labels: [], ...this.#held, data };
+    if (isClear) this.#take();
+    else this.#timer ??= this.#platform.setTimeout(() => this.#suspend(), limits.doubt);
+  }
+
+  label(data) {
+    if (this.#held) this.#held.labels.push(data);
+    else this.#hooks.label(data);
+  }
+
+  /** Takes the held state without the intents in doubt; they are shown again after their answers. */
+  #suspend() {
+    for (const entry of this.#entries) entry.isShown &&= !entry.isInDoubt;
+    this.#take();
+  }
+
+  #take() {
+    const held = this.#release();
+    if (held === null) return;
+    const { state, version, intent } = held.data;
+    const before = this.state;
+    Object.assign(this, { state, version });
+    if (before === undefined) {
+      for (const entry of this.#entries) entry.isShown = !entry.isInDoubt && !entry.isDropped && entry.status !== "failed";
+    }
+    const confirmed = this.#entries.filter((entry) => entry.id === intent || entry.version <= version);
+    const last = confirmed.at(-1);
+    if (before !== undefined && last?.isShown && (last.id === intent || last.version === version)) {
+      const predicted = this.#folded(before, confirmed);
+      if (!isEqual(predicted, state)) this.#hooks.mispredicted(last.intent, predicted, state);
+    }
+    this.#drop((entry) => confirmed.includes(entry));
+    // A label comes after its state.
+    this.#hooks.changed();
+    held.labels.forEach(this.#hooks.label);
+  }
+
+  #release() {
+    this.#platform.clearTimeout(this.#timer);
+    const held = this.#held;
+    this.#timer = undefined;
+    this.#held = null;
+    return held;
+  }
+
+  /** The held state, and the versions of answers, belong to another stream or session than the next states. */
+  reset({ forgets } = {}) {
+    this.#release()?.labels.forEach(this.#hooks.label);
+    this.#drop((entry) => entry.status === "sent");
+    if (forgets) this.version = undefined;
+    this.#hooks.changed();
+  }
+
+  /** The store is gone, or may not be seen: nothing is predicted. */
+  end(isGone) {
+    if (isGone) this.state = this.version = undefined;
+    for (const entry of this.#entries) Object.assign(entry, { isShown: false, isDropped: true });
+    this.reset();
+  }
+
+  /** Nobody watches, so that no event confirms anything. */
+  unwatched() {
+    if (this.#held) this.#suspend();
+    this.reset();
+  }
+}
+
 // ---------------------------------------------------------------- stores
 
-/** One feature's state and labels. `client.store(id)` creates it. */
 class Store {
   id;
-  /** The view state; undefined before the first one. A new object after each change. */
   state;
-  /** The state's version. */
-  version;
-  /** `loading`, `ready`, `ended` (the store was disposed), `denied` or `missing` (there is no such feature). */
+  pending = [];
   status = "loading";
-  #client; #watched; #listeners = new Set(); #labelListeners = new Set(); #unheard = []; #waits = [];
+  #client; #watched; #listeners = new Set(); #labelListeners = new Set(); #unheard = []; #waits = []; #predictions;
 
-  constructor(id, client, watched) {
+  constructor(id, client, platform, watched) {
     this.id = id;
     this.#client = client;
     this.#watched = watched;
+    this.#predictions = new Predictions(platform, {
+      changed: () => this.#changed(),
+      label: (data) => this.#hand(data),
+      send: (entry) => { this.#send(entry, entry.intent).catch(() => {}); },
+      mispredicted: (intent, predicted, state) =>
+        client.report("misprediction", { feature: id, intent, predicted, state }),
+    });
   }
 
-  /** True if the store has listeners, so that the stream shows it. */
+  get confirmed() { return this.#predictions.state; }
+  get version() { return this.#predictions.version; }
+
+  predict(functions) { this.#predictions.functions = functions; }
+
   get isWatched() { return this.#listeners.size + this.#labelListeners.size > 0; }
 
-  /** Watches the store: calls `listener` after each change of its state or status. Returns a function that stops it. */
   subscribe = (listener) => this.#add(this.#listeners, listener);
 
-  /**
-   * Watches the store: calls `listener(label, { id, version, intent, replay })` once for each label. Labels that
-   * arrived while only `subscribe` watched come first.
-   */
   onLabel(listener) {
     const end = this.#add(this.#labelListeners, listener);
     for (const data of this.#unheard.splice(0)) this.#call(listener, data);
     return end;
   }
 
-  /** Returns the labels from now on, for `for await`. */
   get labels() {
     const store = this;
     return {
@@ -1186,57 +1317,74 @@ class Store {
     };
   }
 
-  /**
-   * Sends an intent: an object, or its JSON as text. Resolves with `{ intent, session, version }` when the server has
-   * committed it, or if `until` is "shown", when the watched store shows its effect. Rejects with `Problem` if it is
-   * refused, with `SendError` if no answer came.
-   */
   async send(intent, { until } = {}) {
-    const answer = await this.#client.send(this.id, intent);
+    const answer = await this.#send(this.#predictions.add(this.#client.uuid(), intent), intent);
     if (until === "shown") await this.shown(answer.version);
     return answer;
   }
 
-  /** Disposes of the store; see `Client.dispose`. */
+  #send(entry, intent) {
+    const predictions = this.#predictions;
+    return this.#client.send(this.id, intent, entry.id, async (request) => {
+      const { isInDoubt = false, isLost } = entry;
+      predictions.note(entry, { isInDoubt: true, isLost: isLost || isInDoubt });
+      try {
+        const answer = await request();
+        // The state of an unwatched store does not come.
+        const version = this.isWatched ? answer?.version ?? -1 : -1;
+        predictions.note(entry, { status: "sent", isInDoubt: false, version });
+        return answer;
+      } catch (error) {
+        // It did not run.
+        if (error.status === 429) predictions.note(entry, { isInDoubt });
+        throw error;
+      }
+    }).catch((error) => {
+      predictions.note(entry, { status: "failed", isInDoubt: false, error, isLost: entry.isLost || error.mayHaveRun });
+      throw error;
+    });
+  }
+
   dispose() { return this.#client.dispose(this.id); }
 
-  /** Resolves with true when the watched store shows the version or a later one, with false when it never will. */
   shown(version) {
     if (this.version >= version) return Promise.resolve(true);
     if (!this.isWatched || !["loading", "ready"].includes(this.status)) return Promise.resolve(false);
     return new Promise((resolve) => this.#waits.push({ version, resolve }));
   }
 
-  /** For the client: handles an event of the stream. */
   handle(event, data) {
     switch (event) {
       case "state":
-        this.state = data.state;
-        this.version = data.version;
-        this.#settle(true, (wait) => wait.version <= data.version);
-        return this.#become("ready");
-      case "label":
-        if (this.#labelListeners.size > 0) for (const listener of [...this.#labelListeners]) this.#call(listener, data);
-        else if (this.#unheard.push(data) > limits.keptLabels) this.#unheard.shift();
-        return undefined;
+        this.status = "ready";
+        return this.#predictions.show(data);
+      case "label": return this.#predictions.label(data);
       // The old versions are not comparable with the new ones.
-      case "reset": return this.#settle(false);
+      case "reset":
+        this.#settle(false);
+        return this.#predictions.reset();
       case "forget":
-        this.version = undefined;
-        return this.#settle(false);
-      case "end":
-        this.state = this.version = undefined;
         this.#settle(false);
-        return this.#become("ended");
+        return this.#predictions.reset({ forgets: true });
       default:
+        this.status = event === "end" ? "ended" : event;
         this.#settle(false);
-        return this.#become(event);
+        return this.#predictions.end(event === "end");
     }
   }
 
-  #become(status) {
-    this.status = status;
+  #changed() {
+    this.state = this.#predictions.shown;
+    const { pending } = this.#predictions;
+    if (!isSame(pending, this.pending)) this.pending = pending;
+    const { version } = this;
+    this.#settle(true, (wait) => wait.version <= version);
     for (const listener of [...this.#listeners]) this.#client.guard(() => listener());
+  }
+
+  #hand(data) {
+    if (this.#labelListeners.size > 0) for (const listener of [...this.#labelListeners]) this.#call(listener, data);
+    else if (this.#unheard.push(data) > limits.keptLabels) this.#unheard.shift();
   }
 
   #call(listener, { label, id, version, intent, replay = false }) {
@@ -1250,7 +1398,10 @@ class Store {
     this.#watched();
     return () => {
       listeners.delete(entry);
-      if (!this.isWatched) this.#settle(false);
+      if (!this.isWatched) {
+        this.#predictions.unwatched();
+        this.#settle(false);
+      }
       this.#watched();
     };
   }
@@ -1274,7 +1425,6 @@ class Tabs {
   #name; #platform; #hooks; #id; #channel; #asking = null; #resign = () => {}; #leave = () => {};
   #watches = new Map(); #timer; #isParked = true;
 
-  /** @param hooks `lead()`, `follow()`, `changed()`, `hear(event, data, cursor)`, `order(what, value)`, `watched()`, `snapshot()` */
   constructor(name, platform, hooks) {
     this.#name = name;
     this.#platform = platform;
@@ -1285,10 +1435,8 @@ class Tabs {
     this.join();
   }
 
-  /** The features that the other tabs watch. */
   get features() { return [...this.#watches.values()].flat(); }
 
-  /** Follows, and waits to lead. */
   join() {
     if (!this.#isParked) return;
     this.#isParked = false;
@@ -1317,17 +1465,14 @@ class Tabs {
     this.#channel.close();
   }
 
-  /** Sends the leader the features that this tab watches. */
   announce() {
     if (!this.isLeader) this.#say({ type: "watch", tab: this.#id, features: this.#hooks.watched() });
   }
 
-  /** Sends an event to the other tabs if this tab leads. */
   pass(event, data, cursor) {
     if (this.isLeader) this.#say({ type: "event", event, data, cursor });
   }
 
-  /** Sends the leader an order. */
   order(what, value) { this.#say({ type: "order", what, value }); }
 
   /** Asks the leader for a sign of life; without an answer in time this tab leads. */
@@ -1342,7 +1487,6 @@ class Tabs {
 
   #say(message) { this.#channel.postMessage(message); }
 
-  /** Waits for the leader's lock, or steals it. */
   async #stand({ steal = false } = {}) {
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
@@ -1410,7 +1554,6 @@ class Tabs {
     }
   }
 
-  /** Records a sign of life of the leader, and asks it again after a long silence. */
   #heard() {
     this.#platform.clearTimeout(this.#timer);
     if (this.isLeader) return;
@@ -1420,7 +1563,6 @@ class Tabs {
 
 // ---------------------------------------------------------------- the client
 
-/** A client for one server: stores, a stream and a queue of intents. */
 class Client {
   #options; #platform; #session; #stream; #intents; #tabs = null; #stores = new Map(); #isGathering = false;
   #condition = { condition: "idle" }; #conditionListeners = new Set(); #eventListeners = new Set();
@@ -1441,33 +1583,32 @@ class Client {
     if (this.#isShared) this.#tabs = new Tabs(`mvi-client:${this.#options.url}`, this.#platform, this.#tabHooks());
   }
 
-  /** `idle`, `connecting`, `live`, `reconnecting`, `offline`, `paused`, `signedOut`, `failed`, `ended` or `closed`. */
   get condition() { return this.#condition.condition; }
 
-  /** Details: `retryAt`, the time of the next try, and `problem`, the reason why there is no stream. */
   get conditionDetails() { return this.#condition; }
 
-  /** The session's id on the last stream; null before. */
   get session() { return this.#hello?.session ?? null; }
 
-  /** Calls `listener` after each change of the condition. Returns a function that stops it. */
   onCondition = (listener) => this.#add(this.#conditionListeners, listener);
 
-  /** Calls `listener(event, data)` with each event, for example to log it. Returns a function that stops it. */
   onEvent = (listener) => this.#add(this.#eventListeners, listener);
 
-  /** The store of a feature: always the same object for the same id, such as `counter` or `order-detail:42`. */
-  store(id) {
-    if (!this.#stores.has(id)) this.#stores.set(id, new Store(id, this, () => this.#watchedChanged()));
+  store(id, { predict } = {}) {
+    if (!this.#stores.has(id)) this.#stores.set(id, new Store(id, this, this.#platform, () => this.#watchedChanged()));
+    if (predict) this.#stores.get(id).predict(predict);
     return this.#stores.get(id);
   }
 
-  /** Sends an intent to a feature; see `Store.send`. */
-  async send(id, intent) {
+  uuid() { return this.#platform.uuid(); }
+
+  /** For stores: sends an intent. `attempt` gets the function that makes one request, and calls it. */
+  async send(id, intent, key, attempt) {
     const body = typeof intent === "string" ? intent : JSON.stringify(intent);
-    const key = { "Idempotency-Key": `"${this.#platform.uuid()}"` };
-    const answer = await this.#intents.add((timeout) => this.#session.request(
-      "POST", `/features/${id}/intents`, { body, headers: { ...key, ...this.#session.field }, timeout }));
+    const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
+      "POST", `/features/${id}/intents`,
+      { body, headers: { "Idempotency-Key": `"${key}"`, ...this.#session.field }, timeout })));
+    // The server is there.
+    if (this.condition === "reconnecting") this.#lead("answered");
     // The stream shows another session than this tab's.
     if (answer?.session && this.session !== null && answer.session !== this.session) {
       this.#lead("session", this.#session.description);
@@ -1475,16 +1616,11 @@ class Client {
     return answer ?? {};
   }
 
-  /**
-   * Disposes of a feature's store, after the intents that were sent before. A watched store then shows a new one at its
-   * next use. Rejects as `send` does.
-   */
   async dispose(id) {
     await this.#intents.add((timeout) => this.#session.request(
       "DELETE", `/features/${id}/state`, { headers: this.#session.field, timeout }));
   }
 
-  /** A request of the session, such as `request("GET", "/features/counter/state")`. Throws `Problem` if it is refused. */
   async request(method, path, { body, headers } = {}) {
     await this.#ending;
     await this.#session.have();
@@ -1498,22 +1634,13 @@ class Client {
     });
   }
 
-  /** Opens the stream now in any condition; after the end of a session with a new session. */
   reconnect() { this.#lead("reconnect"); }
 
-  /**
-   * Signs in or renews with the given identity, or the callback's. With `{ keep: false }` the server disposes the
-   * stores of the anonymous session, and waiting intents are rejected.
-   */
   async signIn(identity, { keep = true } = {}) {
     await this.#session.signIn(identity, keep);
     if (["signedOut", "idle"].includes(this.condition)) this.reconnect();
   }
 
-  /**
-   * Ends the session after the intents that were sent before. Later intents run in a new session. Rejects if the server
-   * could not be reached.
-   */
   async endSession() {
     const end = this.#intents.add(async (timeout) => {
       const request = { timeout, headers: this.#session.field };
@@ -1535,7 +1662,6 @@ class Client {
     this.#lead("ended", id);
   }
 
-  /** Reports what a page reports automatically: `online`, `offline`, and `foreground` when the page is visible. */
   notify(what) {
     if (what === "online" || what === "offline") this.#intents[what]();
     if (!this.#tabs || this.#tabs.isLeader) return this.#stream[what]();
@@ -1545,7 +1671,6 @@ class Client {
     }
   }
 
-  /** Ends everything; waiting intents are rejected. The session stays. */
   close() {
     this.#isClosed = true;
     for (const remove of this.#removeListeners) remove();
@@ -1556,7 +1681,6 @@ class Client {
     this.#hear("condition", { condition: "closed" });
   }
 
-  /** For stores: reports a listener's error without stopping the client. */
   guard(call) {
     try { call(); } catch (error) { this.#platform.report(error); }
   }
@@ -1585,8 +1709,12 @@ class Client {
         break;
       case "condition": return this.#show(data);
     }
-    for (const listener of [...this.#eventListeners]) this.guard(() => listener(event, data));
+    this.report(event, data);
     if (["state", "label", "end", "denied", "missing"].includes(event)) this.#stores.get(data.feature)?.handle(event, data);
+  }
+
+  report(event, data) {
+    for (const listener of [...this.#eventListeners]) this.guard(() => listener(event, data));
   }
 
   #show(data) {
@@ -1612,7 +1740,6 @@ class Client {
 
   #watched() { return [...this.#stores.values()].filter((store) => store.isWatched).map((store) => store.id); }
 
-  /** Updates the stream once for all changes in one turn of the event loop. */
   #watchedChanged() {
     if (this.#isGathering || this.#isClosed) return;
     this.#isGathering = true;
@@ -1655,7 +1782,6 @@ class Client {
     };
   }
 
-  /** Performs an operation on the stream, in the tab that has it. */
   #lead(what, value) {
     if (this.#isClosed) return;
     if (this.#tabs && !this.#tabs.isLeader) this.#tabs.order(what, value);
@@ -1665,6 +1791,7 @@ class Client {
   #order(what, value) {
     switch (what) {
       case "reconnect": return this.#stream.reconnect();
+      case "answered": return this.#stream.answered();
       case "foreground": return this.#stream.foreground();
       case "ended":
         if (value == null) return this.#stream.ended();
@@ -1731,7 +1858,6 @@ function ownPlatform() {
   };
 }
 
-/** Creates a client. See README.md for the options. */
 export function createClient(options) {
   return new Client(options);
 }

@@ -48,10 +48,11 @@ package final class RawClient: Sendable {
             ClientCore.Sink(
                 deliver: { delivery in
                     switch delivery {
-                    case .state(let version, let state):
+                    case .state(let version, _, let state):
                         told(.state(feature: feature, version: version, state: state))
                     case .label(let label):
                         told(.label(feature: feature, id: label.id, isReplay: label.isReplay, label: label.label))
+                    case .forgotten: break
                     case .ended: told(.ended(feature: feature))
                     case .denied, .missing: told(.denied(feature: feature))
                     case .reset(let reason, let labelsLost):

@@ -8,8 +8,13 @@ extension RemoteServer {
     ///
     /// This sends no request; ``RemoteStore/watch()`` does.
     ///
-    /// - Parameter key: the key of the instance, for a keyed feature.
-    public nonisolated func store<F: Feature>(of feature: F.Type, key: String? = nil) -> RemoteStoreOf<F> {
-        RemoteStore(key.map { "\(F.name):\($0)" } ?? F.name, on: self)
+    /// - Parameters:
+    ///   - key: the key of the instance, for a keyed feature.
+    ///   - predict: as for ``RemoteStore``.
+    public nonisolated func store<F: Feature>(
+        of feature: F.Type, key: String? = nil,
+        predict: (@Sendable (inout F.ViewState, F.Intent) throws -> Void)? = nil
+    ) -> RemoteStoreOf<F> {
+        RemoteStore(key.map { "\(F.name):\($0)" } ?? F.name, on: self, predict: predict)
     }
 }

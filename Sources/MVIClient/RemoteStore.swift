@@ -26,9 +26,13 @@ import WireJSON
 public final class RemoteStore<
     State: Decodable & Sendable, Intent: Encodable & Sendable, Label: Decodable & Sendable
 > {
-    /// The newest view state; nil until the first one arrives. It is kept if the connection is lost or the store is no
-    /// longer watched.
+    /// The newest view state with the predictions of ``pending`` intents; nil until the first one arrives. It is kept if
+    /// the connection is lost or the store is no longer watched.
     public private(set) var state: State?
+    /// The newest view state as the server sent it.
+    public private(set) var confirmed: State?
+    /// The intents that are shown by a prediction and not confirmed, in order, and those that failed.
+    public private(set) var pending: [PredictedIntent<Intent>] = []
     /// The availability of the store.
     public private(set) var availability = Availability.unknown
     /// The error of the last intent of ``post(_:)``; nil if it succeeded.
@@ -39,16 +43,21 @@ public final class RemoteStore<
     /// The server that has the store.
     @ObservationIgnored public nonisolated let server: RemoteServer
 
-    @ObservationIgnored private nonisolated let feed: StoreFeed<State, Label>
+    @ObservationIgnored private nonisolated let feed: StoreFeed<State, Intent, Label>
 
     /// Creates the client of a feature. No request is sent.
     ///
-    /// - Parameter feature: the feature id, with its key for a keyed feature: `order:42`.
-    public nonisolated init(_ feature: String, on server: RemoteServer) {
+    /// - Parameters:
+    ///   - feature: the feature id, with its key for a keyed feature: `order:42`.
+    ///   - predict: changes a view state as the server is expected to, so that an intent is shown before its answer. It
+    ///     is called again for each new state, on any thread. A prediction that throws is not shown.
+    public nonisolated init(
+        _ feature: String, on server: RemoteServer, predict: (@Sendable (inout State, Intent) throws -> Void)? = nil
+    ) {
         self.feature = feature
         self.server = server
-        feed = StoreFeed(feature: feature, core: server.core, report: server.report)
-        let newest = Newest<StoreFeed<State, Label>.Picture>()
+        feed = StoreFeed(feature: feature, core: server.core, predict: predict, report: server.report)
+        let newest = Newest<StoreFeed<State, Intent, Label>.Picture>()
         feed.onChange { [weak self] picture in
             guard newest.put(picture) else { return }
             Task { @MainActor in
@@ -57,8 +66,16 @@ public final class RemoteStore<
         }
     }
 
-    private func show(_ picture: StoreFeed<State, Label>.Picture) {
+    private func show(_ picture: StoreFeed<State, Intent, Label>.Picture) {
         state = picture.state
+        confirmed = picture.confirmed
+        if !pending.isEmpty || !picture.pending.isEmpty {
+            pending = picture.pending.map { [feed] entry in
+                PredictedIntent(
+                    id: entry.key, intent: entry.intent, status: entry.status, error: entry.error,
+                    retries: { feed.retry(entry.key) }, dismisses: { feed.dismiss(entry.key) })
+            }
+        }
         if availability != picture.availability { availability = picture.availability }
         if failure != picture.failure { failure = picture.failure }
     }
@@ -92,7 +109,14 @@ public final class RemoteStore<
     public nonisolated func send(
         _ intent: Intent, until completion: SendCompletion = .committed
     ) async throws -> IntentReceipt {
-        try await server.core.send(try encoded(intent), to: feature, key: Self.key(), completion: completion)
+        let (body, key) = (try encoded(intent), Self.key())
+        let progress = feed.predict(intent, body: body, key: key)
+        do {
+            return try await server.core.send(body, to: feature, key: key, completion: completion, progress: progress)
+        } catch {
+            feed.note(.failure(error), of: key)
+            throw error
+        }
     }
 
     /// Disposes of the store on the server, after the intents that were sent before: its state is gone and its work ends.
@@ -111,7 +135,10 @@ public final class RemoteStore<
         } catch {
             return feed.note(error)
         }
-        server.core.send(body, to: feature, key: Self.key(), completion: .committed) { [feed] result in
+        let key = Self.key()
+        let progress = feed.predict(intent, body: body, key: key)
+        server.core.send(body, to: feature, key: key, completion: .committed, progress: progress) { [feed] result in
+            feed.note(result, of: key)
             switch result {
             case .success: feed.note(nil)
             case .failure(let error): feed.note(error as? RemoteError)

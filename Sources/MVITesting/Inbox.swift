@@ -99,6 +99,14 @@ final class Inbox<F: Feature>: Sendable {
 
     // MARK: Assertions
 
+    /// The messages of an intent's turn that were not asserted.
+    func messages(of intentID: IntentID) -> [Reduced] {
+        state.withLock { state in
+            let turn = state.intents[intentID]
+            return turn == nil ? [] : state.open.messages.filter { $0.turn == turn }
+        }
+    }
+
     /// Removes and returns the messages up to the first expected one; none if there is no such message.
     func takeMessages(to isExpected: (F.Message) -> Bool) -> [Reduced] {
         take(\.open.messages) { isExpected($0.message) }

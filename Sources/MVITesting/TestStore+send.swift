@@ -32,6 +32,7 @@ extension TestStore {
             fail("The intent \(describe(intent)) was rejected: \(text(of: error)).", sourceLocation)
             return nil
         case .success(let outcome):
+            checkPrediction(of: intent, outcome.id, before, sourceLocation)
             if let change { check(change, of: intent, outcome.id, before, sourceLocation) }
             return outcome
         }
@@ -194,6 +195,25 @@ extension TestStore {
             """
             The turn of \(describe(intent)) had no message, so it changed nothing (- expected, + actual):
             \(difference(expected: state, actual: before))
+            """, sourceLocation)
+    }
+}
+
+extension TestStore {
+    /// Compares a client's prediction with the view state after the intent's own turn.
+    private func checkPrediction(
+        of intent: F.Intent, _ intentID: IntentID, _ before: F.State, _ sourceLocation: SourceLocation
+    ) {
+        guard let predict else { return }
+        let messages = inbox.messages(of: intentID)
+        var predicted = feature.view(messages.first?.before ?? before)
+        do { try predict(&predicted, intent) } catch { return }
+        let actual = feature.view(messages.last?.after ?? before)
+        guard predicted != actual else { return }
+        fail(
+            """
+            The prediction of \(describe(intent)) differs from the view state after its turn (- predicted, + actual):
+            \(difference(expected: predicted, actual: actual))
             """, sourceLocation)
     }
 }

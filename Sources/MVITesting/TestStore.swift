@@ -82,6 +82,9 @@ import Testing
 /// - ``endWatching(sourceLocation:)``
 /// - ``dispose(sourceLocation:)``
 public final class TestStore<F: Feature>: Sendable {
+    /// A client's prediction of an intent's effect on the view state.
+    public typealias Predict = @Sendable (inout F.ViewState, F.Intent) throws -> Void
+
     /// The clock of the store.
     public let clock: ManualClock
     /// The executor of the store's work.
@@ -104,6 +107,7 @@ public final class TestStore<F: Feature>: Sendable {
     /// Nil if the session cannot serve the features, which has failed the test.
     let world: TestSession?
     let timeout: Duration
+    let predict: Predict?
     let condition: Lock<Condition>
     private let origin: SourceLocation
 
@@ -121,31 +125,33 @@ public final class TestStore<F: Feature>: Sendable {
     ///   - others: the other stores of the session.
     ///   - exhaustive: true to fail the test for everything that is not asserted.
     ///   - timeout: the real time that the test waits for work outside its executor.
+    ///   - predict: the prediction of a client, as for its `RemoteStore`: for each sent intent it must give the view state
+    ///     after the intent's own turn, or throw.
     ///   - middleware: the middleware that a server would install for all features.
     ///   - sourceLocation: the location that failures of the initializer, and a missing `finish`, are reported at.
     public convenience init(
         _ feature: F, key: String? = nil, state: F.State? = nil, principal: Principal? = nil,
         session: SessionInfo? = nil, now: Timestamp = .testStart, clock: ManualClock = ManualClock(),
         uuid: (@Sendable () -> String)? = nil, others: [OtherStore] = [], exhaustive: Bool = true,
-        timeout: Duration = .seconds(5), middleware: [any CommonMiddleware] = [],
+        timeout: Duration = .seconds(5), predict: Predict? = nil, middleware: [any CommonMiddleware] = [],
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         self.init(
             key: key, state: state, principal: principal, session: session, now: now, clock: clock, uuid: uuid,
-            others: others, exhaustive: exhaustive, timeout: timeout, middleware: middleware,
+            others: others, exhaustive: exhaustive, timeout: timeout, predict: predict, middleware: middleware,
             sourceLocation: sourceLocation
         ) { _ in feature }
     }
 
     /// Creates a store whose feature uses the test's clock, time, UUIDs or session. `make` is called once, with the
     /// values of the other parameters.
-    public init(
+    public init<Fault: Error>(
         key: String? = nil, state: F.State? = nil, principal: Principal? = nil, session: SessionInfo? = nil,
         now: Timestamp = .testStart, clock: ManualClock = ManualClock(), uuid: (@Sendable () -> String)? = nil,
-        others: [OtherStore] = [], exhaustive: Bool = true, timeout: Duration = .seconds(5),
+        others: [OtherStore] = [], exhaustive: Bool = true, timeout: Duration = .seconds(5), predict: Predict? = nil,
         middleware: [any CommonMiddleware] = [], sourceLocation: SourceLocation = #_sourceLocation,
-        _ make: (TestSurroundings) throws -> F
-    ) rethrows {
+        _ make: (TestSurroundings) throws(Fault) -> F
+    ) throws(Fault) {
         let begin = clock.now
         let counted = CountedUUIDs()
         let surroundings = TestSurroundings(
@@ -153,7 +159,7 @@ public final class TestStore<F: Feature>: Sendable {
             session: session ?? SessionInfo(id: "test", created: now, subject: principal?.identity),
             principal: principal, now: { now + begin.duration(to: clock.now) }, uuid: uuid ?? { counted.next() })
         feature = try make(surroundings)
-        (self.clock, executor, self.timeout) = (clock, surroundings.executor, timeout)
+        (self.clock, executor, self.timeout, self.predict) = (clock, surroundings.executor, timeout, predict)
         origin = sourceLocation
         condition = Lock(Condition(isExhaustive: exhaustive, principal: principal))
         let instance = F.instance(key)

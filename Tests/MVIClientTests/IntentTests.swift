@@ -46,7 +46,7 @@ struct IntentTests {
             waits.append(wait)
             play.advance(by: wait)
         }
-        #expect(waits == [.seconds(1), .seconds(2), .seconds(4), .seconds(8)])
+        #expect(waits == [.seconds(0.5), .seconds(1), .seconds(2), .seconds(4)])
         play.accepted(try play.request().id, version: 2)
         #expect(play.outcomes == [1: Self.receipt(2)])
     }

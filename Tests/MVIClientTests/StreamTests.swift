@@ -220,7 +220,7 @@ struct StreamTests {
             let made = try play.request()
             play.answer(made.id, 201, #"{"id":"s\#(number)","token":"t\#(number)"}"#)
         }
-        #expect(waits == [.seconds(1), .seconds(2), .seconds(4), .seconds(8)])
+        #expect(waits == [.seconds(0.5), .seconds(1), .seconds(2), .seconds(4)])
     }
 
     @Test(arguments: [400, 406])

@@ -50,6 +50,13 @@ test("states, intents and labels have the types of their feature, as the manual 
     const keyed: string | undefined = client.store("order-detail:42").state?.id;
     const other: unknown = client.store("other").state;
     async function read() { for await (const label of client.store("counter").labels) label.count.toFixed(); }
+    const store = client.store("counter", { predict: { add: (state, { amount }) => ({ count: state.count + amount }) } });
+    for (const { id, status, retry } of store.pending) if (status === "failed") { id.trim(); retry(); }
+    const confirmed: number | undefined = store.confirmed?.count;
+    // @ts-expect-error A prediction returns a state.
+    client.store("counter", { predict: { increment: () => 1 } });
+    // @ts-expect-error The feature has no such intent.
+    client.store("counter", { predict: { shrink: (state) => state } });
     // @ts-expect-error The feature has no such intent.
     client.store("counter").send({ type: "shrink" });
     // @ts-expect-error There may be no state yet.
@@ -57,7 +64,7 @@ test("states, intents and labels have the types of their feature, as the manual 
     // @ts-expect-error The key changes nothing about the types.
     client.store("order-detail:42").send({ type: "add" });
     createClient<{ order: { state: { id: string }; intent: never; label: never } }>().store("order:7").state?.id;
-    export { keyed, other, read };
+    export { keyed, other, read, confirmed };
   `), "");
 });
 

@@ -11,12 +11,14 @@ extension ClientConnection {
     private struct StateEvent: Decodable {
         var feature: String
         var version: UInt64
+        var intent: String?
         var state: JSONText
     }
     private struct PatchEvent: Decodable {
         var feature: String
         var from: UInt64
         var to: UInt64
+        var intent: String?
         var patch: JSONText
     }
     private struct LabelEvent: Decodable {
@@ -96,12 +98,12 @@ extension ClientConnection {
         }
         open.shown.insert(event.feature)
         stream.phase = .open(open)
-        show(event.version, event.state.bytes, of: event.feature)
+        show(event.version, event.intent, event.state.bytes, of: event.feature)
     }
 
-    private mutating func show(_ version: UInt64, _ state: [UInt8], of feature: String) {
+    private mutating func show(_ version: UInt64, _ intent: String?, _ state: [UInt8], of feature: String) {
         stream.shown[feature] = ClientStream.Shown(version: version, state: state)
-        deliver(feature, .state(version: version, state))
+        deliver(feature, .state(version: version, intent: intent, state))
         endShownWaits { $0.intent.feature == feature && $0.receipt.version <= version }
     }
 
@@ -117,7 +119,7 @@ extension ClientConnection {
             return closeStream()
         }
         stream.failedPatches = 0
-        show(event.to, state, of: event.feature)
+        show(event.to, event.intent, state, of: event.feature)
     }
 
     private mutating func hand(_ event: LabelEvent) {
@@ -143,6 +145,7 @@ extension ClientConnection {
         default:
             let retry = event.retry.map { Duration.milliseconds(min(max($0, 0), 86_400_000)) } ?? stream.retryBase
             stream.phase = .waiting(until: now + pace.asked(retry))
+            stream.isAskedTo = true
         }
     }
 }

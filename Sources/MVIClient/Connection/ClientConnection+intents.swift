@@ -130,6 +130,7 @@ extension ClientConnection {
         // A quoted string (RFC 9651 section 3.3.3).
         var fields = [HTTPField("Idempotency-Key", "\"\(intent.key)\""), HTTPField("Accept", "application/json")]
         if let id = session.id { fields.append(HTTPField("MVI-Session", id)) }
+        tell(.sent, of: intent)
         intents.inFlight = start(.intent, request("POST", "\(feature)/intents", fields, body: body))
     }
 
@@ -155,6 +156,10 @@ extension ClientConnection {
         intentRefused(answer, generation: generation)
     }
 
+    private mutating func tell(_ progress: IntentProgress, of intent: PendingIntent) {
+        if intent.isPredicted { commands.append(.progress(intent: intent.id, progress)) }
+    }
+
     private func receipt(in answer: HTTPAnswer, of intent: PendingIntent) -> IntentReceipt? {
         if answer.status == 204 { return IntentReceipt(intent: intent.key, session: session.id ?? "", version: 0) }
         guard answer.mediaType == "application/json",
@@ -167,6 +172,9 @@ extension ClientConnection {
 
     private mutating func accept(_ receipt: IntentReceipt) {
         let intent = intents.queue.removeFirst()
+        tell(.answered(version: watched.contains(intent.feature) ? receipt.version : nil), of: intent)
+        // The server is there.
+        stream.retryNow(at: now)
         if session.id == nil, !receipt.session.isEmpty { session.id = receipt.session }
         let isShown =
             intent.completion == .committed || !watched.contains(intent.feature)
@@ -198,7 +206,9 @@ extension ClientConnection {
         case (409, "other-session"?) where !isOldCredential:
             refuse(problem)
             leaveSession()
-        case (429, _): tryIntentLater(answer.retryAfter)
+        case (429, _):
+            if !intents.queue[0].mayHaveRun { tell(.unsent, of: intents.queue[0]) }
+            tryIntentLater(answer.retryAfter)
         case (408, _), (409, "intent-in-progress"?), (502, _), (503, _), (504, _), (507, "storage-full"?):
             intents.queue[0].mayHaveRun = true
             tryIntentLater(answer.retryAfter)

@@ -113,7 +113,8 @@ extension ClientConnection {
     mutating func loseStream(_ asked: Duration? = nil) {
         closeStream()
         let delay: Duration
-        if let asked, asked > .zero {
+        stream.isAskedTo = asked.map { $0 > .zero } ?? false
+        if let asked, stream.isAskedTo {
             delay = pace.asked(asked)
         } else {
             delay = pace.delay(base: stream.retryBase, attempts: stream.attempts)
@@ -146,6 +147,7 @@ extension ClientConnection {
         stream.shown = [:]
         stream.seen = SeenLabels()
         endShownWaits { _ in true }
+        for feature in watched.sorted() { deliver(feature, .forgotten) }
     }
 
     // MARK: Answers

@@ -46,6 +46,8 @@ struct ClientStream: Sendable {
     enum Refusal: Sendable { case denied, missing }
 
     var phase = Phase.closed
+    /// True if the server gave the time of the next attempt.
+    var isAskedTo = false
     /// The number of failed attempts since the last `hello`.
     var attempts = 0
     /// The value of the last `retry`.
@@ -64,6 +66,11 @@ struct ClientStream: Sendable {
 
     /// The number of such streams after which patches are no longer requested.
     static let failedPatchLimit = 3
+
+    /// Ends a delay that the client chose.
+    mutating func retryNow(at now: Duration) {
+        if case .waiting = phase, !isAskedTo { phase = .waiting(until: now) }
+    }
 
     var open: OpenStream? {
         if case .open(let open) = phase { open } else { nil }

@@ -8,6 +8,8 @@ enum Command: Sendable, Equatable {
     case askIdentity
     case deliver(feature: String, IntentDelivery)
     case finish(intent: UInt64, Result<IntentReceipt, RemoteError>)
+    /// For an intent whose prediction is shown.
+    case progress(intent: UInt64, IntentProgress)
     case show(Condition)
     /// Passes a message to the app's log.
     case report(String)
@@ -15,7 +17,8 @@ enum Command: Sendable, Equatable {
 
 /// A delivery to the watchers of a store.
 enum IntentDelivery: Sendable, Equatable {
-    case state(version: UInt64, [UInt8])
+    /// - Parameter intent: the key of the intent that led to it, if known.
+    case state(version: UInt64, intent: String? = nil, [UInt8])
     case label(StreamLabel)
     /// The store was disposed of.
     case ended
@@ -24,6 +27,18 @@ enum IntentDelivery: Sendable, Equatable {
     /// The feature does not exist, or there is nothing under its key.
     case missing
     case reset(reason: String, labelsLost: Bool)
+    /// The next states belong to another session, or to another log of this one.
+    case forgotten
+}
+
+/// The progress of an intent before its result.
+enum IntentProgress: Sendable, Equatable {
+    /// An attempt begins.
+    case sent
+    /// The server refused the attempt without running it.
+    case unsent
+    /// The server committed it; the version is nil if the store is not watched.
+    case answered(version: UInt64?)
 }
 
 /// A label as it was received.

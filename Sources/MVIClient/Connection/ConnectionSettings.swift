@@ -16,5 +16,5 @@ struct ConnectionSettings: Sendable {
     /// The time in which watched stores are gathered into one stream.
     var gatherTime = Duration.milliseconds(5)
     /// The delay before the first retry of a request other than a stream.
-    var retryBase = Duration.seconds(1)
+    var retryBase = Duration.milliseconds(500)
 }

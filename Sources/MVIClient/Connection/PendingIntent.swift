@@ -8,6 +8,8 @@ struct PendingIntent: Sendable {
     /// The idempotency key, which is the same for all attempts.
     let key: String
     let completion: SendCompletion
+    /// True if its caller wants to know its progress.
+    var isPredicted = false
 
     /// The time at which the intent is abandoned; set when it is enqueued.
     var deadline: Duration = .zero

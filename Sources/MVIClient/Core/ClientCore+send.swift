@@ -5,14 +5,15 @@ extension ClientCore {
     ///
     /// - Throws: ``RemoteError``, or `CancellationError` if the calling task is canceled.
     func send(
-        _ body: [UInt8]?, to feature: String, key: String, completion: SendCompletion
+        _ body: [UInt8]?, to feature: String, key: String, completion: SendCompletion,
+        progress: (@Sendable (IntentProgress) -> Void)? = nil
     ) async throws -> IntentReceipt {
         let number = Lock<UInt64?>(nil)
         // Passed through a lock instead of the continuation; see `awaitResult` in `Locking`.
         let outcome = Lock<IntentResult?>(nil)
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let made = send(body, to: feature, key: key, completion: completion) { result in
+                let made = send(body, to: feature, key: key, completion: completion, progress: progress) { result in
                     outcome.withLock { $0 = result }
                     continuation.resume()
                 }

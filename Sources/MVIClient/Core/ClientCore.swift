@@ -15,6 +15,12 @@ final class ClientCore: Sendable {
 
     typealias IntentResult = Result<IntentReceipt, any Error>
 
+    /// The callbacks of an intent's caller.
+    private struct IntentCaller {
+        let done: @Sendable (IntentResult) -> Void
+        let progress: (@Sendable (IntentProgress) -> Void)?
+    }
+
     private struct Watcher {
         var count: Int
         let sink: Sink
@@ -26,7 +32,7 @@ final class ClientCore: Sendable {
         var isRunning = false
         var timerDeadline: Duration?
         var lastNumber: UInt64 = 0
-        var intents: [UInt64: @Sendable (IntentResult) -> Void] = [:]
+        var intents: [UInt64: IntentCaller] = [:]
         /// The watchers by feature and number.
         var watchers: [String: [UInt64: Watcher]] = [:]
         var conditions: [UInt64: @Sendable (Condition) -> Void] = [:]
@@ -159,8 +165,11 @@ final class ClientCore: Sendable {
             let watchers = state.withLock { $0.watchers[feature] ?? [:] }
             for watcher in watchers.values { watcher.sink.deliver(delivery) }
         case .finish(let id, let result):
-            let done = state.withLock { $0.intents.removeValue(forKey: id) }
-            done?(result.mapError { $0 })
+            let caller = state.withLock { $0.intents.removeValue(forKey: id) }
+            caller?.done(result.mapError { $0 })
+        case .progress(let id, let progress):
+            let caller = state.withLock { $0.intents[id] }
+            caller?.progress?(progress)
         case .show(let condition):
             let listeners = state.withLock { state in
                 state.condition = condition
@@ -183,6 +192,12 @@ final class ClientCore: Sendable {
     }
 
     // MARK: Requests of the app
+
+    /// Calls `call` after a time, from any thread.
+    func after(_ duration: Duration, _ call: @escaping @Sendable () -> Void) {
+        let end = time.now() + duration
+        Task { [sleep = time.sleep] in if (try? await sleep(end)) != nil { call() } }
+    }
 
     func number() -> UInt64 { state.withLock { $0.number() } }
 
@@ -218,17 +233,19 @@ final class ClientCore: Sendable {
 
     /// Enqueues an intent. `done` is called once, from any thread.
     ///
+    /// - Parameter progress: called before; nil if nothing is predicted.
     /// - Returns: a number to cancel it with.
     @discardableResult
     func send(
         _ body: [UInt8]?, to feature: String, key: String, completion: SendCompletion,
-        done: @escaping @Sendable (IntentResult) -> Void
+        progress: (@Sendable (IntentProgress) -> Void)? = nil, done: @escaping @Sendable (IntentResult) -> Void
     ) -> UInt64 {
         let now = time.now()
         let (number, runs) = state.withLock { state in
             let number = state.number()
-            state.intents[number] = done
-            let intent = PendingIntent(id: number, feature: feature, body: body, key: key, completion: completion)
+            state.intents[number] = IntentCaller(done: done, progress: progress)
+            var intent = PendingIntent(id: number, feature: feature, body: body, key: key, completion: completion)
+            intent.isPredicted = progress != nil
             return (number, Self.handle(.send(intent), at: now, &state))
         }
         if runs { run() }
@@ -237,9 +254,9 @@ final class ClientCore: Sendable {
 
     /// Cancels an intent. Its caller gets a `CancellationError`, unless there is an answer already.
     func cancel(intent number: UInt64) {
-        guard let done = state.withLock({ $0.intents.removeValue(forKey: number) }) else { return }
+        guard let caller = state.withLock({ $0.intents.removeValue(forKey: number) }) else { return }
         handle(.cancelIntent(number))
-        done(.failure(CancellationError()))
+        caller.done(.failure(CancellationError()))
     }
 
     /// Calls `listener` with the present condition and each later one.

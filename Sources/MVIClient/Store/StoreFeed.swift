@@ -1,24 +1,54 @@
+import DequeModule
 import Locking
 import WireJSON
 
 /// Passes the deliveries of one store to its readers. Each one is decoded once.
 ///
-/// Deliveries come one at a time; listeners are added and removed on any thread.
-final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>: Sendable {
+/// Deliveries come one at a time; intents and listeners come on any thread. What follows from them is performed by one
+/// thread at a time, in order, without the lock.
+final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable, Label: Decodable & Sendable>: Sendable
+{
+    typealias Book = Predictions<State, Intent, Label>
+
     /// The values that a view shows.
     struct Picture: Sendable {
         var state: State?
+        var confirmed: State?
+        var pending: [Book.Entry] = []
         var availability = Availability.unknown
         /// The error of the last intent of `post`.
         var failure: RemoteError?
     }
 
+    /// What follows from a change.
+    private struct News: Sendable {
+        var picture: Picture
+        /// Nil if the state is the same as before.
+        var state: State?
+        var states: [AsyncStream<State>.Continuation] = []
+        var labels: [Label] = []
+        var readers: [AsyncStream<Label>.Continuation] = []
+        /// The number of a state that is held from now on.
+        var hold: Int?
+        var reports: [String] = []
+    }
+
     private struct Contents {
-        var picture = Picture()
+        var book: Book
+        var availability = Availability.unknown
+        var failure: RemoteError?
         var states: [UInt64: AsyncStream<State>.Continuation] = [:]
         var labels: [UInt64: AsyncStream<Label>.Continuation] = [:]
         /// The labels that arrived while no sequence was iterated.
         var waitingLabels: [Label] = []
+        var news: Deque<News> = []
+        var isDelivering = false
+
+        var picture: Picture {
+            Picture(
+                state: book.shown, confirmed: book.confirmed, pending: book.entries, availability: availability,
+                failure: failure)
+        }
     }
 
     /// The maximum number of labels that wait without a listener, and for a slow one; the oldest are dropped first.
@@ -28,14 +58,15 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
     private let core: ClientCore
     private let report: @Sendable (String) -> Void
     private let number: UInt64
-    private let contents = Lock(Contents())
+    private let contents: Lock<Contents>
     private let changed = Lock<@Sendable (Picture) -> Void>({ _ in })
 
-    init(feature: String, core: ClientCore, report: @escaping @Sendable (String) -> Void) {
+    init(feature: String, core: ClientCore, predict: Book.Predict?, report: @escaping @Sendable (String) -> Void) {
         self.feature = feature
         self.core = core
         self.report = report
         number = core.number()
+        contents = Lock(Contents(book: Book(predict)))
     }
 
     /// Sets the callback that receives each new picture, in order.
@@ -52,12 +83,10 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         contents.withLock { contents in
             contents.states[listener] = continuation
             // No task can wait for it yet, so none is resumed.
-            if let state = contents.picture.state { continuation.yield(state) }
+            if let state = contents.book.shown { continuation.yield(state) }
         }
         continuation.onTermination = { [self, owner] _ in
-            defer { withExtendedLifetime(owner) {} }
-            contents.withLock { _ = $0.states.removeValue(forKey: listener) }
-            core.unwatch(feature, by: number)
+            withExtendedLifetime(owner) { unlisten { _ = $0.states.removeValue(forKey: listener) } }
         }
         watch()
         return stream
@@ -77,9 +106,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
             contents.waitingLabels = []
         }
         continuation.onTermination = { [self, owner] _ in
-            defer { withExtendedLifetime(owner) {} }
-            contents.withLock { _ = $0.labels.removeValue(forKey: listener) }
-            core.unwatch(feature, by: number)
+            withExtendedLifetime(owner) { unlisten { _ = $0.labels.removeValue(forKey: listener) } }
         }
         watch()
         return stream
@@ -87,6 +114,14 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
 
     private func watch() {
         core.watch(feature, by: number, ClientCore.Sink(deliver: { self.receive($0) }, finish: { self.finish() }))
+    }
+
+    private func unlisten(_ remove: @Sendable (inout Contents) -> Void) {
+        core.unwatch(feature, by: number)
+        change { contents, _ in
+            remove(&contents)
+            if contents.states.isEmpty, contents.labels.isEmpty { contents.book.unwatched() }
+        }
     }
 
     private func finish() {
@@ -99,55 +134,135 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
 
     private func receive(_ delivery: IntentDelivery) {
         switch delivery {
-        case .state(_, let bytes):
+        case .state(let version, let intent, let bytes):
             do throws(WireDecodingError) {
                 let state = try WireJSON.decode(State.self, from: bytes)
-                let listeners = change { contents in
-                    contents.picture.state = state
-                    contents.picture.availability = .shown
-                    return contents.states.values.map(\.self)
+                change { contents, _ in
+                    contents.availability = .shown
+                    contents.book.show(state, version: version, intent: intent)
                 }
-                for listener in listeners { listener.yield(state) }
             } catch {
                 report("A state of \"\(feature)\" does not match the app's type: \(error)")
             }
         case .label(let label):
             do throws(WireDecodingError) {
                 let label = try WireJSON.decode(Label.self, from: label.label)
-                let (listeners, isLost) = contents.withLock { contents in
-                    let listeners = contents.labels.values.map(\.self)
-                    if listeners.isEmpty { contents.waitingLabels.append(label) }
-                    guard contents.waitingLabels.count > Self.labelLimit else { return (listeners, false) }
-                    contents.waitingLabels.removeFirst()
-                    return (listeners, true)
-                }
-                for listener in listeners { listener.yield(label) }
-                if isLost { report("No task reads the labels of \"\(feature)\". The oldest is dropped.") }
+                change { contents, _ in contents.book.deliver(label) }
             } catch {
                 report("A label of \"\(feature)\" does not match the app's type: \(error)")
             }
-        case .ended: change { $0.picture.availability = .ended }
-        case .denied: change { $0.picture.availability = .denied }
-        case .missing: change { $0.picture.availability = .missing }
+        case .ended: end(.ended)
+        case .denied: end(.denied)
+        case .missing: end(.missing)
+        case .forgotten: change { contents, _ in contents.book.reset(forgetsVersion: true) }
         case .reset(let reason, let labelsLost):
+            change { contents, _ in contents.book.reset() }
             if labelsLost { report("Labels of \"\(feature)\" may be lost: \(reason).") }
         }
     }
 
-    /// Notes the result of a posted intent.
-    func note(_ failure: RemoteError?) {
-        let isNews = contents.withLock { $0.picture.failure != failure }
-        if isNews { change { $0.picture.failure = failure } }
-        if let failure { report("An intent for \"\(feature)\" failed: \(failure)") }
+    private func end(_ availability: Availability) {
+        change { contents, _ in
+            contents.availability = availability
+            contents.book.end()
+        }
     }
 
-    @discardableResult
-    private func change<Result>(_ change: (inout Contents) -> Result) -> Result {
-        let (result, picture) = contents.withLock { contents in
-            let result = change(&contents)
-            return (result, contents.picture)
+    // MARK: Intents
+
+    /// Shows an intent before it is sent. Returns the callback for its progress; nil if it is not predicted.
+    func predict(_ intent: Intent, body: [UInt8], key: String) -> (@Sendable (IntentProgress) -> Void)? {
+        let isPredicted = change { contents, _ in contents.book.add(intent, body: body, key: key) }
+        return isPredicted ? progress(of: key) : nil
+    }
+
+    private func progress(of key: String) -> @Sendable (IntentProgress) -> Void {
+        { [self] progress in change { contents, _ in contents.book.note(progress, of: key) } }
+    }
+
+    /// Notes the end of a predicted intent.
+    func note(_ result: Result<IntentReceipt, any Error>, of key: String) {
+        guard case .failure(let error) = result else { return }
+        change { contents, _ in
+            contents.book.fail(error as? RemoteError ?? RemoteError(.closed, "Its caller was canceled."), of: key)
+            // A canceled one has nobody to dismiss it.
+            if !(error is RemoteError) { contents.book.dismiss(key) }
         }
-        changed.withLock { $0 }(picture)
+    }
+
+    /// Shows and sends a failed intent again, with its key.
+    func retry(_ key: String) {
+        guard let body = change({ contents, _ in contents.book.retry(key) }) else { return }
+        core.send(body, to: feature, key: key, completion: .committed, progress: progress(of: key)) { [self] in
+            note($0, of: key)
+        }
+    }
+
+    func dismiss(_ key: String) { change { contents, _ in contents.book.dismiss(key) } }
+
+    /// Notes the result of a posted intent.
+    func note(_ failure: RemoteError?) {
+        change { contents, news in
+            contents.failure = failure
+            if let failure { news.reports.append("An intent for \"\(feature)\" failed: \(failure)") }
+        }
+    }
+
+    // MARK: What follows
+
+    @discardableResult
+    private func change<Result: Sendable>(_ change: (inout Contents, inout News) -> Result) -> Result {
+        let (result, delivers) = contents.withLock { contents in
+            var news = News(picture: contents.picture)
+            let (folds, hold) = (contents.book.folds, contents.book.isHolding ? contents.book.holdNumber : nil)
+            let result = change(&contents, &news)
+            note(&news, folds: folds, hold: hold, &contents)
+            contents.news.append(news)
+            defer { contents.isDelivering = true }
+            return (result, !contents.isDelivering)
+        }
+        if delivers { deliver() }
         return result
+    }
+
+    private func note(_ news: inout News, folds: Int, hold: Int?, _ contents: inout Contents) {
+        news.picture = contents.picture
+        if contents.book.folds != folds, let state = contents.book.shown {
+            (news.state, news.states) = (state, contents.states.values.map(\.self))
+        }
+        if contents.book.isHolding, contents.book.holdNumber != hold { news.hold = contents.book.holdNumber }
+        if contents.book.isMispredicted {
+            contents.book.isMispredicted = false
+            news.reports.append("A prediction for \"\(feature)\" differs from the server's state.")
+        }
+        (news.labels, contents.book.labels) = (contents.book.labels, [])
+        news.readers = contents.labels.values.map(\.self)
+        guard news.readers.isEmpty, !news.labels.isEmpty else { return }
+        contents.waitingLabels += news.labels
+        let excess = contents.waitingLabels.count - Self.labelLimit
+        guard excess > 0 else { return }
+        contents.waitingLabels.removeFirst(excess)
+        news.reports.append("No task reads the labels of \"\(feature)\". The oldest is dropped.")
+    }
+
+    private func deliver() {
+        func next() -> News? {
+            contents.withLock { contents in
+                let news = contents.news.popFirst()
+                if news == nil { contents.isDelivering = false }
+                return news
+            }
+        }
+        while let news = next() {
+            changed.withLock(\.self)(news.picture)
+            if let state = news.state { for listener in news.states { listener.yield(state) } }
+            for label in news.labels { for reader in news.readers { reader.yield(label) } }
+            if let hold = news.hold {
+                core.after(Book.doubtLimit) { [weak self] in
+                    self?.change { contents, _ in contents.book.suspend(hold: hold) }
+                }
+            }
+            for text in news.reports { report(text) }
+        }
     }
 }
