@@ -54,6 +54,15 @@ class Screen:
         until(f"the card {card!r} shows {words!r}", seen, seconds)
         return self
 
+    def sent(self, card, seconds=10):
+        """Waits until the server has confirmed all that the card shows."""
+        def confirmed():
+            if any("sending" in line for line in self.lines(card)):
+                raise NotYet(self.lines(card))
+            return True
+        until(f"{card} has sent everything", confirmed, seconds)
+        return self
+
     def count(self):
         """The counter's number: the line of its card that is one."""
         numbers = [line for line in self.lines("Counter") if re.fullmatch(r"[-−]?\d+", line)]

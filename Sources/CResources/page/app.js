@@ -122,6 +122,24 @@ function section(name, title, { status, error, content }, show) {
     content && show(content));
 }
 
+// ---------------------------------------------------------------- predictions
+
+/** A count as the server will have it. A huge one is not predicted: JavaScript would round it. */
+function counted(state, amount) {
+  const count = state.count + Number(amount);
+  if (!Number.isSafeInteger(count)) throw new RangeError(`${count} is not exact.`);
+  return { ...state, count };
+}
+
+/** What an intent will change, by feature: shown before the server answers. */
+const predictions = {
+  "counter": {
+    increment: (state) => counted(state, 1),
+    decrement: (state) => counted(state, -1),
+    add: (state, { amount }) => counted(state, amount),
+  },
+};
+
 /** The text of a label for people. */
 const labelTexts = {
   milestone: (label) => `Milestone: ${label.count}`,
@@ -164,7 +182,20 @@ function toast(text, { note, bad = false } = {}) {
 
 // ---------------------------------------------------------------- the client
 
-const client = createClient();
+const pause = () => new Promise((resolve) => { setTimeout(resolve, byId("slow").checked ? 750 : 0); });
+
+const client = createClient({
+  platform: {
+    // For the switch "slow network": intents and their answers take their time.
+    async fetch(url, request) {
+      if (request.method !== "POST") return fetch(url, request);
+      await pause();
+      const response = await fetch(url, request);
+      await pause();
+      return response;
+    },
+  },
+});
 
 const conditionTexts = {
   idle: "Connecting…", connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", offline: "Offline",
@@ -209,7 +240,7 @@ client.onEvent((event, data) => {
     case "reset":
       if (data.labelsLost) toast("Some messages were lost", { note: `The stream started over: ${data.reason}` });
       return log("stream", "reset", data);
-    case "denied": case "missing": case "goaway": return log("stream", event, data);
+    case "denied": case "missing": case "goaway": case "misprediction": return log("stream", event, data);
   }
 });
 
@@ -222,7 +253,7 @@ const pending = new Map();
 
 /** Shows the feature that the card has chosen, and its labels. */
 function watch(card) {
-  const store = client.store(card.id);
+  const store = client.store(card.id, { predict: predictions[card.name] });
   const ends = [store.subscribe(() => show(card, store)), store.onLabel((label, { replay }) => {
     log("label", `label ${store.id}${replay ? " (replayed)" : ""}`, label);
     const text = labelTexts[label.type]?.(label) ?? JSON.stringify(label);
@@ -241,7 +272,10 @@ function show(card, store) {
     card.later = setTimeout(() => show(card, store), 50);
     return;
   }
-  card.element.querySelector(".version").textContent = store.version === undefined ? "–" : `v${store.version}`;
+  count(store.id, 0);
+  const failed = store.pending.find(({ status }) => status === "failed");
+  if (failed && failed !== card.failed) refused(card, store.id, failed.error, failed);
+  card.failed = failed;
   if (store.status === "ready") {
     render(card.view, views[card.name](store.state));
     if (store.state.status === "empty") appear(card);
@@ -263,7 +297,13 @@ function appear(card) {
 
 function count(id, change) {
   pending.set(id, (pending.get(id) ?? 0) + change);
-  for (const card of cards) card.element.toggleAttribute("data-pending", (pending.get(card.id) ?? 0) > 0);
+  for (const card of cards) {
+    const store = client.store(card.id);
+    const isSending = (pending.get(card.id) ?? 0) > 0 || store.pending.some(({ status }) => status === "sending");
+    const version = store.version === undefined ? "–" : `v${store.version}`;
+    card.element.toggleAttribute("data-pending", isSending);
+    card.element.querySelector(".version").textContent = isSending ? `${version} · sending…` : version;
+  }
 }
 
 /** Sends an intent; the card is pending until its effect is shown. */
@@ -272,6 +312,7 @@ async function send(card, body) {
   const since = performance.now();
   count(store.id, 1);
   card.element.querySelector(":scope > .problem")?.remove();
+  for (const each of store.pending) each.dismiss();
   log("intent", `intent ${store.id}`, body);
   try {
     const answer = await store.send(body);
@@ -285,14 +326,24 @@ async function send(card, body) {
   }
 }
 
-function refused(card, id, error) {
+/** @param entry the pending intent, if it was shown by a prediction */
+function refused(card, id, error, entry = client.store(id).pending.find((each) => each.error === error)) {
   const isProblem = error instanceof Problem;
   const status = isProblem ? `${error.status} ${error.document.title ?? ""}`.trim() : "No answer";
   const errors = (error.document?.errors ?? []).map(({ pointer, detail }) => `${pointer || "body"}: ${detail}`);
   const text = errors.length > 0 ? errors.join(" · ") : error.message;
   log("problem", `${status} ${id}`, isProblem ? error.document : text);
   card.element.querySelector(":scope > .problem")?.remove();
-  card.view.before(h("div", { class: "problem", role: "alert" }, h("strong", {}, status), h("span", {}, text)));
+  const box = h("div", { class: "problem", role: "alert" }, h("strong", {}, status), h("span", {}, text));
+  for (const [name, title] of entry ? [["retry", "Try again"], ["dismiss", "Dismiss"]] : []) {
+    const button = h("button", { type: "button" }, title);
+    button.addEventListener("click", () => {
+      box.remove();
+      entry[name]();
+    });
+    box.append(button);
+  }
+  card.view.before(box);
 }
 
 /** Shows another lesson or order, if there is one. */
@@ -308,7 +359,6 @@ async function choose(card, key) {
   card.unwatch();
   appeared.delete(card.id);
   card.key = key;
-  card.element.querySelector(".version").textContent = "–";
   label(card);
   watch(card);
   count(card.id, 0);

@@ -1,4 +1,6 @@
-"""The server and the network go away under the page."""
+"""The server and the network go away under the page, or refuse what it sends."""
+
+from deadline import until
 
 
 def killed(visit):
@@ -14,7 +16,7 @@ def killed(visit):
     screen.button("Increment", "Counter").button("Add", "Counter")
     visit.server.start()
     # The clicks of before and of meanwhile are there, each once.
-    screen.shows("Counter", "13", 30).live(30)
+    screen.shows("Counter", "13", 30).live(30).sent("Counter", 30)
     assert screen.session() == session, "the session is another one"
     assert screen.version("Lesson") >= version, "the lesson went back"
     screen.button("Increment", "Counter").shows("Counter", "14").shows("User", "member since")
@@ -29,7 +31,7 @@ def killed_while_clicking(visit):
     visit.server.kill()
     visit.server.start()
     # The click was answered, or is repeated with its key: it counts once either way.
-    screen.live(30).shows("Counter", str(begin + 1), 30)
+    screen.live(30).sent("Counter", 30).shows("Counter", str(begin + 1))
     screen.button("Increment", "Counter").shows("Counter", str(begin + 2))
 
 
@@ -38,9 +40,10 @@ def offline(visit):
     screen.button("Increment", "Counter").shows("Counter", "1")
     visit.go_offline(screen.tab)
     screen.not_live()
-    screen.button("Increment", "Counter").button("Increment", "Counter")
+    # Shown at once, though nothing can be sent.
+    screen.button("Increment", "Counter").button("Increment", "Counter").shows("Counter", "3")
     visit.go_online(screen.tab)
-    screen.live(30).shows("Counter", "3", 30)
+    screen.live(30).sent("Counter", 30).shows("Counter", "3")
     assert not screen.alerts(), screen.alerts()
 
 
@@ -50,7 +53,7 @@ def dropped(visit):
     session = screen.session()
     for count in range(1, 4):
         visit.relay.drop()
-        screen.button("Increment", "Counter").shows("Counter", str(count), 30)
+        screen.button("Increment", "Counter").sent("Counter", 30).shows("Counter", str(count))
     screen.live(30)
     assert screen.session() == session, "the session is another one"
 
@@ -61,7 +64,19 @@ def frozen(visit):
     screen.button("Increment", "Counter").shows("Counter", "1")
     # The stream's connection is there and carries nothing: only the missing pings tell.
     visit.relay.freeze_streams()
-    screen.button("Increment", "Counter").shows("Counter", "2", 30).live(30)
+    screen.button("Increment", "Counter").shows("Counter", "2").sent("Counter", 30).live(30)
+
+
+def refused(visit):
+    visit.refusals = (422,)
+    screen = visit.screen().shows("Counter", "0")
+    screen.fill("Amount", "9.5", "Counter").button("Add", "Counter")
+    until("the refusal is shown", lambda: any("422" in alert for alert in screen.alerts()))
+    screen.shows("Counter", "0").button("Try again", "Counter")
+    until("it is refused again", lambda: any("422" in alert for alert in screen.alerts()))
+    screen.button("Dismiss", "Counter")
+    until("the refusal is gone", lambda: not screen.alerts())
+    screen.button("Increment", "Counter").shows("Counter", "1").sent("Counter")
 
 
 CHECKS = {
@@ -70,4 +85,5 @@ CHECKS = {
     "offline and back: clicks made offline count": offline,
     "connections that break lose no click": dropped,
     "a frozen connection is replaced": frozen,
+    "a refused intent is taken back, tried again and dismissed": refused,
 }

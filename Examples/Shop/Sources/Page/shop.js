@@ -1,10 +1,14 @@
+import { createClient } from "/mvi-client.js";
+
 const byID = (id) => document.getElementById(id);
 const money = (cents) => (cents / 100).toLocaleString("en", { style: "currency", currency: "EUR" });
 
 let shop = "tea";
-let session = null;
-let source = null;
-const seen = new Set();
+let session = {};
+/** Of a shared session another one: see `open`. */
+let client;
+/** Ends the watching of the shown features. */
+let unwatch = () => {};
 
 // --- Elements --------------------------------------------------------------------------------------------------------
 
@@ -16,36 +20,18 @@ function button(text, onclick, className = "quiet") {
   return element("button", text, { onclick, className });
 }
 
-function list(id, rows, emptyText) {
+function list(id, rows, emptyText = "") {
   byID(id).replaceChildren(...rows.map((parts) => {
     const row = document.createElement("li");
     row.append(...parts);
     return row;
   }));
-  if (!rows.length) byID(id).append(element("li", emptyText, { className: "empty" }));
+  if (!rows.length && emptyText) byID(id).append(element("li", emptyText, { className: "empty" }));
 }
 
 function notify(text, isAlarm = false) {
   byID("notice").textContent = text;
   byID("notice").classList.toggle("alarm", isAlarm);
-}
-
-// --- Requests --------------------------------------------------------------------------------------------------------
-
-async function request(method, path, body) {
-  const response = await fetch(path, {
-    method,
-    headers: body ? { "Content-Type": "application/json", "Idempotency-Key": `"${crypto.randomUUID()}"` } : {},
-    body: body && JSON.stringify(body),
-  }).catch(() => null);
-  const answer = response?.headers.get("Content-Type")?.includes("json") ? await response.json() : {};
-  if (!response?.ok) notify(answer.detail ?? "The server does not answer.", true);
-  return response?.ok ? answer : null;
-}
-
-function send(feature, intent) {
-  notify("");
-  return request("POST", `/features/${feature}/intents`, intent);
 }
 
 // --- Features --------------------------------------------------------------------------------------------------------
@@ -61,7 +47,7 @@ const views = {
     ]), "Nothing was found.");
   },
 
-  cart({ lines, coupon, total }) {
+  cart({ lines, coupon, total }, { pending }) {
     const set = (line, count) => send(`cart:${shop}`, { type: "set", product: line.id, count });
     list("lines", lines.map((line) => [
       element("span", line.name, { className: "grow" }),
@@ -73,6 +59,12 @@ const views = {
         className: line.hasFailed ? "alarm" : "hint",
       }),
     ]), "The cart is empty.");
+    const failed = pending.filter(({ status }) => status === "failed");
+    list("failed", failed.map((each) => [
+      element("span", each.error.message, { className: "grow alarm" }),
+      button("Try again", each.retry), button("Dismiss", each.dismiss),
+    ]));
+    byID("sending").textContent = pending.some(({ status }) => status === "sending") ? "sending …" : "";
     byID("total").textContent = `${money(total)}${coupon ? `, ${coupon.percent} % off with ${coupon.code}` : ""}`;
     byID("place").disabled = !session.identity || !lines.some((line) => line.count > 0);
     byID("place").textContent = session.identity ? "Order and reserve" : "Sign in to order";
@@ -122,65 +114,98 @@ function deny(feature) {
   if (feature === "session-list") byID("sessions").hidden = true;
 }
 
-function connect() {
-  source?.close();
-  deny("offers");
-  deny("session-list");
-  const features = ["catalogue", `cart:${shop}`, `checkout:${shop}`, "offers", "session-list"];
-  source = new EventSource(`/events?${features.map((each) => `feature=${each}`).join("&")}`);
-  const on = (name, handle) => source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
-  on("state", ({ feature, state }) => views[feature.split(":")[0]]?.(state));
-  on("label", ({ id, label }) => {
-    if (seen.has(id)) return;
-    seen.add(id);
-    notify({ placed: "Ordered.", paid: "Paid. Thank you.", expired: "The order was not paid in time." }[label.type]);
+const labels = { placed: "Ordered.", paid: "Paid. Thank you.", expired: "The order was not paid in time." };
+
+function watch() {
+  unwatch();
+  const ids = ["catalogue", `cart:${shop}`, `checkout:${shop}`, "offers", "session-list"];
+  const ends = ids.flatMap((id) => {
+    const name = id.split(":")[0];
+    const store = client.store(id, { predict: predictions[name] });
+    const show = () => (store.state ? views[name](store.state, store) : deny(name));
+    show();
+    return [store.subscribe(show), store.onLabel(({ type }) => notify(labels[type]))];
   });
-  on("denied", ({ feature }) => deny(feature));
-  on("identity", ({ expiresIn }) => notify(`You are signed out in ${expiresIn} s: sign in again to stay.`, true));
-  on("goaway", ({ reason }) => {
-    if (["ended", "expired", "identity"].includes(reason)) { source.close(); start(); }
-    if (reason === "superseded") { source.close(); notify("Another page has taken this one's place.", true); }
+  unwatch = () => ends.forEach((end) => end());
+}
+
+// --- Predictions: what a cart shows before the server answers ----------------------------------------------------------
+
+/** The cart with another count of a product, as `Cart.execute` changes it. */
+function changed(cart, id, count) {
+  const product = client.store("catalogue").state?.products.find((each) => each.id === id);
+  const old = cart.lines.find((each) => each.id === id);
+  const line = { savedCount: 0, ...product, ...old, id, isSaving: Boolean(session.identity), hasFailed: false };
+  line.count = Math.min(Math.max(count(old?.count ?? 0), 0), 99);
+  if (line.price === undefined) throw new Error("The page does not know the product.");
+  const lines = (old ? cart.lines.map((each) => (each === old ? line : each)) : [...cart.lines, line])
+    .filter((each) => each.count > 0);
+  const sum = lines.reduce((before, each) => before + each.price * each.count, 0);
+  return { ...cart, lines, total: Math.trunc(sum * (100 - (cart.coupon?.percent ?? 0)) / 100) };
+}
+
+const predictions = {
+  cart: {
+    add: (cart, { product, count }) => changed(cart, product, (before) => before + Math.min(Math.max(count, 0), 99)),
+    set: (cart, { product, count }) => changed(cart, product, () => count),
+  },
+};
+
+// --- Requests --------------------------------------------------------------------------------------------------------
+
+/** Returns the answer, null if it is an error. */
+async function tried(answer) {
+  notify("");
+  return answer.catch((error) => {
+    notify(error.message, true);
+    return null;
   });
-  source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) notify("The connection is closed; load the page again.", true);
-  };
+}
+
+const request = (method, path, body) => tried(client.request(method, path, { body }));
+
+function send(feature, intent) {
+  const store = client.store(feature);
+  for (const each of store.pending) each.dismiss();
+  return tried(store.send(intent));
 }
 
 // --- Sign-in ---------------------------------------------------------------------------------------------------------
 
-/** Returns the browser's session with a cookie; creates one if there is none. */
-async function start() {
-  const current = await fetch("/sessions/current");
-  // The identity has expired: this browser's session is abandoned.
-  if (current.status === 401 && (await current.json()).type.endsWith("identity-expired")) {
-    await fetch("/sessions/current", { method: "DELETE" });
-  }
-  show(current.ok ? await current.json() : await request("POST", "/sessions", { credential: "cookie" }));
+/** The browser's session by cookie; it is created if there is none. */
+function open(options) {
+  unwatch();
+  client?.close();
+  const opened = client = createClient(options);
+  client.onEvent((event, data) => {
+    if (event === "session") show(data);
+    if (event === "identity") notify(`You are signed out in ${data.expiresIn} s: sign in again to stay.`, true);
+  });
+  client.onCondition(() => {
+    // The identity has expired: this browser's session is abandoned.
+    if (client.condition === "signedOut") signOut();
+    if (client.condition === "paused") notify("Another page has taken this one's place.", true);
+    if (client.condition === "ended" && client === opened) open();
+  });
+  watch();
 }
 
 function show(found) {
-  if (!found) return;
   session = found;
   const { identity } = session;
   byID("who").textContent = identity ? `${identity.subject}${session.shared ? " on several devices" : ""}` : "";
   byID("sign-in").hidden = Boolean(identity);
   byID("sign-out").hidden = !identity;
-  connect();
+  watch();
 }
 
+/** A private session keeps its cart; a shared one has the cart of the other devices. */
 async function signIn(identity) {
-  const body = { credential: "cookie", identity };
-  // The old credential and its stream end here.
-  source?.close();
-  // A private session keeps its cart; a shared one has the cart of the other devices.
-  const answer = byID("shared").checked
-    ? await request("POST", "/sessions", { ...body, shared: true })
-    : await request("PUT", "/sessions/current/identity", body);
-  if (!answer) return connect();
-  byID("jwt").value = "";
-  notify("");
-  show(answer);
+  if (byID("shared").checked) open({ shared: true, identity: () => identity });
+  if (await tried(client.signIn(identity).then(() => true))) byID("jwt").value = "";
 }
+
+const signOut = () => tried(client.endSession());
 
 // --- User actions ----------------------------------------------------------------------------------------------------
 
@@ -196,16 +221,12 @@ onSubmit("coupon-form", async () => {
 onSubmit("sessions-form", () => send("session-list", { type: "show", customer: byID("customer").value.trim() }));
 byID("place").onclick = () => send(`checkout:${shop}`, { type: "place" });
 byID("search").oninput = () => send("catalogue", { type: "search", text: byID("search").value });
-byID("sign-out").onclick = async () => {
-  source.close();
-  await request("DELETE", "/sessions/current");
-  start();
-};
+byID("sign-out").onclick = signOut;
 for (const each of document.querySelectorAll("[data-shop]")) {
   each.onclick = () => {
     shop = each.dataset.shop;
     for (const other of document.querySelectorAll("[data-shop]")) other.ariaPressed = String(other === each);
-    connect();
+    watch();
   };
 }
 for (const each of document.querySelectorAll("[data-person]")) {
@@ -216,4 +237,4 @@ for (const each of document.querySelectorAll("[data-person]")) {
 }
 
 byID("development").hidden = !(await fetch("/development/jwt", { method: "OPTIONS" })).ok;
-start();
+open();
