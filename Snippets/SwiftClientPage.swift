@@ -22,6 +22,15 @@ func watchCounter() async throws {
     try await counter.send(.add(amount: 10))
     // snippet.hide
 }
+
+func predictTally(on server: RemoteServer) {
+    // snippet.show
+    let tally = CounterStore("tally", on: server) { state, intent in
+        if case .add(let amount) = intent { state.count += amount }
+    }
+    // snippet.hide
+    tally.post(.add(amount: 5))
+}
 // snippet.show
 
 struct Keychain: CredentialStorage {

@@ -56,6 +56,26 @@ struct ExampleTests {
         for task in tasks { task.cancel() }
     }
 
+    @Test func `a tap is shown before its answer, and once after it`() async throws {
+        try await LiveServer.run { server in
+            try await TestClient.run(server.port) { client, _ in try await Self.predict(client.server) }
+        }
+    }
+
+    @MainActor
+    private static func predict(_ server: RemoteServer) async throws {
+        let tally = CounterStore("tally", on: server) { state, intent in
+            if case .add(let amount) = intent { state.count += amount }
+        }
+        let watching = Task { await tally.watch() }
+        await observed { tally.state?.count == 0 }
+        tally.post(.add(amount: 5))
+        await observed { tally.state?.count == 5 }
+        await observed { tally.confirmed?.count == 5 && tally.pending.isEmpty }
+        #expect(tally.state?.count == 5)
+        watching.cancel()
+    }
+
     @Test func `the page has the types that are tested here`() throws {
         let root = #filePath.replacing(#/Tests\/MVIClientTests\/.*$/#, with: "")
         let page = try String(contentsOfFile: root + "docs/swift-client.md", encoding: .utf8)
