@@ -138,6 +138,8 @@ fault("foreground-waits", 26, "foreground-comes-back-at-once", ("client.py", FOR
 fault("foreground-always-reopens", 26, "live-stays",
       ("client.py", "        if not self.stream.is_live:\n            self.stream.reopen()", "        self.stream.reopen()"))
 fault("foreground-resets-backoff", 26, "attempts-are-kept", ("client.py", FOREGROUND, "        self.stream.backoff.reset()\n" + FOREGROUND))
+fault("answer-says-nothing", 26, "answer-comes-back-at-once", ("intents.py", "                self.network.answered()\n", ""))
+fault("answer-shortens-goaway", 26, "answer-does-not-shorten-goaway", ("stream.py", "        self.is_named = True\n", ""))
 fault("no-cursor", 27, "resume-with-cursor", ("stream.py", "if self.last_id:", "if False:"))
 
 # --- Refused streams ---

@@ -544,7 +544,7 @@ class Stream {
   #timer; #watchdog; #lastByte = 0; #attempts = 0; #retry = limits.retry; #isRenewed = false; #isRefreshed = false;
   /** The states that this connection has shown: the version and the state by feature. */
   #shown = new Map();
-  #delta; #doubts = 0; #isNamed = false;
+  #delta; #doubts = 0; #isNamed = false; #lost = 0;
 
   constructor(options, platform, session, emit) {
     this.#options = options;
@@ -636,8 +636,11 @@ class Stream {
     if (["offline", "reconnecting"].includes(this.condition)) this.open();
   }
 
-  /** An intent was answered: the server is there. */
-  answered() { if (this.condition === "reconnecting" && this.#connection === null && !this.#isNamed) this.open(); }
+  answered() {
+    if (this.condition !== "reconnecting" || this.#connection !== null || this.#isNamed) return;
+    this.#platform.clearTimeout(this.#timer);
+    this.#timer = this.#platform.setTimeout(() => this.open(), this.#lost + limits.shortestRetry - this.#platform.now());
+  }
 
   offline() {
     this.#isOffline = true;
@@ -902,7 +905,6 @@ class Stream {
     }
   }
 
-  /** Renews the identity before it expires, while the stream stays. Failures show at its expiry. */
   #refreshSoon() {
     this.#session.refresh().catch(() => {});
   }
@@ -927,6 +929,7 @@ class Stream {
     if (this.#isOffline) return this.#stop("offline");
     this.#cut();
     this.#isNamed = isNamed;
+    this.#lost = this.#platform.now();
     this.#timer = this.#platform.setTimeout(next, milliseconds);
     this.#show("reconnecting", { problem, retryAt: this.#platform.now() + milliseconds });
   }

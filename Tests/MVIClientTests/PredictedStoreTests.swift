@@ -117,11 +117,13 @@ struct PredictedStoreTests {
 
     // MARK: The stream after an answer
 
-    @Test func `an answered intent has a lost stream connect at once`() throws {
+    @Test func `an answered intent has a lost stream connect at once, 16 times a second at most`() throws {
         var play = try Play.live()
         try play.end(cut: true)
         play.send(1)
         play.accepted(try play.request().id, version: 2)
+        #expect(play.requests.isEmpty && play.connection.deadline == play.now + .milliseconds(60))
+        play.advance(by: .milliseconds(60))
         #expect(play.requests.map(\.target) == ["/events?feature=counter"])
     }
 

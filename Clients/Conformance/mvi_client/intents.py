@@ -95,6 +95,7 @@ class Intents:
                 await self.network.pause(backoff.next())
                 continue
             if answer.status in (200, 202, 204) and (answer.status == 204 or answer.json):
+                self.network.answered()
                 return answer.json.get("version")
             if answer.problem in ("/problems/session-not-found", "/problems/unauthorized"):
                 self.session.is_gone(stamp)

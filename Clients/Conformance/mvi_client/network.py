@@ -2,6 +2,8 @@
 
 import asyncio
 
+from .waiting import SHORTEST
+
 
 class Network:
     """Whether there is a network. `wake` ends all waits for a next try."""
@@ -9,6 +11,12 @@ class Network:
     def __init__(self):
         self.is_online = True
         self.news = asyncio.Event()
+        self.answers = asyncio.Event()
+
+    def answered(self):
+        """The server is there: ends the waits of `pause_for_answer`."""
+        self.answers.set()
+        self.answers = asyncio.Event()
 
     def wake(self):
         """Ends all waits."""
@@ -31,3 +39,14 @@ class Network:
                 await asyncio.wait_for(self.news.wait(), seconds)
             except asyncio.TimeoutError:
                 pass
+
+    async def pause_for_answer(self, seconds):
+        """The same, but an answered intent ends it, too, unless the failure was just now."""
+        answer, rest = asyncio.ensure_future(self.answers.wait()), asyncio.ensure_future(self.pause(seconds))
+        try:
+            await asyncio.wait([rest], timeout=SHORTEST)
+            await asyncio.wait([answer, rest], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (answer, rest):
+                each.cancel()
+            await asyncio.gather(answer, rest, return_exceptions=True)

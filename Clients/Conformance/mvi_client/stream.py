@@ -8,7 +8,7 @@ from .events import EventParser
 from .http import NETWORK_ERRORS, Connection
 from .screen import Screen, Stale
 from .session import SessionEnded, SignedOut
-from .waiting import Backoff, soon
+from .waiting import Backoff, asked, soon
 
 UNKNOWN_SESSION = ("/problems/session-not-found", "/problems/unauthorized")
 
@@ -36,6 +36,8 @@ class Stream:
         # `paused`, `ended`, `signedOut` or `failed`: no stream is opened.
         self.stopped = None
         self.is_live = False
+        # True if the server gave the time of the next try.
+        self.is_named = False
         self.changed = asyncio.Event()
 
     def reopen(self):
@@ -62,11 +64,13 @@ class Stream:
                 await self.changed.wait()
                 self.changed.clear()
             self.changed.clear()
+            self.is_named = False
             wait = await self.until_changed(self.one())
             self.is_live = False
             if self.resting() is None and wait:
                 self.set_condition("reconnecting")
-                await self.until_changed(self.network.pause(wait))
+                pause = self.network.pause if self.is_named else self.network.pause_for_answer
+                await self.until_changed(pause(wait))
 
     def resting(self):
         """The condition in which no stream is opened; None when one is to be opened."""
@@ -201,6 +205,7 @@ class Stream:
                 self.lose_session(self.session.stamp)
             case "identity":
                 self.session.has_expired(self.session.stamp)
+        self.is_named = True
         raise Left(soon(retry))
 
     def lose_session(self, stamp):
@@ -227,6 +232,7 @@ class Stream:
             raise Left
         if answer.status in (400, 406) and problem:
             self.stop("failed")
+        self.is_named = asked(answer) > 0
         raise Left(self.backoff.next(answer))
 
     async def deny(self):

@@ -235,6 +235,33 @@ async def online_comes_back_at_once(play):
     await play.shows(2)
 
 
+@scenario(26)
+async def answer_comes_back_at_once(play):
+    """An answered intent says that the server is there: a client that waits comes back at once."""
+    stream = await play.live(retry=20000)
+    stream.cut()
+    await play.condition("reconnecting", rule=26)
+    play.send("a")
+    play.accept(await play.intent(), version=2)
+    stream = await play.stream(rule=26, expected="a stream at once", seconds=4)
+    stream.accept(retry=20000)
+    stream.state(2)
+    await play.shows(2)
+
+
+@scenario(26, 33)
+async def answer_does_not_shorten_goaway(play):
+    """A time that the server gave stays, whatever is answered."""
+    stream = await play.live()
+    stream.event("goaway", {"reason": "drain", "retry": 2000})
+    stream.finish()
+    await play.condition("reconnecting", rule=33)
+    play.send("a")
+    play.accept(await play.intent(), version=2)
+    await play.no_request("stream", 26, 0.8, "no stream before the time that goaway gave")
+    await play.stream(rule=33, seconds=play.patience + 4)
+
+
 @scenario(19, 26)
 async def attempts_are_kept(play):
     """Coming back at once does not reset the back-off."""

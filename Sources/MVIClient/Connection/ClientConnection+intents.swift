@@ -174,7 +174,7 @@ extension ClientConnection {
         let intent = intents.queue.removeFirst()
         tell(.answered(version: watched.contains(intent.feature) ? receipt.version : nil), of: intent)
         // The server is there.
-        stream.retryNow(at: now)
+        stream.retryNow()
         if session.id == nil, !receipt.session.isEmpty { session.id = receipt.session }
         let isShown =
             intent.completion == .committed || !watched.contains(intent.feature)

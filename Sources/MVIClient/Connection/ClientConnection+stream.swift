@@ -113,6 +113,7 @@ extension ClientConnection {
     mutating func loseStream(_ asked: Duration? = nil) {
         closeStream()
         let delay: Duration
+        stream.lost = now
         stream.isAskedTo = asked.map { $0 > .zero } ?? false
         if let asked, stream.isAskedTo {
             delay = pace.asked(asked)

@@ -46,6 +46,8 @@ struct ClientStream: Sendable {
     enum Refusal: Sendable { case denied, missing }
 
     var phase = Phase.closed
+    /// The time at which the stream was lost.
+    var lost = Duration.zero
     /// True if the server gave the time of the next attempt.
     var isAskedTo = false
     /// The number of failed attempts since the last `hello`.
@@ -68,8 +70,8 @@ struct ClientStream: Sendable {
     static let failedPatchLimit = 3
 
     /// Ends a delay that the client chose.
-    mutating func retryNow(at now: Duration) {
-        if case .waiting = phase, !isAskedTo { phase = .waiting(until: now) }
+    mutating func retryNow() {
+        if case .waiting(let until) = phase, !isAskedTo { phase = .waiting(until: min(until, lost + Pace.floor)) }
     }
 
     var open: OpenStream? {
