@@ -37,7 +37,7 @@ package final class PreparedStatement {
         return try statement.step() ? try body(Row(statement: statement)) : nil
     }
 
-    /// Maps each row. For statements that read.
+    /// Maps each row. Runs a statement that writes to its end.
     package func all<Value>(_ body: (borrowing Row) throws -> Value) throws -> [Value] {
         defer { statement.rewind() }
         var result: [Value] = []

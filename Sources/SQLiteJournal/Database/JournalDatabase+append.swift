@@ -35,7 +35,7 @@ extension JournalDatabase {
         }
         for receipt in batch.receipts { try write(receipt, of: batch.session) }
         if !batch.reminders.isEmpty { try write(batch.reminders, of: batch.session) }
-        if !batch.recordings.isEmpty { try writeRecordings(of: batch) }
+        if !batch.recordings.isEmpty { try writeRecordings(of: batch, entry) }
         if batch.epoch != nil || batch.lostLabels != nil {
             try connection.execute(
                 "UPDATE sessions SET epoch = coalesce(?, epoch), lost = coalesce(?, lost) WHERE key = ?",
@@ -149,27 +149,32 @@ extension JournalDatabase {
         _ = try insertLabel.withBound(label.json, at: 9) { try insertLabel.run() }
     }
 
-    private func writeRecordings(of batch: JournalBatch) throws(SQLiteError) {
-        let session = SQLiteValue.integer(batch.session.number)
+    private func writeRecordings(of batch: JournalBatch, _ entry: SessionCache.Entry) throws {
+        let session = batch.session.number
+        var (count, bytes) = try entry.recordings ?? kept(of: session)
         for turn in batch.recordings {
-            try connection.execute(
-                "INSERT INTO recordings (session, number, feature, time, body) VALUES (?, ?, ?, ?, ?)",
-                [session, .bits(turn.number), .text(turn.feature.text), .time(turn.time), .blob(turn.recording)])
+            try insertRecording.bind(session, at: 1)
+            try insertRecording.bind(Int64(bitPattern: turn.number), at: 2)
+            try insertRecording.bind(turn.feature.text, at: 3)
+            try insertRecording.bind(turn.time.nanoseconds, at: 4)
+            _ = try insertRecording.withBound(turn.recording, at: 5) { try insertRecording.run() }
+            (count, bytes) = (count + 1, bytes + turn.recording.count)
         }
-        try connection.execute(
-            """
-            DELETE FROM recordings WHERE session = ?1 AND number <=
-                (SELECT number FROM recordings WHERE session = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-            """, [session, .integer(max(0, batch.recordingLimit.turns))])
-        guard batch.recordingLimit.bytes < .max else { return }
-        try connection.execute(
-            """
-            DELETE FROM recordings WHERE session = ?1 AND number <= (
-                SELECT max(number) FROM (
-                    SELECT number, sum(length(body)) OVER (ORDER BY number DESC) AS size FROM recordings
-                    WHERE session = ?1)
-                WHERE size > ?2)
-            """, [session, .integer(batch.recordingLimit.bytes)])
+        let limit = batch.recordingLimit
+        // Counted and not looked for, since usually each append drops one of hundreds.
+        while count > max(0, limit.turns) || bytes > limit.bytes {
+            try deleteRecording.bind(session, at: 1)
+            // To its end: only then is its change a part of the transaction.
+            guard let size = try deleteRecording.all({ row in Int(try row.integer(0)) }).first else { break }
+            (count, bytes) = (count - 1, bytes - size)
+        }
+        entry.recordings = (count, bytes)
+    }
+
+    private func kept(of session: Int64) throws -> (count: Int, bytes: Int) {
+        try connection.first(
+            "SELECT count(*), coalesce(sum(length(body)), 0) FROM recordings WHERE session = ?", [.integer(session)]
+        ) { row in (Int(try row.integer(0)), Int(try row.integer(1))) } ?? (0, 0)
     }
 
     private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {

@@ -256,6 +256,11 @@ extension SessionStore {
     ///
     /// - Parameter state: a text that may be the turn's state.
     fileprivate func spliced(_ turn: RecordedTurn, state: [UInt8]?, interval: Int) -> [UInt8] {
+        // A small one gains nothing.
+        if turn.recording.count < 512 {
+            lastRecorded = nil
+            return turn.recording
+        }
         let before = lastRecorded
         guard let text = RecordingText(turn.recording, known: [state, before?.state]) else { return turn.recording }
         if let before, before.splices < interval - 1, let spliced = text.spliced(from: before) {
