@@ -11,7 +11,7 @@ extension TurnRunner {
     private func judge(_ intent: F.Intent, _ context: TurnContext) async -> RunTurn {
         var intent = intent
         if !interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
-            return Self.standing(refused)
+            return refused.judged ?? Self.standing(refused)
         }
         do {
             switch try await feature.check(intent)?(checkContext(context)) {
@@ -24,10 +24,7 @@ extension TurnRunner {
                 }
             }
         } catch let refusal as Refusal {
-            return Self.standing(
-                TurnResult(
-                    .refused(StoreError(refusal)), observe: telling([.refused(intent, refusal)], context),
-                    recording: recording(of: intent, refused: refusal, .checked, context)))
+            return Self.standing(refusal, of: intent)
         } catch let error as StoreError {
             return Self.standing(TurnResult(.unavailable(error)))
         } catch {
@@ -48,6 +45,16 @@ extension TurnRunner {
     /// Returns a turn with a fixed result for each run of the batch.
     private static func standing(_ result: TurnResult) -> RunTurn { { _, _ in result } }
 
+    /// Returns the turn of a refused intent. Its recording has the state at its place in the batch.
+    private static func standing(_ refusal: Refusal, of intent: F.Intent) -> RunTurn {
+        { runner, context in
+            guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
+            return TurnResult(
+                .refused(StoreError(refusal)), observe: runner.telling([.refused(intent, refusal)], context),
+                recording: runner.recording(of: intent, refused: refusal, .checked, context))
+        }
+    }
+
     /// Returns the result of a turn that threw.
     ///
     /// - Parameter hasRun: true if the code completed and its result cannot be stored.
@@ -67,7 +74,9 @@ extension TurnRunner {
                 .refused(StoreError(refusal)),
                 observe: telling(intent.map { [.refused($0, refusal)] } ?? [], context), judged: judged,
                 inputs: rare?.inputs,
-                recording: intent.flatMap { recording(of: $0, refused: refusal, .intent, context, rare) })
+                recording: intent.flatMap {
+                    recording(of: $0, refused: refusal, rare?.kind ?? .intent, context, rare)
+                })
         }
         let told = error as? StoreError
         // Another store is not available. The feature is not at fault.
@@ -79,7 +88,8 @@ extension TurnRunner {
             reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? [])
     }
 
-    /// The recording of a refused intent; nil if its turn is not recorded.
+    /// The recording of a refused intent; nil if its turn is not recorded, or if another store sent it: that one's turn is
+    /// undone with it.
     ///
     /// - Parameter rare: that of the turn, if it ran.
     private func recording(
@@ -88,7 +98,7 @@ extension TurnRunner {
     ) -> [UInt8]? {
         let state = copies.withLock { ($0.working ?? $0.head).state }
         var turn = Turn(runner: self, state: state, context: context, cause: intent, origin: nil)
-        guard turn.isRecorded else { return nil }
+        guard turn.isRecorded, !context.isSent else { return nil }
         turn.observations.append(.intent(intent))
         let facts = turn.makeRare()
         (facts.start, facts.kind) = (rare?.start, kind)
@@ -112,9 +122,10 @@ extension TurnRunner {
             do {
                 intent = try interceptor(intent, interception)
             } catch let refusal as Refusal {
-                return standing(
-                    .refused(StoreError(refusal)), [.refused(intent, refusal)], context,
-                    recording(of: intent, refused: refusal, .checked, context))
+                let judged = Self.standing(refusal, of: intent)
+                let result = judged(self, context)
+                return TurnResult(
+                    result.outcome, observe: result.observe, judged: judged, recording: result.recording)
             } catch {
                 // An error of an interceptor is not a decision. The intent must not run without its check.
                 let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
@@ -128,10 +139,9 @@ extension TurnRunner {
 
     /// Returns a fixed result for each run of the batch.
     private func standing(
-        _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext,
-        _ recording: [UInt8]? = nil
+        _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
     ) -> TurnResult {
-        let result = TurnResult(outcome, observe: telling(events, context), recording: recording)
-        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result }, recording: recording)
+        let result = TurnResult(outcome, observe: telling(events, context))
+        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result })
     }
 }
