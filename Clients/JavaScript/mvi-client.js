@@ -29,7 +29,6 @@ export class Problem extends Error {
   }
 }
 
-/** The milliseconds of `Retry-After`, in seconds or as a date; undefined if it is missing or invalid. */
 function retryAfter(response) {
   const value = response.headers.get("Retry-After")?.trim() ?? "";
   const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
@@ -202,7 +201,6 @@ function isEqual(a, b) {
 
 // ---------------------------------------------------------------- the session
 
-/** The subject of a session as one text, "" if it is anonymous. */
 const userOf = (identity) => identity == null ? "" : JSON.stringify([identity.issuer, identity.subject]);
 
 /** The client's session: its credential, its user, and requests with it. */
@@ -236,7 +234,6 @@ class Session {
   /** The field that makes the server refuse a request if the credential belongs to another session now. */
   get field() { return this.id == null ? {} : { "MVI-Session": this.id }; }
 
-  /** The session of an intent that is sent now; null for the next session. */
   get target() {
     if (!this.#keepsStores) return null;
     const stored = this.#stored;
@@ -544,7 +541,7 @@ class Stream {
   #timer; #watchdog; #lastByte = 0; #attempts = 0; #retry = limits.retry; #isRenewed = false; #isRefreshed = false;
   /** The states that this connection has shown: the version and the state by feature. */
   #shown = new Map();
-  #delta; #doubts = 0; #isNamed = false; #lost = 0;
+  #delta; #doubts = 0; #isNamed = false; #next; #lostAt = 0;
 
   constructor(options, platform, session, emit) {
     this.#options = options;
@@ -590,7 +587,6 @@ class Stream {
     }
   }
 
-  /** Takes over from another tab, at the position that `note` recorded. */
   resume(features) {
     this.#features = [];
     this.condition = "idle";
@@ -639,7 +635,7 @@ class Stream {
   answered() {
     if (this.condition !== "reconnecting" || this.#connection !== null || this.#isNamed) return;
     this.#platform.clearTimeout(this.#timer);
-    this.#timer = this.#platform.setTimeout(() => this.open(), this.#lost + limits.shortestRetry - this.#platform.now());
+    this.#timer = this.#platform.setTimeout(this.#next, this.#lostAt + limits.shortestRetry - this.#platform.now());
   }
 
   offline() {
@@ -928,8 +924,7 @@ class Stream {
   #wait(milliseconds, { problem, next = () => this.open(), isNamed }) {
     if (this.#isOffline) return this.#stop("offline");
     this.#cut();
-    this.#isNamed = isNamed;
-    this.#lost = this.#platform.now();
+    [this.#isNamed, this.#next, this.#lostAt] = [isNamed, next, this.#platform.now()];
     this.#timer = this.#platform.setTimeout(next, milliseconds);
     this.#show("reconnecting", { problem, retryAt: this.#platform.now() + milliseconds });
   }
@@ -1107,6 +1102,8 @@ class Predictions {
   functions = {};
   state; version;
   #entries = []; #held = null; #timer; #platform; #hooks; #parts = []; #shown;
+  /** From the end of the store, or the denial of access, to the next state. */
+  #isOver = false;
 
   constructor(platform, hooks) {
     this.#platform = platform;
@@ -1140,24 +1137,28 @@ class Predictions {
   }
 
   add(id, intent) {
-    if (typeof intent === "string") try { intent = JSON.parse(intent); } catch { /* The server refuses it. */ }
-    const entry = { id, intent };
-    if (Object.hasOwn(this.functions, intent?.type) && this.#entries.length < limits.predictions) this.#begin(entry);
-    return entry;
+    const body = typeof intent === "string" ? intent : JSON.stringify(intent);
+    if (body === intent) try { intent = JSON.parse(body); } catch { /* The server refuses it. */ }
+    const isPredicted = Object.hasOwn(this.functions, intent?.type);
+    const oldest = this.#entries.find(({ status }) => status === "failed");
+    if (isPredicted && oldest && this.#entries.length >= limits.predictions) this.#drop((entry) => entry === oldest);
+    return this.#begin({ id, intent, body }, isPredicted && this.#entries.length < limits.predictions);
   }
 
-  #begin(entry) {
+  #begin(entry, isPredicted) {
     // The confirmed state may have a lost one already.
-    Object.assign(entry, { status: "sending", error: undefined, isShown: this.state !== undefined && !entry.isLost });
+    const isShown = this.state !== undefined && !this.#isOver && !entry.isLost;
+    Object.assign(entry, { status: "sending", error: undefined, isShown, isDropped: false });
     this.#drop((other) => other === entry);
-    this.#entries.push(entry);
-    this.#hooks.changed();
+    if (isPredicted) this.#entries.push(entry);
+    // It is in the queue before a listener sends another one.
+    const sending = this.#hooks.send(entry);
+    if (isPredicted) this.#hooks.changed();
+    return sending;
   }
 
   #retry(entry) {
-    if (entry.status !== "failed" || !this.#entries.includes(entry)) return;
-    this.#begin(entry);
-    this.#hooks.send(entry);
+    if (entry.status === "failed" && this.#entries.includes(entry)) this.#begin(entry, true).catch(() => {});
   }
 
   #dismiss(entry) {
@@ -1168,21 +1169,19 @@ class Predictions {
 
   #drop(isOver) { this.#entries = this.#entries.filter((entry) => !isOver(entry)); }
 
-  /** Sets what is known of an intent: it is in doubt, it is not, it has an answer with a version, or it failed. */
   note(entry, fate) {
     Object.assign(entry, fate);
     if (entry.isInDoubt || !this.#entries.includes(entry)) return;
     // A suspended one is shown until its state comes, unless the shown state is another log's.
-    if (entry.status === "sent") entry.isShown ||= !entry.isDropped && this.version !== undefined;
+    if (entry.status === "sent") entry.isShown ||= !entry.isDropped && !this.#isOver && this.version !== undefined;
     if (entry.status === "failed") entry.isShown = false;
     if (!this.#doubtful) this.#take();
-    this.#drop((other) => other.version <= (this.version ?? -1));
+    this.#drop((other) => other.version <= (this.#isOver ? Infinity : this.version ?? -1));
     this.#hooks.changed();
   }
 
   get #doubtful() { return this.#entries.find((entry) => entry.isInDoubt && entry.isShown); }
 
-  /** @param data that of an event `state` */
   show(data) {
     const doubtful = this.#doubtful;
     // The last: no later intent was sent before that answer.
@@ -1208,20 +1207,20 @@ class Predictions {
     const held = this.#release();
     if (held === null) return;
     const { state, version, intent } = held.data;
-    const before = this.state;
+    const before = this.state, isKnown = this.version !== undefined;
     Object.assign(this, { state, version });
+    this.#isOver = false;
     if (before === undefined) {
       for (const entry of this.#entries) entry.isShown = !entry.isInDoubt && !entry.isDropped && entry.status !== "failed";
     }
     const confirmed = this.#entries.filter((entry) => entry.id === intent || entry.version <= version);
     const last = confirmed.at(-1);
-    if (before !== undefined && last?.isShown && (last.id === intent || last.version === version)) {
-      const predicted = this.#folded(before, confirmed);
-      if (!isEqual(predicted, state)) this.#hooks.mispredicted(last.intent, predicted, state);
-    }
+    const isExact = isKnown && last?.isShown && (last.id === intent || last.version === version);
+    const predicted = isExact ? this.#folded(before, confirmed) : state;
     this.#drop((entry) => confirmed.includes(entry));
     // A label comes after its state.
     this.#hooks.changed();
+    if (!isEqual(predicted, state)) this.#hooks.mispredicted(last.intent, predicted, state);
     held.labels.forEach(this.#hooks.label);
   }
 
@@ -1236,7 +1235,7 @@ class Predictions {
   /** The held state, and the versions of answers, belong to another stream or session than the next states. */
   reset({ forgets } = {}) {
     this.#release()?.labels.forEach(this.#hooks.label);
-    this.#drop((entry) => entry.status === "sent");
+    this.#drop(({ status }) => status === "sent" || (forgets && status === "failed"));
     if (forgets) this.version = undefined;
     this.#hooks.changed();
   }
@@ -1244,6 +1243,7 @@ class Predictions {
   /** The store is gone, or may not be seen: nothing is predicted. */
   end(isGone) {
     if (isGone) this.state = this.version = undefined;
+    this.#isOver = true;
     for (const entry of this.#entries) Object.assign(entry, { isShown: false, isDropped: true });
     this.reset();
   }
@@ -1271,7 +1271,7 @@ class Store {
     this.#predictions = new Predictions(platform, {
       changed: () => this.#changed(),
       label: (data) => this.#hand(data),
-      send: (entry) => { this.#send(entry, entry.intent).catch(() => {}); },
+      send: (entry) => this.#send(entry),
       mispredicted: (intent, predicted, state) =>
         client.report("misprediction", { feature: id, intent, predicted, state }),
     });
@@ -1321,14 +1321,14 @@ class Store {
   }
 
   async send(intent, { until } = {}) {
-    const answer = await this.#send(this.#predictions.add(this.#client.uuid(), intent), intent);
+    const answer = await this.#predictions.add(this.#client.uuid(), intent);
     if (until === "shown") await this.shown(answer.version);
     return answer;
   }
 
-  #send(entry, intent) {
+  #send(entry) {
     const predictions = this.#predictions;
-    return this.#client.send(this.id, intent, entry.id, async (request) => {
+    return this.#client.send(this.id, entry.body, entry.id, async (request) => {
       const { isInDoubt = false, isLost } = entry;
       predictions.note(entry, { isInDoubt: true, isLost: isLost || isInDoubt });
       try {
@@ -1605,8 +1605,7 @@ class Client {
   uuid() { return this.#platform.uuid(); }
 
   /** For stores: sends an intent. `attempt` gets the function that makes one request, and calls it. */
-  async send(id, intent, key, attempt) {
-    const body = typeof intent === "string" ? intent : JSON.stringify(intent);
+  async send(id, body, key, attempt) {
     const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
       "POST", `/features/${id}/intents`,
       { body, headers: { "Idempotency-Key": `"${key}"`, ...this.#session.field }, timeout })));

@@ -43,6 +43,7 @@ public final class RemoteStore<
     /// The server that has the store.
     @ObservationIgnored public nonisolated let server: RemoteServer
 
+    @ObservationIgnored private var number = 0
     @ObservationIgnored private nonisolated let feed: StoreFeed<State, Intent, Label>
 
     /// Creates the client of a feature. No request is sent.
@@ -67,7 +68,7 @@ public final class RemoteStore<
     }
 
     private func show(_ picture: StoreFeed<State, Intent, Label>.Picture) {
-        state = picture.state
+        if picture.number != number { (state, number) = (picture.state, picture.number) }
         confirmed = picture.confirmed
         if !pending.isEmpty || !picture.pending.isEmpty {
             pending = picture.pending.map { [feed] entry in
@@ -112,7 +113,10 @@ public final class RemoteStore<
         let (body, key) = (try encoded(intent), Self.key())
         let progress = feed.predict(intent, body: body, key: key)
         do {
-            return try await server.core.send(body, to: feature, key: key, completion: completion, progress: progress)
+            let receipt = try await server.core.send(
+                body, to: feature, key: key, completion: completion, progress: progress)
+            if completion == .shown { await feed.settled() }
+            return receipt
         } catch {
             feed.note(.failure(error), of: key)
             throw error

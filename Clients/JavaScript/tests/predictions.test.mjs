@@ -165,6 +165,68 @@ test("the state and the pending intents are the same objects until they change",
   assert.notEqual(store.pending[0], pending[0]);
 });
 
+test("an intent that a listener sends at once is behind the one that it saw, in the list and on the wire", async () => {
+  const { server, store, answers } = await predicting();
+  const end = store.subscribe(() => {
+    end();
+    store.send({ type: "add", amount: 10 });
+  });
+  store.send({ type: "add", amount: 1 });
+  assert.deepEqual(store.pending.map(({ intent }) => intent.amount), [1, 10]);
+  await settle();
+  answers[0](json(202, { intent: "i", session: "s1", version: 2 }));
+  await settle();
+  assert.deepEqual(server.asked("POST /features/counter/intents").map(({ body }) => body.amount), [1, 10]);
+});
+
+test("an intent that was given as text is tried again as that text", async () => {
+  const bodies = [];
+  const { server, store } = await live();
+  store.predict({ add: (state) => state });
+  for (const _ of [1, 2]) {
+    server.answer("POST /features/counter/intents", (request) => {
+      bodies.push(request.text);
+      return problem(422, "refused");
+    });
+  }
+  await store.send('{"type":"add", "amount":9007199254740993}').catch(() => {});
+  store.pending[0].retry();
+  await settle();
+  assert.deepEqual(bodies, Array(2).fill('{"type":"add", "amount":9007199254740993}'));
+});
+
+test("nothing is predicted after the end of a store, or without access, until its next state", async () => {
+  for (const event of ["end", "denied"]) {
+    const { server, store } = await predicting();
+    await server.stream.send(event, { feature: "counter" });
+    const { state } = store;
+    store.send({ type: "add", amount: 2 });
+    assert.equal(store.state, state);
+    await settle();
+    await server.stream.state("counter", 5, { count: 1 });
+    assert.deepEqual(store.state, { count: 1 });
+    store.send({ type: "add", amount: 3 });
+    assert.deepEqual(store.state, { count: 4 });
+  }
+});
+
+test("failed intents take no place of others, and another session forgets them", async () => {
+  const { server, clock, store } = await live();
+  store.predict({ add: (state, { amount }) => ({ count: state.count + amount }) });
+  for (let number = 0; number < 120; number += 1) {
+    server.answer("POST /features/counter/intents", () => problem(422, "refused"));
+    await store.send({ type: "add", amount: 1 }).catch(() => {});
+  }
+  store.send({ type: "add", amount: 7 });
+  assert.deepEqual([store.pending.length, store.state.count], [100, 7]);
+  await settle();
+  server.become("another");
+  await server.stream.end();
+  await clock.advance(3_000);
+  await server.stream.hello({ session: "another" });
+  assert.equal(store.pending.length, 0);
+});
+
 test("until shown, and shown, mean the confirmed state", async () => {
   const { server, store, answers } = await predicting();
   let isShown = false;

@@ -180,6 +180,7 @@ class Run {
       // Its intents are lost with it, unless they have run.
       const [gone] = this.tabs.splice(Math.floor(this.chance() * 2), 1);
       gone.client.close();
+      assert.deepEqual(gone.reports, []);
     } else {
       const failed = tab.store.pending.find(({ status }) => status === "failed");
       if (failed && this.chance() < 0.5) failed.retry();

@@ -84,7 +84,7 @@ export class Server {
   fetch = async (url, { method, headers, body, signal }) => {
     const { pathname, searchParams } = new URL(url, "http://server");
     const kind = `${method} ${pathname}`;
-    const request = { kind, method, path: pathname, query: searchParams, headers, body: body && JSON.parse(body), signal };
+    const request = { kind, method, path: pathname, query: searchParams, headers, text: body, body: body && JSON.parse(body), signal };
     this.requests.push(request);
     const given = this.#answers.get(kind)?.shift();
     const aborted = new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));

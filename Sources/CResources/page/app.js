@@ -320,7 +320,8 @@ async function send(card, body) {
     const wasShown = await store.shown(answer.version);
     if (wasShown) log("state", `seen ${store.id} v${answer.version}`, `${Math.round(performance.now() - since)} ms after the click`);
   } catch (error) {
-    refused(card, store.id, error);
+    // Shown already if it was predicted.
+    if (!store.pending.some((each) => each.error === error)) refused(card, store.id, error);
   } finally {
     count(store.id, -1);
   }

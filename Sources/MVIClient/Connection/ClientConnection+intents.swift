@@ -141,6 +141,7 @@ extension ClientConnection {
         switch result {
         case .failure(let failure):
             if failure.mayHaveReached { intents.queue[0].mayHaveRun = true }
+            if !intents.queue[0].mayHaveRun { tell(.unsent, of: intents.queue[0]) }
             return tryIntentLater(nil)
         case .success(let whole): answer = whole
         }

@@ -235,6 +235,7 @@ extension ClientConnection {
         }
         // Reopened when the status of all features is known, or after the usual delay.
         loseStream()
+        stream.isAskedTo = true
     }
 
     private mutating func refuse(_ feature: String, _ refusal: ClientStream.Refusal) {

@@ -2,6 +2,8 @@
 ///
 /// While a predicted intent is sent and has no answer (it is in doubt), a state may have its effect or not. The newest such
 /// state is held, with the labels after it, until the answer, for a second at most.
+///
+/// The value calls none of the app's code: `folding` has what `shown` is made of, and its owner folds it outside locks.
 struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable {
     /// Changes a view state as the server is expected to. A prediction that throws is skipped.
     typealias Predict = @Sendable (inout State, Intent) throws -> Void
@@ -17,10 +19,27 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         var isInDoubt = false
         /// True if an attempt had no answer: the confirmed state may have it already.
         var isLost = false
-        /// True if its store has ended: it is never shown again.
+        /// True if its store has ended: its effect is in no state.
         var isDropped = false
         /// The version of the answer.
         var version: UInt64?
+    }
+
+    /// A state, and the intents to fold over it.
+    struct Folding: Sendable {
+        let number: Int
+        let state: State
+        let intents: [Intent]
+
+        func folded(_ predict: Predict?) -> State {
+            var state = state
+            for intent in intents {
+                var next = state
+                do { try predict?(&next, intent) } catch { continue }
+                state = next
+            }
+            return state
+        }
     }
 
     private struct Held: Sendable {
@@ -30,7 +49,7 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         var labels: [Label] = []
     }
 
-    /// The maximum number of predicted intents of a store; further ones are sent without a prediction.
+    /// The maximum number of pending intents of a store; further ones are sent without a prediction.
     static var limit: Int { 100 }
     /// The longest time for which a state is held.
     static var doubtLimit: Duration { .seconds(1) }
@@ -39,36 +58,66 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
     private(set) var confirmed: State?
     private(set) var version: UInt64?
     private(set) var entries: [Entry] = []
-    /// The confirmed state with the predictions.
-    private(set) var shown: State?
-    /// The number of times that `shown` was made.
-    private(set) var folds = 0
     /// The labels that can be delivered.
     var labels: [Label] = []
-    /// True if the last confirmed prediction differs from the server's state.
-    var isMispredicted = false
+    /// The predictions that a state has confirmed last, with the state that the server has instead.
+    var confirmation: (predicted: Folding, actual: State)?
+    /// The last fold.
+    private(set) var shown: State?
+    /// The number of the parts of `shown`: it grows when one of them changes.
+    private(set) var number = 0
+    private var shownNumber = 0
+    private var shownKeys: [String] = []
     private var held: Held?
     private(set) var holdNumber = 0
+    /// True from the end of the store, or the denial of access, to the next state.
+    private var isOver = false
 
     init(_ predict: Predict?) { self.predict = predict }
 
     var isHolding: Bool { held != nil }
 
+    // MARK: Folding
+
+    /// The parts of `shown`, if they have changed since.
+    var folding: Folding? {
+        guard number != shownNumber, let confirmed else { return nil }
+        return Folding(number: number, state: confirmed, intents: entries.filter(\.isShown).map(\.intent))
+    }
+
+    /// Sets the result of a folding. Returns false if the parts have changed meanwhile.
+    @discardableResult
+    mutating func fold(_ folding: Folding, _ state: State) -> Bool {
+        guard folding.number == number else { return false }
+        (shown, shownNumber) = (state, number)
+        return true
+    }
+
+    private mutating func noteParts() {
+        let keys = entries.filter(\.isShown).map(\.key)
+        if keys != shownKeys { (shownKeys, number) = (keys, number + 1) }
+    }
+
     // MARK: Intents
 
     /// Shows an intent. Returns false if it is not predicted.
     mutating func add(_ intent: Intent, body: [UInt8], key: String) -> Bool {
-        guard predict != nil, entries.count < Self.limit else { return false }
+        guard predict != nil else { return false }
+        if entries.count >= Self.limit, let failed = entries.firstIndex(where: { $0.status == .failed }) {
+            entries.remove(at: failed)
+        }
+        guard entries.count < Self.limit else { return false }
         begin(Entry(key: key, intent: intent, body: body))
         return true
     }
 
     private mutating func begin(_ entry: Entry) {
         var entry = entry
-        (entry.status, entry.error, entry.isShown) = (.sending, nil, confirmed != nil && !entry.isLost)
+        (entry.status, entry.error, entry.isDropped) = (.sending, nil, false)
+        entry.isShown = confirmed != nil && !isOver && !entry.isLost
         entries.removeAll { $0.key == entry.key }
         entries.append(entry)
-        fold()
+        noteParts()
     }
 
     /// Shows a failed intent again. Returns its body; nil if there is no such intent.
@@ -95,8 +144,10 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         }
     }
 
+    /// Notes that an intent failed, unless it was answered: then only its caller was canceled.
     mutating func fail(_ error: RemoteError, of key: String) {
         change(key) { entry, _ in
+            guard entry.status != .sent else { return }
             (entry.status, entry.error, entry.isInDoubt, entry.isShown) = (.failed, error, false, false)
             entry.isLost = entry.isLost || error.mayHaveRun
         }
@@ -104,11 +155,11 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
 
     private mutating func change(_ key: String, _ change: (inout Entry, _ hasVersion: Bool) -> Void) {
         guard let index = entries.firstIndex(where: { $0.key == key }) else { return }
-        change(&entries[index], version != nil)
+        change(&entries[index], version != nil && !isOver)
         if entries[index].isInDoubt { return }
         if doubtful == nil { take() }
-        entries.removeAll { entry in entry.version.map { $0 <= version ?? 0 } ?? false }
-        fold()
+        entries.removeAll { entry in entry.version.map { isOver || $0 <= version ?? 0 } ?? false }
+        noteParts()
     }
 
     // MARK: The stream
@@ -126,7 +177,7 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
             return
         }
         take()
-        fold()
+        noteParts()
     }
 
     mutating func deliver(_ label: Label) {
@@ -141,13 +192,13 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
     private mutating func suspend() {
         for index in entries.indices where entries[index].isInDoubt { entries[index].isShown = false }
         take()
-        fold()
+        noteParts()
     }
 
     private mutating func take() {
         guard let taken = release() else { return }
-        let before = confirmed
-        (confirmed, version) = (taken.state, taken.version)
+        let (before, known) = (confirmed, version)
+        (confirmed, version, isOver, number) = (taken.state, taken.version, false, number + 1)
         if before == nil {
             for index in entries.indices {
                 let entry = entries[index]
@@ -157,11 +208,11 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         let isConfirmed = { (entry: Entry) in
             entry.key == taken.intent || (entry.version.map { $0 <= taken.version } ?? false)
         }
-        if let before, let last = entries.last(where: isConfirmed), last.isShown,
+        if let before, known != nil, let last = entries.last(where: isConfirmed), last.isShown,
             last.key == taken.intent || last.version == taken.version
         {
-            let predicted = folded(before, entries.filter(isConfirmed))
-            isMispredicted = isMispredicted || !Self.isEqual(predicted, taken.state)
+            let intents = entries.filter { isConfirmed($0) && $0.isShown }.map(\.intent)
+            confirmation = (Folding(number: 0, state: before, intents: intents), taken.state)
         }
         entries.removeAll(where: isConfirmed)
         labels += taken.labels
@@ -172,16 +223,18 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         return held
     }
 
-    /// The held state, and the versions of answers, belong to another stream or session than the next states.
+    /// The held state, and the versions of answers, belong to another stream than the next states. If they belong to
+    /// another log or session as well, failed intents do not concern it.
     mutating func reset(forgetsVersion: Bool = false) {
         labels += release()?.labels ?? []
-        entries.removeAll { $0.status == .sent }
+        entries.removeAll { $0.status == .sent || (forgetsVersion && $0.status == .failed) }
         if forgetsVersion { version = nil }
-        fold()
+        noteParts()
     }
 
-    /// The store is gone, or may not be seen: nothing is predicted.
+    /// The store is gone, or may not be seen: nothing is predicted until its next state.
     mutating func end() {
+        isOver = true
         for index in entries.indices { (entries[index].isShown, entries[index].isDropped) = (false, true) }
         reset()
     }
@@ -190,27 +243,5 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
     mutating func unwatched() {
         if isHolding { suspend() }
         reset()
-    }
-
-    // MARK: Folding
-
-    private mutating func fold() {
-        shown = confirmed.map { folded($0, entries) }
-        folds += 1
-    }
-
-    private func folded(_ state: State, _ entries: [Entry]) -> State {
-        var state = state
-        for entry in entries where entry.isShown {
-            var next = state
-            do { try predict?(&next, entry.intent) } catch { continue }
-            state = next
-        }
-        return state
-    }
-
-    private static func isEqual(_ a: State, _ b: State) -> Bool {
-        func compare<Value: Equatable>(_ a: Value) -> Bool { a == b as? Value }
-        return (a as? any Equatable).map { compare($0) } ?? true
     }
 }

@@ -13,6 +13,8 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
     /// The values that a view shows.
     struct Picture: Sendable {
         var state: State?
+        /// The number of `state`, which grows with each new one.
+        var number = 0
         var confirmed: State?
         var pending: [Book.Entry] = []
         var availability = Availability.unknown
@@ -20,34 +22,34 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         var failure: RemoteError?
     }
 
-    /// What follows from a change.
+    /// What follows from a change, beside the picture.
     private struct News: Sendable {
-        var picture: Picture
-        /// Nil if the state is the same as before.
-        var state: State?
-        var states: [AsyncStream<State>.Continuation] = []
         var labels: [Label] = []
         var readers: [AsyncStream<Label>.Continuation] = []
         /// The number of a state that is held from now on.
         var hold: Int?
         var reports: [String] = []
+        /// Those who wait for the end of a hold.
+        var settled: [CheckedContinuation<Void, Never>] = []
     }
 
     private struct Contents {
         var book: Book
         var availability = Availability.unknown
         var failure: RemoteError?
+        var shownNumber = 0
         var states: [UInt64: AsyncStream<State>.Continuation] = [:]
         var labels: [UInt64: AsyncStream<Label>.Continuation] = [:]
         /// The labels that arrived while no sequence was iterated.
         var waitingLabels: [Label] = []
         var news: Deque<News> = []
         var isDelivering = false
+        var settled: [CheckedContinuation<Void, Never>] = []
 
         var picture: Picture {
             Picture(
-                state: book.shown, confirmed: book.confirmed, pending: book.entries, availability: availability,
-                failure: failure)
+                state: book.shown, number: shownNumber, confirmed: book.confirmed, pending: book.entries,
+                availability: availability, failure: failure)
         }
     }
 
@@ -200,8 +202,20 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
 
     func dismiss(_ key: String) { change { contents, _ in contents.book.dismiss(key) } }
 
+    /// Returns when no state is held, which takes a second at most.
+    func settled() async {
+        await withCheckedContinuation { continuation in
+            let isHolding = contents.withLock { contents in
+                if contents.book.isHolding { contents.settled.append(continuation) }
+                return contents.book.isHolding
+            }
+            if !isHolding { continuation.resume() }
+        }
+    }
+
     /// Notes the result of a posted intent.
     func note(_ failure: RemoteError?) {
+        if failure == nil, contents.withLock({ $0.failure == nil }) { return }
         change { contents, news in
             contents.failure = failure
             if let failure { news.reports.append("An intent for \"\(feature)\" failed: \(failure)") }
@@ -213,10 +227,10 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
     @discardableResult
     private func change<Result: Sendable>(_ change: (inout Contents, inout News) -> Result) -> Result {
         let (result, delivers) = contents.withLock { contents in
-            var news = News(picture: contents.picture)
-            let (folds, hold) = (contents.book.folds, contents.book.isHolding ? contents.book.holdNumber : nil)
+            var news = News()
+            let hold = contents.book.isHolding ? contents.book.holdNumber : nil
             let result = change(&contents, &news)
-            note(&news, folds: folds, hold: hold, &contents)
+            note(&news, hold: hold, &contents)
             contents.news.append(news)
             defer { contents.isDelivering = true }
             return (result, !contents.isDelivering)
@@ -225,15 +239,11 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         return result
     }
 
-    private func note(_ news: inout News, folds: Int, hold: Int?, _ contents: inout Contents) {
-        news.picture = contents.picture
-        if contents.book.folds != folds, let state = contents.book.shown {
-            (news.state, news.states) = (state, contents.states.values.map(\.self))
-        }
-        if contents.book.isHolding, contents.book.holdNumber != hold { news.hold = contents.book.holdNumber }
-        if contents.book.isMispredicted {
-            contents.book.isMispredicted = false
-            news.reports.append("A prediction for \"\(feature)\" differs from the server's state.")
+    private func note(_ news: inout News, hold: Int?, _ contents: inout Contents) {
+        if !contents.book.isHolding {
+            swap(&news.settled, &contents.settled)
+        } else if contents.book.holdNumber != hold {
+            news.hold = contents.book.holdNumber
         }
         (news.labels, contents.book.labels) = (contents.book.labels, [])
         news.readers = contents.labels.values.map(\.self)
@@ -245,6 +255,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         news.reports.append("No task reads the labels of \"\(feature)\". The oldest is dropped.")
     }
 
+    /// Folds and delivers until nothing is left. Called by one thread at a time, without the lock.
     private func deliver() {
         func next() -> News? {
             contents.withLock { contents in
@@ -254,9 +265,9 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             }
         }
         while let news = next() {
-            changed.withLock(\.self)(news.picture)
-            if let state = news.state { for listener in news.states { listener.yield(state) } }
+            show()
             for label in news.labels { for reader in news.readers { reader.yield(label) } }
+            for waiter in news.settled { waiter.resume() }
             if let hold = news.hold {
                 core.after(Book.doubtLimit) { [weak self] in
                     self?.change { contents, _ in contents.book.suspend(hold: hold) }
@@ -264,5 +275,33 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             }
             for text in news.reports { report(text) }
         }
+    }
+
+    /// Shows the present picture. A label that comes with it is delivered after it.
+    private func show() {
+        let (folding, confirmation, predict) = contents.withLock { contents in
+            defer { contents.book.confirmation = nil }
+            return (contents.book.folding, contents.book.confirmation, contents.book.predict)
+        }
+        let state = folding?.folded(predict)
+        let (picture, listeners) = contents.withLock { contents in
+            // If it has changed meanwhile, another change follows.
+            guard let folding, let state, contents.book.fold(folding, state) else {
+                return (contents.picture, [AsyncStream<State>.Continuation]())
+            }
+            contents.shownNumber += 1
+            return (contents.picture, contents.states.values.map(\.self))
+        }
+        changed.withLock(\.self)(picture)
+        if let state { for listener in listeners { listener.yield(state) } }
+        guard let confirmation, !Self.isEqual(confirmation.predicted.folded(predict), confirmation.actual) else {
+            return
+        }
+        report("A prediction for \"\(feature)\" differs from the server's state.")
+    }
+
+    private static func isEqual(_ a: State, _ b: State) -> Bool {
+        func compare<Value: Equatable>(_ a: Value) -> Bool { a == b as? Value }
+        return (a as? any Equatable).map { compare($0) } ?? true
     }
 }

@@ -71,6 +71,7 @@ struct PredictionPlay {
     }
 
     private mutating func follow() {
+        if let folding = book.folding { book.fold(folding, folding.folded(book.predict)) }
         labels += book.labels
         book.labels = []
         if book.isHolding, book.holdNumber > told {
@@ -91,6 +92,7 @@ struct PredictionPlay {
 
     mutating func retry(_ id: String) {
         if let body = book.retry(id) { enqueue(id, body, isPredicted: true) }
+        follow()
     }
 
     private mutating func enqueue(_ key: String, _ body: [UInt8], isPredicted: Bool) {

@@ -122,7 +122,7 @@ function watch() {
   const ends = ids.flatMap((id) => {
     const name = id.split(":")[0];
     const store = client.store(id, { predict: predictions[name] });
-    const show = () => (store.state ? views[name](store.state, store) : deny(name));
+    const show = () => (store.status === "ready" ? views[name](store.state, store) : deny(name));
     show();
     return [store.subscribe(show), store.onLabel(({ type }) => notify(labels[type]))];
   });
@@ -135,11 +135,12 @@ function watch() {
 function changed(cart, id, count) {
   const product = client.store("catalogue").state?.products.find((each) => each.id === id);
   const old = cart.lines.find((each) => each.id === id);
-  const line = { savedCount: 0, ...product, ...old, id, isSaving: Boolean(session.identity), hasFailed: false };
+  const { name, price } = product ?? {};
+  const line = { id, name, price, savedCount: 0, ...old, isSaving: Boolean(session.identity), hasFailed: false };
   line.count = Math.min(Math.max(count(old?.count ?? 0), 0), 99);
   if (line.price === undefined) throw new Error("The page does not know the product.");
   const lines = (old ? cart.lines.map((each) => (each === old ? line : each)) : [...cart.lines, line])
-    .filter((each) => each.count > 0);
+    .filter((each) => each.count > 0 || each.hasFailed);
   const sum = lines.reduce((before, each) => before + each.price * each.count, 0);
   return { ...cart, lines, total: Math.trunc(sum * (100 - (cart.coupon?.percent ?? 0)) / 100) };
 }
