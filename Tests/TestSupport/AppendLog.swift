@@ -89,7 +89,7 @@ package final class AppendLog<F: Feature>: Sendable {
 
     // MARK: Appends
 
-    /// The turns of each received append, including held and failed ones.
+    /// The turns of each received append, including held and failed ones; without refused intents.
     package var batches: [[Turn]] { state.batches.all.map(Self.turns) }
 
     /// All received appends.
@@ -99,9 +99,11 @@ package final class AppendLog<F: Feature>: Sendable {
     package func batches(atLeast count: Int) async { await state.batches.atLeast(count) }
 
     private static func turns(of batch: JournalBatch) -> [Turn] {
-        batch.recordings.map { turn in
+        batch.recordings.compactMap { turn in
             do {
                 let recorded = try WireJSON.decode(Recorded.self, from: turn.recording)
+                // It has changed nothing.
+                if recorded.refusal != nil { return nil }
                 return Turn(
                     intentID: recorded.intent, state: recorded.state, messages: recorded.messages.count,
                     labels: recorded.labels.compactMap(\.text))
@@ -116,6 +118,7 @@ package final class AppendLog<F: Feature>: Sendable {
         let state: F.State
         let messages: [Value]
         let labels: [Value]
+        let refusal: String?
     }
 
     /// Any JSON.
