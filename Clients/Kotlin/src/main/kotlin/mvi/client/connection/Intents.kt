@@ -1,0 +1,59 @@
+package mvi.client.connection
+
+import kotlin.time.Duration
+import mvi.client.IntentReceipt
+import mvi.client.SendCompletion
+
+/**
+ * An intent, or the disposal of a store, that has no answer yet.
+ *
+ * @property id the client's internal number of the intent.
+ * @property body the intent as JSON; null to dispose of the store.
+ * @property key the idempotency key, which is the same for all attempts.
+ * @property isPredicted true if its caller wants to know its progress.
+ */
+internal class PendingIntent(
+    val id: Long,
+    val feature: String,
+    val body: String?,
+    val key: String,
+    val completion: SendCompletion = SendCompletion.COMMITTED,
+    val isPredicted: Boolean = false,
+) {
+    /** The time at which the intent is abandoned; set when it is enqueued. */
+    var deadline = Duration.ZERO
+    var attempts = 0
+
+    /** The number of sessions created for the intent because the previous one was unknown. */
+    var renewals = 0
+
+    /** True if the intent was sent for a session that will be replaced. It then runs only for the same user. */
+    var isOfFormerSession = false
+
+    /** True if an attempt ended without an answer, so the intent may have run. */
+    var mayHaveRun = false
+}
+
+/** A committed intent whose caller waits until its store shows it. */
+internal class ShownWait(val intent: PendingIntent, val receipt: IntentReceipt)
+
+/** The intents without an answer, in the order in which they were sent. */
+internal class IntentState {
+    val queue = ArrayDeque<PendingIntent>()
+
+    /** The request of the first intent, if it is in flight. */
+    var inFlight: Long? = null
+
+    /** The time of the next attempt for the first intent. */
+    var nextTry: Duration? = null
+
+    /** True if the server requested that time. */
+    var isAskedTo = false
+
+    /** The committed intents that are not shown yet. */
+    val shownWaits = mutableListOf<ShownWait>()
+
+    fun retryNow(now: Duration) {
+        if (!isAskedTo && nextTry != null) nextTry = now
+    }
+}

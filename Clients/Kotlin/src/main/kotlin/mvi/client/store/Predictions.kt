@@ -1,0 +1,229 @@
+package mvi.client.store
+
+import kotlin.time.Duration.Companion.seconds
+import mvi.client.PredictionStatus
+import mvi.client.RemoteError
+import mvi.client.connection.Progress
+
+/**
+ * The confirmed state of a store, and the predictions of its pending intents.
+ *
+ * While a predicted intent is sent and has no answer (it is in doubt), a state may have its effect or not. The newest
+ * such state is held, with the labels after it, until the answer, for a second at most.
+ *
+ * @param predict returns the state that the server is expected to make. A prediction that throws is skipped.
+ */
+internal class Predictions<State : Any, Intent, Label>(private val predict: ((State, Intent) -> State)?) {
+    data class Entry<Intent>(
+        val key: String,
+        val intent: Intent,
+        /** The intent as JSON, to send it again. */
+        val body: String,
+        val status: PredictionStatus = PredictionStatus.SENDING,
+        val error: RemoteError? = null,
+        val isShown: Boolean = false,
+        val isInDoubt: Boolean = false,
+        /** True if an attempt had no answer: the confirmed state may have it already. */
+        val isLost: Boolean = false,
+        /** True if its store has ended: it is never shown again. */
+        val isDropped: Boolean = false,
+        /** The version of the answer. */
+        val version: Long? = null,
+    )
+
+    private class Held<State, Label>(
+        val version: Long,
+        val intent: String?,
+        val state: State,
+        val labels: MutableList<Label>,
+    )
+
+    var confirmed: State? = null
+        private set
+    var version: Long? = null
+        private set
+    var entries: List<Entry<Intent>> = emptyList()
+        private set
+
+    /** The confirmed state with the predictions. */
+    var shown: State? = null
+        private set
+
+    /** The labels that can be delivered. */
+    private var labels = mutableListOf<Label>()
+
+    /** True if the last confirmed prediction differs from the server's state. */
+    var isMispredicted = false
+
+    private var held: Held<State, Label>? = null
+
+    /** The number of states that were held in place of none. */
+    var holdNumber = 0
+        private set
+
+    val isHolding: Boolean get() = held != null
+
+    fun takeLabels(): List<Label> = labels.also { labels = mutableListOf() }
+
+    // Intents
+
+    /** Shows an intent. Returns false if it is not predicted. */
+    fun add(intent: Intent, body: String, key: String): Boolean {
+        if (predict == null || entries.size >= LIMIT) return false
+        begin(Entry(key, intent, body))
+        return true
+    }
+
+    private fun begin(entry: Entry<Intent>) {
+        val next = entry.copy(
+            status = PredictionStatus.SENDING, error = null, isShown = confirmed != null && !entry.isLost,
+        )
+        entries = entries.filter { it.key != entry.key } + next
+        fold()
+    }
+
+    /** Shows a failed intent again. Returns its body; null if there is no such intent. */
+    fun retry(key: String): String? {
+        val entry = entries.firstOrNull { it.key == key && it.status == PredictionStatus.FAILED } ?: return null
+        begin(entry)
+        return entry.body
+    }
+
+    fun dismiss(key: String) {
+        entries = entries.filterNot { it.key == key && it.status == PredictionStatus.FAILED }
+    }
+
+    fun note(progress: Progress, key: String) = change(key) { entry ->
+        when (progress) {
+            Progress.Sent -> entry.copy(isLost = entry.isLost || entry.isInDoubt, isInDoubt = true)
+            Progress.Unsent -> entry.copy(isInDoubt = false)
+            is Progress.Answered -> entry.copy(
+                status = PredictionStatus.SENT, isInDoubt = false, version = progress.version ?: 0,
+                // A suspended one is shown until its state comes, unless the shown state is another log's.
+                isShown = entry.isShown || (version != null && !entry.isDropped),
+            )
+        }
+    }
+
+    fun fail(error: RemoteError, key: String) = change(key) { entry ->
+        entry.copy(
+            status = PredictionStatus.FAILED, error = error, isInDoubt = false, isShown = false,
+            isLost = entry.isLost || error.mayHaveRun,
+        )
+    }
+
+    private fun change(key: String, change: (Entry<Intent>) -> Entry<Intent>) {
+        val changed = change(entries.firstOrNull { it.key == key } ?: return)
+        entries = entries.map { if (it.key == key) changed else it }
+        if (changed.isInDoubt) return
+        if (doubtful() == null) take()
+        entries = entries.filterNot { isBelow(it.version, version ?: 0) }
+        fold()
+    }
+
+    // The stream
+
+    private fun doubtful(): Entry<Intent>? = entries.firstOrNull { it.isInDoubt && it.isShown }
+
+    fun show(state: State, version: Long, intent: String?) {
+        val isNewer = this.version?.let { version > it } ?: true
+        val wasHolding = isHolding
+        held = Held(version, intent, state, held?.labels ?: mutableListOf())
+        // No later intent was sent before an answer with exactly this version.
+        val isAnswered = entries.any { it.version == version }
+        val doubtful = doubtful()
+        if (doubtful != null && isNewer && intent != doubtful.key && !isAnswered) {
+            if (!wasHolding) holdNumber += 1
+            return
+        }
+        take()
+        fold()
+    }
+
+    fun deliver(label: Label) {
+        (held?.labels ?: labels).add(label)
+    }
+
+    /** Takes a state that was held too long without the intents in doubt; they are shown again after their answers. */
+    fun suspend(hold: Int) {
+        if (isHolding && hold == holdNumber) suspend()
+    }
+
+    private fun suspend() {
+        entries = entries.map { if (it.isInDoubt) it.copy(isShown = false) else it }
+        take()
+        fold()
+    }
+
+    private fun take() {
+        val taken = held ?: return
+        held = null
+        val before = confirmed
+        confirmed = taken.state
+        version = taken.version
+        if (before == null) {
+            entries = entries.map {
+                it.copy(isShown = !it.isInDoubt && !it.isDropped && it.status != PredictionStatus.FAILED)
+            }
+        }
+        val isConfirmed = { entry: Entry<Intent> ->
+            entry.key == taken.intent || isBelow(entry.version, taken.version)
+        }
+        val last = entries.lastOrNull(isConfirmed)
+        if (before != null && last != null && last.isShown) {
+            val isExact = last.key == taken.intent || last.version == taken.version
+            if (isExact && folded(before, entries.filter(isConfirmed)) != taken.state) isMispredicted = true
+        }
+        entries = entries.filterNot(isConfirmed)
+        labels.addAll(taken.labels)
+    }
+
+    /**
+     * Drops what belongs to another stream than the next states, or to another session: the held state and the versions
+     * of answers.
+     */
+    fun reset(forgetsVersion: Boolean = false) {
+        held?.let { labels.addAll(it.labels) }
+        held = null
+        entries = entries.filter { it.status != PredictionStatus.SENT }
+        if (forgetsVersion) version = null
+        fold()
+    }
+
+    /** The store is gone, or may not be seen: nothing is predicted. */
+    fun end() {
+        entries = entries.map { it.copy(isShown = false, isDropped = true) }
+        reset()
+    }
+
+    /** Nobody watches, so that no event confirms anything. */
+    fun unwatched() {
+        if (isHolding) suspend()
+        reset()
+    }
+
+    // Folding
+
+    private fun fold() {
+        shown = confirmed?.let { folded(it, entries) }
+    }
+
+    private fun folded(state: State, entries: List<Entry<Intent>>): State =
+        entries.filter { it.isShown }.fold(state) { before, entry ->
+            try {
+                predict?.invoke(before, entry.intent) ?: before
+            } catch (_: Exception) {
+                before
+            }
+        }
+
+    companion object {
+        /** The maximum number of predicted intents of a store; further ones are sent without a prediction. */
+        const val LIMIT = 100
+
+        /** The longest time for which a state is held. */
+        val DOUBT_LIMIT = 1.seconds
+
+        private fun isBelow(version: Long?, limit: Long) = version != null && version <= limit
+    }
+}
