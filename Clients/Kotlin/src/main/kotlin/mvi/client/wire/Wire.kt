@@ -20,24 +20,46 @@ internal object Wire {
 
     /** Reads a JSON text (RFC 8259). Numbers keep their text. */
     fun read(text: String): JsonElement {
+        // The parser recurses, so that the depth must be known before.
+        checkDepth(text)
         val element = try {
             Json.parseToJsonElement(text)
         } catch (error: SerializationException) {
             throw WireException("The text is not JSON: ${error.message?.lineSequence()?.first()?.take(100)}")
         }
-        check(element, 0)
+        check(element)
         return element
     }
 
     fun readObject(text: String): JsonObject =
         read(text) as? JsonObject ?: throw WireException("The text is not a JSON object.")
 
-    /** Refuses bare words, which the parser takes for literals, and depths that could exhaust the stack. */
-    private fun check(element: JsonElement, depth: Int) {
-        if (depth > DEPTH_LIMIT) throw WireException("The text has more than $DEPTH_LIMIT levels.")
+    private fun checkDepth(text: String) {
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        for (character in text) {
+            when {
+                isEscaped -> isEscaped = false
+                isInString -> {
+                    isEscaped = character == '\\'
+                    isInString = character != '"'
+                }
+                character == '"' -> isInString = true
+                character == '[' || character == '{' -> {
+                    depth += 1
+                    if (depth > DEPTH_LIMIT) throw WireException("The text has more than $DEPTH_LIMIT levels.")
+                }
+                character == ']' || character == '}' -> depth -= 1
+            }
+        }
+    }
+
+    /** Refuses bare words, which the parser takes for literals. */
+    private fun check(element: JsonElement) {
         when (element) {
-            is JsonArray -> element.forEach { check(it, depth + 1) }
-            is JsonObject -> element.values.forEach { check(it, depth + 1) }
+            is JsonArray -> element.forEach { check(it) }
+            is JsonObject -> element.values.forEach { check(it) }
             is JsonPrimitive -> if (!element.isString) checkLiteral(element)
         }
     }

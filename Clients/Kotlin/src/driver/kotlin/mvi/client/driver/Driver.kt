@@ -1,0 +1,126 @@
+package mvi.client.driver
+
+import java.util.UUID
+import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.ConcurrentSkipListSet
+import kotlin.random.Random
+import kotlin.time.Duration.Companion.seconds
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.jsonPrimitive
+import mvi.client.Condition
+import mvi.client.DeltaFormat
+import mvi.client.OkHttpTransport
+import mvi.client.RemoteServerOptions
+import mvi.client.SendCompletion
+import mvi.client.connection.Delivery
+import mvi.client.connection.Input
+import mvi.client.connection.Outcome
+import mvi.client.core.ClientCore
+import mvi.client.wire.Wire
+import mvi.client.wire.any
+import mvi.client.wire.optionalNumber
+import mvi.client.wire.optionalString
+import mvi.client.wire.string
+
+/** Runs the client for the conformance kit: commands as JSON lines in, what the client saw as JSON lines out. */
+fun main() {
+    var driver: Driver? = null
+    for (line in generateSequence(::readLine)) {
+        val command = Wire.readObject(line)
+        when (val name = command.string("do")) {
+            "open" -> driver = Driver(command)
+            "watch" -> driver?.watch(command.string("feature"))
+            "unwatch" -> driver?.unwatch(command.string("feature"))
+            "send" -> driver?.send(command)
+            "offline" -> driver?.core?.handle(Input.Online(false))
+            "online" -> driver?.core?.handle(Input.Online(true))
+            "foreground" -> driver?.core?.handle(Input.Foreground)
+            "close" -> break
+            else -> System.err.println("An unknown command: $name")
+        }
+    }
+    driver?.core?.close()
+}
+
+/** A client without an app's types. */
+private class Driver(command: JsonObject) {
+    val core: ClientCore
+    private val number: Long
+    private val features = ConcurrentSkipListSet<String>()
+
+    init {
+        val identities = ConcurrentLinkedQueue(
+            (command["identities"] as? JsonArray).orEmpty().map { it.jsonPrimitive.content },
+        )
+        val identity: suspend () -> String? = { identities.poll() }
+        val options = RemoteServerOptions(
+            identity = identity.takeIf { identities.isNotEmpty() },
+            delta = command.optionalString("delta")?.let { name -> DeltaFormat.entries.first { it.query == name } },
+            patience = command.optionalNumber("patience")?.seconds ?: 300.seconds,
+            report = { System.err.println(it) },
+        )
+        val settings = options.settings().copy(usesCookie = command.optionalString("credential") == "cookie")
+        core = ClientCore(
+            settings, OkHttpTransport(command.string("url")), options.elapsed, options.credentials, options.identity,
+            { Random.nextDouble() }, options.report,
+        )
+        number = core.number()
+        core.listen { say("condition", "condition" to Wire.quoted(name(it))) }
+        for (feature in (command["features"] as? JsonArray).orEmpty()) watch(feature.jsonPrimitive.content)
+    }
+
+    fun watch(feature: String) {
+        features += feature
+        core.watch(feature, number, ClientCore.Sink({ tell(feature, it) }, {}))
+    }
+
+    fun unwatch(feature: String) {
+        features -= feature
+        core.unwatch(feature, number)
+    }
+
+    fun send(command: JsonObject) {
+        val tag = "tag" to Wire.quoted(command.string("tag"))
+        val body = command.any("intent").toString()
+        val key = UUID.randomUUID().toString()
+        core.send(body, command.string("feature"), key, SendCompletion.COMMITTED) { outcome ->
+            when (outcome) {
+                is Outcome.Committed -> say("sent", tag, "version" to outcome.receipt.version.toString())
+                is Outcome.Failed -> {
+                    val problem = outcome.error.problem
+                    val type = problem?.type?.let { Wire.quoted(it) }
+                    say("refused", tag, "status" to problem?.status.toString(), "problem" to type.toString())
+                }
+            }
+        }
+    }
+
+    private fun tell(feature: String, delivery: Delivery) {
+        val named = "feature" to Wire.quoted(feature)
+        when (delivery) {
+            is Delivery.State ->
+                say("state", named, "version" to "${delivery.version}", "state" to delivery.state.toString())
+            is Delivery.Label -> say(
+                "label", named, "id" to Wire.quoted(delivery.id), "replay" to "${delivery.isReplay}",
+                "label" to delivery.label.toString(),
+            )
+            Delivery.Ended -> say("end", named)
+            Delivery.Denied, Delivery.Missing -> say("denied", named)
+            Delivery.Forgotten -> {}
+            // Each watched store receives the event; here it is reported once.
+            is Delivery.Reset -> if (features.firstOrNull() == feature) {
+                say("reset", "reason" to Wire.quoted(delivery.reason), "labelsLost" to "${delivery.labelsLost}")
+            }
+        }
+    }
+
+    private fun name(condition: Condition): String = condition::class.java.simpleName.replaceFirstChar { it.lowercase() }
+
+    /** Writes a line of members as JSON. The client calls one function at a time, so that no two lines mix. */
+    private fun say(saw: String, vararg members: Pair<String, String>) {
+        val line = members.joinToString("", "{\"saw\":\"$saw\"", "}\n") { (name, json) -> ",\"$name\":$json" }
+        System.out.write(line.encodeToByteArray())
+        System.out.flush()
+    }
+}
