@@ -1,0 +1,208 @@
+package mvi.client.testing
+
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.hours
+import kotlin.time.Duration.Companion.seconds
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.take
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeout
+import mvi.client.Availability
+import mvi.client.Condition
+import mvi.client.PredictionStatus
+import mvi.client.RemoteError
+import mvi.client.RemoteServer
+import mvi.client.RemoteServerOptions
+import mvi.client.RemoteStore
+import mvi.client.SendCompletion
+import mvi.client.store
+
+/** A store of a server whose answers a test decides. */
+private class Shop(linger: Duration) {
+    val fake = FakeServer()
+    val reports = mutableListOf<String>()
+    val server = RemoteServer(
+        "http://127.0.0.1",
+        RemoteServerOptions(
+            transport = fake, watchLinger = linger, report = { synchronized(reports) { reports += it } },
+        ),
+    )
+    val list: RemoteStore<IdList, IdIntent, String> = server.store("list") { list, intent -> IdList(list.ids + intent.id) }
+}
+
+private fun test(name: String, linger: Duration = Duration.ZERO, run: suspend CoroutineScope.(Shop) -> Unit) =
+    Test(name) {
+        val shop = Shop(linger)
+        try {
+            runBlocking(Dispatchers.Default) { withTimeout(20.seconds) { run(shop) } }
+        } finally {
+            shop.server.close()
+        }
+    }
+
+/** Collects the states, and returns the accepted stream. */
+private fun CoroutineScope.watch(shop: Shop): Pair<kotlinx.coroutines.Job, FakeServer.Exchange> {
+    val job = launch { shop.list.state.collect {} }
+    return job to shop.fake.next().also { it.hello() }
+}
+
+private suspend fun Shop.shows(vararg ids: String) = list.state.first { it?.ids == ids.toList() }
+
+private fun add(id: String) = IdIntent("add", id)
+
+internal fun storeTests(): List<Test> = listOf(
+    test("a posted intent is shown when post returns, and confirmed by the stream") { shop ->
+        val (job, stream) = watch(shop)
+        stream.state(1, "")
+        shop.shows()
+        shop.list.post(add("a"))
+        requireEqual(shop.list.state.value?.ids, listOf("a"), "shown")
+        requireEqual(shop.list.confirmed.value?.ids, listOf(), "confirmed")
+        requireEqual(shop.list.pending.value.map { it.intent }, listOf(add("a")), "pending")
+        val intent = shop.fake.next()
+        requireEqual(intent.request["MVI-Session"], "s1", "the session")
+        requireEqual(intent.request.body, """{"type":"add","id":"a"}""", "the body")
+        intent.accept(2)
+        stream.state(2, "\"a\"")
+        shop.list.pending.first { it.isEmpty() }
+        requireEqual(shop.list.confirmed.value?.ids, listOf("a"), "confirmed")
+        job.cancelAndJoin()
+    },
+    test("a refused intent fails, can be retried with its key, and dismissed") { shop ->
+        val (job, stream) = watch(shop)
+        stream.state(1, "")
+        shop.shows()
+        shop.list.post(add("a"))
+        val first = shop.fake.next()
+        first.refuse(422, "full")
+        val failed = shop.list.pending.first { it.singleOrNull()?.status == PredictionStatus.FAILED }.single()
+        requireEqual(failed.error?.problem?.code, "full", "the code")
+        requireEqual(shop.list.failure.first { it != null }?.code, RemoteError.Code.REFUSED, "the failure")
+        requireEqual(shop.list.state.value?.ids, listOf(), "shown")
+        failed.retry()
+        requireEqual(shop.list.state.value?.ids, listOf("a"), "shown")
+        val second = shop.fake.next()
+        requireEqual(second.request["Idempotency-Key"], first.request["Idempotency-Key"], "the key")
+        second.refuse(422, "full")
+        shop.list.pending.first { it.singleOrNull()?.status == PredictionStatus.FAILED }.single().dismiss()
+        requireEqual(shop.list.pending.value.size, 0, "pending")
+        job.cancelAndJoin()
+    },
+    test("send returns after the commit, or when the store shows it") { shop ->
+        val (job, stream) = watch(shop)
+        stream.state(1, "")
+        shop.shows()
+        val committed = async { shop.list.send(add("a")) }
+        shop.fake.next().accept(2)
+        requireEqual(committed.await().version, 2L, "the version")
+        stream.state(2, "\"a\"")
+        val shown = async { shop.list.send(add("b"), SendCompletion.SHOWN) }
+        shop.fake.next().accept(3)
+        shop.list.pending.first { it.singleOrNull()?.status == PredictionStatus.SENT }
+        require(!shown.isCompleted) { "it returned before the state" }
+        stream.state(3, "\"a\",\"b\"")
+        requireEqual(shown.await().version, 3L, "the version")
+        job.cancelAndJoin()
+    },
+    test("send throws the refusal with its code") { shop ->
+        val refused = async { runCatching { shop.list.send(add("a")) } }
+        shop.fake.next().refuse(422, "full")
+        val error = refused.await().exceptionOrNull() as? RemoteError
+        requireEqual(error?.code, RemoteError.Code.REFUSED, "the code")
+        requireEqual(error?.problem?.code, "full", "the author's code")
+    },
+    test("a canceled send that waits behind another is not sent, and no longer shown") { shop ->
+        val (job, stream) = watch(shop)
+        stream.state(1, "")
+        shop.shows()
+        shop.list.post(add("a"))
+        val canceled = launch(start = CoroutineStart.UNDISPATCHED) { shop.list.send(add("b")) }
+        requireEqual(shop.list.state.value?.ids, listOf("a", "b"), "shown")
+        canceled.cancelAndJoin()
+        requireEqual(shop.list.state.value?.ids, listOf("a"), "shown")
+        shop.list.post(add("c"))
+        shop.fake.next().accept(2)
+        requireEqual(shop.fake.next().request.body, """{"type":"add","id":"c"}""", "the next intent")
+        job.cancelAndJoin()
+    },
+    test("labels wait while nobody collects them, and each is collected once") { shop ->
+        val (job, stream) = watch(shop)
+        for (id in listOf("l1", "l2", "l1", "l3")) stream.label(id)
+        requireEqual(shop.list.labels.take(1).toList(), listOf("l1"), "the first collector")
+        requireEqual(shop.list.labels.take(2).toList(), listOf("l2", "l3"), "the second")
+        val one = async(start = CoroutineStart.UNDISPATCHED) { shop.list.labels.first() }
+        val two = async(start = CoroutineStart.UNDISPATCHED) { shop.list.labels.first() }
+        stream.label("l4")
+        requireEqual(listOf(one.await(), two.await()), listOf("l4", "l4"), "two collectors")
+        job.cancelAndJoin()
+    },
+    test("of the labels that nobody collects, the last 1,000 are kept") { shop ->
+        val (job, stream) = watch(shop)
+        for (number in 1..1_005) stream.label("$number")
+        requireEqual(shop.list.labels.take(1_000).toList(), (6..1_005).map { "$it" }, "the labels")
+        require(shop.reports.any { "dropped" in it }) { "it is not reported: ${shop.reports}" }
+        job.cancelAndJoin()
+    },
+    test("a store is watched while it is collected") { shop ->
+        val (job, stream) = watch(shop)
+        stream.state(1, "\"z\"")
+        shop.shows("z")
+        requireEqual(shop.server.condition.value, Condition.Live, "the condition")
+        job.cancelAndJoin()
+        require(shop.fake.nextCut() === stream) { "another request was canceled" }
+        shop.server.condition.first { it == Condition.Idle }
+        requireEqual(shop.list.state.value?.ids, listOf("z"), "the state is kept")
+    },
+    test("a store is watched beyond a screen's rotation", linger = 1.hours) { shop ->
+        val (job, stream) = watch(shop)
+        stream.state(1, "\"z\"")
+        shop.shows("z")
+        job.cancelAndJoin()
+        requireEqual(shop.server.condition.value, Condition.Live, "the condition")
+        val again = launch(start = CoroutineStart.UNDISPATCHED) { shop.list.state.collect {} }
+        stream.state(2, "\"y\"")
+        shop.shows("y")
+        require(shop.fake.isIdle && shop.fake.cuts.isEmpty()) { "there was another stream" }
+        again.cancelAndJoin()
+    },
+    test("an end is told, and a state that does not match the type is reported") { shop ->
+        val (job, stream) = watch(shop)
+        stream.event("state", """{"feature":"list","version":1,"state":{"ids":5}}""")
+        stream.state(2, "\"a\"")
+        shop.shows("a")
+        require(shop.reports.any { "does not match" in it }) { "it is not reported: ${shop.reports}" }
+        stream.event("end", """{"feature":"list"}""")
+        shop.list.availability.first { it == Availability.ENDED }
+        job.cancelAndJoin()
+    },
+    test("after close labels end and intents fail") { shop ->
+        val (job, _) = watch(shop)
+        val labels = async(start = CoroutineStart.UNDISPATCHED) { shop.list.labels.toList() }
+        val waiting = async(start = CoroutineStart.UNDISPATCHED) { runCatching { shop.list.send(add("a")) } }
+        shop.server.close()
+        requireEqual(labels.await(), listOf(), "the labels")
+        val error = waiting.await().exceptionOrNull() as? RemoteError
+        requireEqual(error?.code to error?.mayHaveRun, RemoteError.Code.CLOSED to true, "the waiting intent")
+        val late = runCatching { shop.list.send(add("b")) }.exceptionOrNull() as? RemoteError
+        requireEqual(late?.code, RemoteError.Code.CLOSED, "a later intent")
+        requireEqual(shop.list.labels.toList(), listOf(), "later labels")
+        shop.server.condition.first { it == Condition.Closed }
+        job.cancelAndJoin()
+    },
+    test("a store is disposed of after earlier intents") { shop ->
+        shop.list.post(add("a"))
+        val disposed = async(start = CoroutineStart.UNDISPATCHED) { shop.list.dispose() }
+        shop.fake.next().accept(2)
+        val request = shop.fake.next()
+        requireEqual("${request.request.method} ${request.request.target}", "DELETE /features/list/state", "the request")
+        request.answer(204, "")
+        disposed.await()
+    },
+)
