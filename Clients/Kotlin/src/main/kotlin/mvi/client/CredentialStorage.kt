@@ -10,8 +10,8 @@ interface CredentialStorage {
     /**
      * Returns the credential that was saved last; null if there is none. Called before the first request.
      *
-     * Throws if the storage cannot be read at present, such as one that is encrypted before the first unlock. No session
-     * is created then, and the call is repeated later.
+     * Throws if the storage cannot be read at present, such as one that is encrypted before the first unlock. No
+     * session is created then, and the call is repeated later.
      */
     suspend fun load(): String?
 

@@ -143,7 +143,7 @@ class OkHttpTransport(
 
         override fun lookup(hostname: String): List<InetAddress> {
             val all = Dns.SYSTEM.lookup(hostname)
-            val first = Math.floorMod(failures.get(), maxOf(all.size, 1))
+            val first = failures.get().mod(maxOf(all.size, 1))
             return all.drop(first) + all.take(first)
         }
     }

@@ -11,9 +11,9 @@ import mvi.client.core.ClientCore
 /**
  * The client of a server: one session, and one stream for all watched stores.
  *
- * An app creates one and keeps it until [close]. The session is created with the first watched store or sent intent, and
- * survives restarts of the app if the options have a storage for its credential. All functions can be called from any
- * thread; none blocks.
+ * An app creates one and keeps it until [close]. The session is created with the first watched store or sent intent,
+ * and survives restarts of the app if the options have a storage for its credential. All functions can be called from
+ * any thread; none blocks.
  *
  * @param url the server's URL; paths are appended to its path.
  */
@@ -53,9 +53,9 @@ class RemoteServer(url: String, internal val options: RemoteServerOptions = Remo
     /**
      * Ends the session, if there is one. Watched stores continue in a new one.
      *
-     * Use it to sign out, after `identity` has begun to return null, and to begin again after [Condition.Ended]. Intents
-     * without an answer fail with [RemoteError.Code.SESSION_ENDED]; later ones wait for the new session. Without a
-     * network, the session stays on the server until it expires.
+     * Use it to sign out, after `identity` has begun to return null, and to begin again after [Condition.Ended].
+     * Intents without an answer fail with [RemoteError.Code.SESSION_ENDED]; later ones wait for the new session.
+     * Without a network, the session stays on the server until it expires.
      */
     fun renewSession() = core.handle(Input.RenewSession)
 

@@ -40,8 +40,8 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
     predict: ((State, Intent) -> State)? = null,
 ) {
     private val feed = StoreFeed(
-        feature, server.core, server.options.json, stateSerializer, labelSerializer, predict, server.options.watchLinger,
-        server.options.report,
+        feature, server.core, server.options.json, stateSerializer, labelSerializer, predict,
+        server.options.watchLinger, server.options.report,
     )
     private val shownState = MutableStateFlow<State?>(null)
     private val confirmedState = MutableStateFlow<State?>(null)
@@ -84,8 +84,8 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
 
     /**
      * The labels, each once, beginning with up to 1,000 that arrived while nobody collected. Each collector gets all
-     * labels that arrive while it collects; what a canceled last collector did not get waits for the next one. The store
-     * is watched while this is collected. The flow ends when the server is closed.
+     * labels that arrive while it collects; what a canceled last collector did not get waits for the next one. The
+     * store is watched while this is collected. The flow ends when the server is closed.
      */
     val labels: Flow<Label> = flow {
         val reader = LabelReader<Label>()
@@ -98,7 +98,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
                 while (true) {
                     // A label that was taken for a canceled collector would be lost.
                     currentCoroutineContext().ensureActive()
-                    emit((feed.next(reader) ?: break).label)
+                    emit((reader.take() ?: break).label)
                 }
             }
         } finally {
@@ -112,9 +112,9 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
     /**
      * Sends an intent and returns when the server has committed it.
      *
-     * Intents of all stores of the server are sent one after the other, in the order of the calls. An intent without an
-     * answer is repeated until the options' `patience` ends, and runs once, even if networks or sessions are lost or the
-     * server restarts. It never runs in another user's session. If the calling coroutine is canceled, an intent in
+     * Intents of all stores of the server are sent one after the other, in the order of the calls. An intent without
+     * an answer is repeated until the options' `patience` ends, and runs once, even if networks or sessions are lost or
+     * the server restarts. It never runs in another user's session. If the calling coroutine is canceled, an intent in
      * flight may still run.
      *
      * @param until [SendCompletion.SHOWN] to return only after this store has shown a state that includes the intent.
@@ -127,17 +127,17 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
         try {
             return server.core.sendAndWait(body, feature, key, until, progress)
         } catch (error: RemoteError) {
-            if (progress != null) feed.fail(error, key)
+            feed.fail(error, key)
             throw error
         } catch (error: CancellationException) {
-            if (progress != null) feed.cancel(key)
+            feed.cancel(key)
             throw error
         }
     }
 
     /**
-     * Sends an intent without waiting, for a button. A prediction is shown when this returns. Intents keep the order of
-     * the calls; see [failure] for errors.
+     * Sends an intent without waiting, for a button. A prediction is shown at once. Intents keep the order of the
+     * calls; see [failure] for errors.
      */
     fun post(intent: Intent) {
         val body = try {
@@ -149,14 +149,14 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
         val progress = feed.predict(intent, body, key)
         server.core.send(body, feature, key, SendCompletion.COMMITTED, progress) { outcome ->
             val error = (outcome as? Outcome.Failed)?.error
-            if (progress != null && error != null) feed.fail(error, key)
+            if (error != null) feed.fail(error, key)
             feed.note(error)
         }
     }
 
     /**
-     * Disposes of the store on the server, after the intents that were sent before: its state is gone and its work ends.
-     * The next use creates a new one. Returns when that is committed, also if there was no store.
+     * Disposes of the store on the server, after the intents that were sent before: its state is gone and its work
+     * ends. The next use creates a new one. Returns when that is committed, also if there was no store.
      *
      * @throws RemoteError if it was refused or given up.
      */

@@ -146,7 +146,12 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
     }
 
     /** Returns a request with the session's credential. */
-    fun request(method: String, target: String, fields: List<HttpField> = emptyList(), body: String? = null): HttpRequest {
+    fun request(
+        method: String,
+        target: String,
+        fields: List<HttpField> = emptyList(),
+        body: String? = null,
+    ): HttpRequest {
         val all = mutableListOf<HttpField>()
         session.token?.let {
             all += if (settings.usesCookie) HttpField("Cookie", it) else HttpField("Authorization", "Bearer $it")

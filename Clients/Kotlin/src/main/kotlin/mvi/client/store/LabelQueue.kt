@@ -2,64 +2,62 @@ package mvi.client.store
 
 import kotlinx.coroutines.channels.Channel
 
-/** A reader of labels. Its queue is protected by the feed's lock. */
+/** A reader of labels. Used by any thread. */
 internal class LabelReader<Label> {
     class Item<Label>(val label: Label)
 
-    val queue = ArrayDeque<Label>()
+    private val queue = ArrayDeque<Label>()
     private val signal = Channel<Unit>(Channel.CONFLATED)
 
-    /** Returns its next label; null if none waits. */
-    fun take(): Item<Label>? = if (queue.isEmpty()) null else Item(queue.removeFirst())
-
-    /** Tells the reader that labels wait. */
-    fun wake() {
+    /** Adds labels, and drops the oldest above a limit. Returns true if one was dropped. */
+    fun put(labels: List<Label>, limit: Int): Boolean {
+        val excess = synchronized(queue) {
+            queue.addAll(labels)
+            (queue.size - limit).also { excess -> repeat(excess) { queue.removeFirst() } }
+        }
         signal.trySend(Unit)
+        return excess > 0
     }
 
-    /** Tells the reader that no more labels come. */
-    fun finish() {
-        signal.close()
-    }
+    /** Returns its next label; null if none waits. */
+    fun take(): Item<Label>? = synchronized(queue) { if (queue.isEmpty()) null else Item(queue.removeFirst()) }
+
+    fun takeAll(): List<Label> = synchronized(queue) { queue.toList().also { queue.clear() } }
 
     /** Suspends until labels may wait. Returns false after the end. */
     suspend fun await(): Boolean = signal.receiveCatching().isSuccess
+
+    /** Notes that no more labels come. */
+    fun finish() {
+        signal.close()
+    }
 }
 
-/** The labels of a store that were not collected. Protected by the feed's lock. */
+/** The labels of a store that were not collected. Used by one thread at a time. */
 internal class LabelQueue<Label> {
     val readers = mutableListOf<LabelReader<Label>>()
 
-    /** The labels that arrived while there was no reader. */
-    private val waiting = ArrayDeque<Label>()
+    /** Holds the labels that arrive while there is no reader. */
+    private val nobody = LabelReader<Label>()
 
     fun add(reader: LabelReader<Label>) {
         readers += reader
-        reader.queue.addAll(waiting)
-        waiting.clear()
-        reader.wake()
+        reader.put(nobody.takeAll(), LIMIT)
     }
 
     fun remove(reader: LabelReader<Label>) {
         // What a canceled reader has not collected waits for the next one, such as that of the rotated screen.
-        if (readers.remove(reader) && readers.isEmpty()) waiting.addAll(0, reader.queue)
+        if (readers.remove(reader) && readers.isEmpty()) nobody.put(reader.takeAll(), LIMIT)
     }
 
-    /** Adds labels for all readers. Returns true if a label was dropped. */
+    /** Adds labels for all readers. Returns true if one was dropped. */
     fun put(labels: List<Label>): Boolean {
-        if (readers.isEmpty()) return add(labels, waiting)
-        return readers.map { add(labels, it.queue) }.any { it }
-    }
-
-    private fun add(labels: List<Label>, queue: ArrayDeque<Label>): Boolean {
-        queue.addAll(labels)
-        val excess = queue.size - LIMIT
-        repeat(excess) { queue.removeFirst() }
-        return excess > 0
+        if (labels.isEmpty()) return false
+        return readers.ifEmpty { listOf(nobody) }.map { it.put(labels, LIMIT) }.any { it }
     }
 
     private companion object {
-        /** The maximum number of labels that wait without a reader, and for a slow one; the oldest are dropped first. */
+        /** The maximum number of labels that wait without a reader, and for a slow one. */
         const val LIMIT = 1_000
     }
 }

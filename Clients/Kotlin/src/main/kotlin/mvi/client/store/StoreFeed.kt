@@ -1,9 +1,7 @@
 package mvi.client.store
 
-import java.util.concurrent.atomic.AtomicLong
 import kotlin.time.Duration
 import kotlinx.serialization.KSerializer
-import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
 import mvi.client.Availability
@@ -17,8 +15,8 @@ import mvi.client.core.ClientCore
 /**
  * Passes the deliveries of one store to its readers. Each one is decoded once.
  *
- * Deliveries come one at a time; intents and readers come on any thread. What follows from them is performed by one
- * thread at a time, in order, without the lock.
+ * Deliveries come one at a time; intents and readers come on any thread. Changes and what follows from them are
+ * performed by one thread at a time, in order, without the lock.
  *
  * @property linger the time for which the store is still watched after its last reader.
  */
@@ -28,7 +26,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private val json: Json,
     private val stateSerializer: KSerializer<State>,
     private val labelSerializer: KSerializer<Label>,
-    predict: ((State, Intent) -> State)?,
+    private val prediction: ((State, Intent) -> State)?,
     private val linger: Duration,
     private val report: (String) -> Unit,
 ) {
@@ -42,31 +40,25 @@ internal class StoreFeed<State : Any, Intent, Label>(
         val failure: RemoteError?,
     )
 
-    /** What follows from a change. */
-    private class News<State, Intent, Label>(
-        val picture: Picture<State, Intent>,
-        val readers: List<LabelReader<Label>>,
-        /** The number of a state that is held from now on. */
-        val hold: Int?,
-        val reports: List<String>,
-    )
-
     private val lock = Any()
+
+    // Protected by the lock.
+    private val changes = ArrayDeque<() -> Unit>()
+    private var isChanging = false
+
+    // Used by changes.
     private val number = core.number()
-    private val book = Predictions<State, Intent, Label>(predict)
+    private val book = Predictions<State, Intent, Label>(prediction)
     private val labels = LabelQueue<Label>()
-    private val news = ArrayDeque<News<State, Intent, Label>>()
-    private val reports = mutableListOf<String>()
     private var availability = Availability.UNKNOWN
     private var failure: RemoteError? = null
-    private var isDelivering = false
-
-    /** The number of readers, and whether the core watches the store. */
     private var readers = 0
-    private var isWatched = false
 
     /** The number of times that the last reader left. */
-    private val departures = AtomicLong()
+    private var departures = 0
+
+    /** True if the core watches the store. */
+    private var isWatched = false
 
     /** Receives each new picture, in order. Set once, before the first change. */
     var onChange: (Picture<State, Intent>) -> Unit = {}
@@ -74,51 +66,42 @@ internal class StoreFeed<State : Any, Intent, Label>(
     // Readers
 
     /** Adds a reader of states or labels. The store is watched while there is one. */
-    fun enter() {
-        val begins = synchronized(lock) {
-            readers += 1
-            !isWatched.also { isWatched = true }
+    fun enter() = change {
+        readers += 1
+        if (!isWatched) {
+            isWatched = true
+            core.watch(feature, number, ClientCore.Sink(::receive, ::finish))
         }
-        if (begins) core.watch(feature, number, ClientCore.Sink(::receive, ::finish))
     }
 
-    fun leave() {
-        val departure = synchronized(lock) {
-            readers -= 1
-            if (readers == 0) departures.incrementAndGet() else null
-        } ?: return
-        if (linger > Duration.ZERO) core.after(linger) { rest(departure) } else rest(departure)
+    fun leave() = change {
+        readers -= 1
+        if (readers == 0) {
+            departures += 1
+            val departure = departures
+            if (linger > Duration.ZERO) core.after(linger) { change { rest(departure) } } else rest(departure)
+        }
     }
 
     /** Ends the watch, unless there was a reader since that departure. */
-    private fun rest(departure: Long) {
-        val ends = change {
-            val ends = readers == 0 && isWatched && departures.get() == departure
-            if (ends) {
-                isWatched = false
-                book.unwatched()
-            }
-            ends
-        }
-        if (ends) core.unwatch(feature, number)
+    private fun rest(departure: Int) {
+        if (readers > 0 || !isWatched || departure != departures) return
+        isWatched = false
+        core.unwatch(feature, number)
+        book.unwatched()
     }
 
     /** Adds a reader of labels, which receives those that arrived while there was none, and later ones. */
-    fun addReader(reader: LabelReader<Label>) {
-        synchronized(lock) { labels.add(reader) }
+    fun addReader(reader: LabelReader<Label>) = change {
+        labels.add(reader)
         // One that comes after the end would wait for ever.
         if (core.isClosed) reader.finish()
     }
 
     /** Removes a reader. If it was the last one, its labels wait for the next. */
-    fun removeReader(reader: LabelReader<Label>) = synchronized(lock) { labels.remove(reader) }
+    fun removeReader(reader: LabelReader<Label>) = change { labels.remove(reader) }
 
-    /** Returns a reader's next label; null if none waits. */
-    fun next(reader: LabelReader<Label>): LabelReader.Item<Label>? = synchronized(lock) { reader.take() }
-
-    private fun finish() {
-        for (reader in synchronized(lock) { labels.readers.toList() }) reader.finish()
-    }
+    private fun finish() = change { labels.readers.forEach { it.finish() } }
 
     // Deliveries
 
@@ -139,8 +122,8 @@ internal class StoreFeed<State : Any, Intent, Label>(
             Delivery.Denied -> end(Availability.DENIED)
             Delivery.Missing -> end(Availability.MISSING)
             Delivery.Forgotten -> change { book.reset(forgetsVersion = true) }
-            is Delivery.Reset -> {
-                change { book.reset() }
+            is Delivery.Reset -> change {
+                book.reset()
                 if (delivery.labelsLost) report("Labels of \"$feature\" may be lost: ${delivery.reason}.")
             }
         }
@@ -151,11 +134,9 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private fun <Value> decoded(serializer: KSerializer<Value>, element: JsonElement, what: String): Decoded<Value>? =
         try {
             Decoded(json.decodeFromJsonElement(serializer, element))
-        } catch (error: SerializationException) {
-            report("A $what of \"$feature\" does not match the app's type: ${error.javaClass.simpleName}")
-            null
         } catch (error: IllegalArgumentException) {
-            report("A $what of \"$feature\" is refused by the app's type: ${error.javaClass.simpleName}")
+            // The serializer's own exceptions, and those of a class that checks its values.
+            report("A $what of \"$feature\" does not match the app's type: ${error.javaClass.simpleName}")
             null
         }
 
@@ -166,26 +147,31 @@ internal class StoreFeed<State : Any, Intent, Label>(
 
     // Intents
 
-    /** Shows an intent before it is sent. Returns the callback for its progress; null if it is not predicted. */
-    fun predict(intent: Intent, body: String, key: String): ((Progress) -> Unit)? =
-        if (change { book.add(intent, body, key) }) progress(key) else null
+    /** Shows an intent before it is sent. Returns the callback for its progress; null if nothing is predicted. */
+    fun predict(intent: Intent, body: String, key: String): ((Progress) -> Unit)? {
+        if (prediction == null) return null
+        change { book.add(intent, body, key) }
+        return progress(key)
+    }
 
     private fun progress(key: String): (Progress) -> Unit = { progress -> change { book.note(progress, key) } }
 
-    /** Notes the failure of a predicted intent. */
+    /** Notes the failure of an intent, which may be predicted. */
     fun fail(error: RemoteError, key: String) = change { book.fail(error, key) }
 
-    /** Forgets a predicted intent whose caller was canceled: nobody is left to dismiss it. */
+    /** Forgets an intent whose caller was canceled: nobody is left to dismiss it. */
     fun cancel(key: String) = change {
         book.fail(RemoteError(RemoteError.Code.CLOSED, "Its caller was canceled."), key)
         book.dismiss(key)
     }
 
     /** Shows and sends a failed intent again, with its key. */
-    fun retry(key: String) {
-        val body = change { book.retry(key) } ?: return
-        core.send(body, feature, key, SendCompletion.COMMITTED, progress(key)) { outcome ->
-            if (outcome is Outcome.Failed) fail(outcome.error, key)
+    fun retry(key: String) = change {
+        val body = book.retry(key)
+        if (body != null) {
+            core.send(body, feature, key, SendCompletion.COMMITTED, progress(key)) { outcome ->
+                if (outcome is Outcome.Failed) fail(outcome.error, key)
+            }
         }
     }
 
@@ -194,47 +180,43 @@ internal class StoreFeed<State : Any, Intent, Label>(
     /** Notes the result of a posted intent. */
     fun note(error: RemoteError?) = change {
         failure = error
-        if (error != null) reports += "An intent for \"$feature\" failed: $error"
+        if (error != null) report("An intent for \"$feature\" failed: $error")
     }
 
-    // What follows
+    // Changes
 
-    private fun <Result> change(change: () -> Result): Result {
-        val result: Result
-        val delivers = synchronized(lock) {
-            val hold = if (book.isHolding) book.holdNumber else null
-            result = change()
-            news += news(hold)
-            !isDelivering.also { isDelivering = true }
+    /** Performs a change, or leaves it to the thread that performs one at present. */
+    private fun change(change: () -> Unit) {
+        synchronized(lock) {
+            changes += change
+            if (isChanging) return
+            isChanging = true
         }
-        if (delivers) deliver()
-        return result
-    }
-
-    private fun news(hold: Int?): News<State, Intent, Label> {
-        if (book.isMispredicted) {
-            book.isMispredicted = false
-            reports += "A prediction for \"$feature\" differs from the server's state."
-        }
-        val taken = book.takeLabels()
-        if (labels.put(taken)) reports += "Nobody collects the labels of \"$feature\". The oldest is dropped."
-        return News(
-            Picture(book.shown, book.confirmed, book.entries, availability, failure),
-            if (taken.isEmpty()) emptyList() else labels.readers.toList(),
-            if (book.isHolding && book.holdNumber != hold) book.holdNumber else null,
-            reports.toList().also { reports.clear() },
-        )
-    }
-
-    private fun deliver() {
         while (true) {
             val next = synchronized(lock) {
-                news.removeFirstOrNull().also { if (it == null) isDelivering = false }
+                changes.removeFirstOrNull().also { if (it == null) isChanging = false }
             } ?: return
-            onChange(next.picture)
-            for (reader in next.readers) reader.wake()
-            next.hold?.let { hold -> core.after(Predictions.DOUBT_LIMIT) { change { book.suspend(hold) } } }
-            for (text in next.reports) report(text)
+            val hold = if (book.isHolding) book.holdNumber else null
+            next()
+            follow(hold)
+        }
+    }
+
+    /**
+     * Performs what follows from a change.
+     *
+     * @param before the number of the state that was held before.
+     */
+    private fun follow(before: Int?) {
+        onChange(Picture(book.shown, book.confirmed, book.entries, availability, failure))
+        if (labels.put(book.takeLabels())) report("Nobody collects the labels of \"$feature\". The oldest is dropped.")
+        if (book.isHolding && book.holdNumber != before) {
+            val hold = book.holdNumber
+            core.after(Predictions.DOUBT_LIMIT) { change { book.suspend(hold) } }
+        }
+        if (book.isMispredicted) {
+            book.isMispredicted = false
+            report("A prediction for \"$feature\" differs from the server's state.")
         }
     }
 }

@@ -18,7 +18,7 @@ internal class EventParsingException(message: String) : Exception(message)
  * It stores one unfinished line and one unfinished event, both of limited size.
  */
 internal class EventParser(private val lineLimit: Int = 16 shl 20, private val eventLimit: Int = 32 shl 20) {
-    /** The `Last-Event-ID` for a reconnection. As in browsers, it changes at the blank line of the event with the id. */
+    /** The `Last-Event-ID` for a reconnection. It changes at the blank line of the event with the id. */
     var lastEventId = ""
         private set
 
@@ -95,7 +95,9 @@ internal class EventParser(private val lineLimit: Int = 16 shl 20, private val e
         when (field) {
             "data" -> {
                 val length = data.size + line.size - start + if (hasData) 1 else 0
-                if (length > eventLimit) throw EventParsingException("The stream sent an event above $eventLimit bytes.")
+                if (length > eventLimit) {
+                    throw EventParsingException("The stream sent an event above $eventLimit bytes.")
+                }
                 if (hasData) data.add(LF)
                 data.add(line, start)
                 hasData = true

@@ -110,7 +110,7 @@ internal object JsonPatch {
     }
 
     /** Compares two values (section 4.6): the order of members is ignored, and numbers are compared by value. */
-    private fun areEqual(one: JsonElement, two: JsonElement): Boolean = when {
+    fun areEqual(one: JsonElement, two: JsonElement): Boolean = when {
         one is JsonArray && two is JsonArray -> one.size == two.size && one.indices.all { areEqual(one[it], two[it]) }
         one is JsonObject && two is JsonObject -> one.size == two.size && one.all { (name, value) ->
             two[name]?.let { areEqual(value, it) } ?: false

@@ -39,7 +39,9 @@ internal fun wireTests(): List<Test> = listOf(
         requireEqual(Wire.read(numbers).toString(), numbers, "the text of numbers")
     },
     Test("a JSON Patch compares numbers by value") {
-        val test = { one: String, two: String -> patched("{\"a\":$one}", """[{"op":"test","path":"/a","value":$two}]""") }
+        val test = { one: String, two: String ->
+            patched("{\"a\":$one}", """[{"op":"test","path":"/a","value":$two}]""")
+        }
         require(test("1", "1.0") != null && test("100", "1e2") != null) { "equal numbers differ" }
         require(test("9007199254740993", "9007199254740992") == null) { "different integers are equal" }
         require(test("1", "\"1\"") == null && test("1", "true") == null) { "different types are equal" }
@@ -55,7 +57,9 @@ internal fun wireTests(): List<Test> = listOf(
         requireEqual(RetryAfter.parse("Sun, 06 Nov 1994 08:50:07 GMT", now), 30.seconds, "a date")
         requireEqual(RetryAfter.parse("Sat, 05 Nov 1994 08:50:07 GMT", now), Duration.ZERO, "a past date")
         requireEqual(RetryAfter.parse("9".repeat(40), now), 1.days, "a huge number")
-        for (text in listOf("", "-1", "1.5", "soon", "Sun, 06 Nov 1994")) requireEqual(RetryAfter.parse(text, now), null, text)
+        for (text in listOf("", "-1", "1.5", "soon", "Sun, 06 Nov 1994")) {
+            requireEqual(RetryAfter.parse(text, now), null, text)
+        }
     },
     Test("the golden streams give their events, however they are cut") {
         val folder = File(System.getenv("MVI_ROOT") ?: "../..", "Clients/Conformance/golden/parser")
