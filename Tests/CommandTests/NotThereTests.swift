@@ -34,11 +34,4 @@ struct NotThereTests {
         #expect(missing.count == 6)
         for path in missing { #expect(!contract.contains("\n  \(path):")) }
     }
-
-    @Test func `lists no existing product`() throws {
-        let package = try text("Package.swift")
-        let missing = try names("product")
-        #expect(missing.count == 1)
-        for product in missing { #expect(!package.contains("name: \"\(product)\"")) }
-    }
 }

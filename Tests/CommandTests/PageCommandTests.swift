@@ -56,6 +56,7 @@ struct PageCommandTests {
         "Examples/Minimal/README.md": ["": .session], "Examples/Migration/README.md": ["": .session],
         "Examples/Desk/README.md": ["": .session],
         "Examples/Shop/README.md": ["": .session], "Examples/Template/README.md": ["": .session],
+        "Clients/Kotlin/README.md": ["": .other("script/clients")],
         "Clients/Conformance/README.md": [
             "Clients/Conformance/run": .other("script/clients"), "Clients/Conformance/prove": .other("script/clients"),
         ],

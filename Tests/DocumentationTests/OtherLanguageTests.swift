@@ -4,7 +4,7 @@ import Testing
 import Yams
 
 /// Checks the code of the pages in other languages than Swift. script/trial proxies runs the proxy configurations,
-/// script/clients the React components. No compiler of Kotlin is available.
+/// script/clients the React components, and compiles the Kotlin (Clients/Kotlin/build --pages).
 @Suite("The other code of the pages", .timeLimit(.minutes(10)))
 struct OtherLanguageTests {
     @Test(.enabled(if: Tool.typeScript != nil))
@@ -75,7 +75,7 @@ struct OtherLanguageTests {
     @Test func `is only in languages that a test checks`() throws {
         let known: Set = [
             "", "console", "swift", "ts", "js", "html", "python", "sh", "json", "yaml",
-            // Checked elsewhere or not at all, see above.
+            // Checked elsewhere, see above, or not at all.
             "nginx", "haproxy", "apache", "jsx", "kotlin", "http",
         ]
         for block in try Repository.pages.flatMap({ try CodeBlock.all(in: $0) }) {

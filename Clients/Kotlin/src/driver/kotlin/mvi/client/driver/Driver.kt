@@ -115,7 +115,8 @@ private class Driver(command: JsonObject) {
         }
     }
 
-    private fun name(condition: Condition): String = condition::class.java.simpleName.replaceFirstChar { it.lowercase() }
+    private fun name(condition: Condition): String =
+        condition::class.java.simpleName.replaceFirstChar { it.lowercase() }
 
     /** Writes a line of members as JSON. The client calls one function at a time, so that no two lines mix. */
     private fun say(saw: String, vararg members: Pair<String, String>) {

@@ -1,0 +1,5 @@
+rootProject.name = "mvi-client"
+
+dependencyResolutionManagement {
+    repositories { mavenCentral() }
+}

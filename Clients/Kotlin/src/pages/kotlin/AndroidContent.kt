@@ -1,0 +1,5 @@
+package android.content
+
+open class Context {
+    fun <Service> getSystemService(service: Class<Service>): Service = service.getDeclaredConstructor().newInstance()
+}

@@ -1,0 +1,5 @@
+package android.os
+
+object SystemClock {
+    fun elapsedRealtimeNanos(): Long = System.nanoTime()
+}
