@@ -125,7 +125,9 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
         val key = newKey()
         val progress = feed.predict(intent, body, key)
         try {
-            return server.core.sendAndWait(body, feature, key, until, progress)
+            val receipt = server.core.sendAndWait(body, feature, key, until, progress)
+            if (until == SendCompletion.SHOWN) feed.settled()
+            return receipt
         } catch (error: RemoteError) {
             feed.fail(error, key)
             throw error

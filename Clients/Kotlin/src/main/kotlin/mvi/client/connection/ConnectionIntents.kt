@@ -139,6 +139,7 @@ internal fun Connection.intentAnswered(result: Answered, generation: Int) {
     val answer = when (result) {
         is Answered.Failed -> {
             if (result.failure.mayHaveReached) intent.mayHaveRun = true
+            if (!intent.mayHaveRun) tell(Progress.Unsent, intent)
             return tryIntentLater(null)
         }
         is Answered.Whole -> result.answer

@@ -237,6 +237,7 @@ private fun Connection.featureRefused(refusal: Refusal, features: List<String>) 
     }
     // Reopened when the status of all features is known, or after the usual delay.
     loseStream()
+    stream.isAskedTo = true
 }
 
 private fun Connection.refuseFeature(feature: String, refusal: Refusal) {

@@ -25,7 +25,7 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
         val isInDoubt: Boolean = false,
         /** True if an attempt had no answer: the confirmed state may have it already. */
         val isLost: Boolean = false,
-        /** True if its store has ended: it is never shown again. */
+        /** True if its store has ended: its effect is in no state. */
         val isDropped: Boolean = false,
         /** The version of the answer. */
         val version: Long? = null,
@@ -49,6 +49,9 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
     var shown: State? = null
         private set
 
+    /** True from the end of the store, or the denial of access, to the next state. */
+    private var isOver = false
+
     /** The labels that can be delivered. */
     private var labels = mutableListOf<Label>()
 
@@ -69,14 +72,18 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
 
     /** Shows an intent. Returns false if it is not predicted. */
     fun add(intent: Intent, body: String, key: String): Boolean {
-        if (predict == null || entries.size >= LIMIT) return false
+        if (predict == null) return false
+        val oldest = entries.firstOrNull { it.status == PredictionStatus.FAILED }
+        if (entries.size >= LIMIT && oldest != null) entries = entries - oldest
+        if (entries.size >= LIMIT) return false
         begin(Entry(key, intent, body))
         return true
     }
 
     private fun begin(entry: Entry<Intent>) {
         val next = entry.copy(
-            status = PredictionStatus.SENDING, error = null, isShown = confirmed != null && !entry.isLost,
+            status = PredictionStatus.SENDING, error = null, isDropped = false,
+            isShown = confirmed != null && !isOver && !entry.isLost,
         )
         entries = entries.filter { it.key != entry.key } + next
         fold()
@@ -100,12 +107,14 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
             is Progress.Answered -> entry.copy(
                 status = PredictionStatus.SENT, isInDoubt = false, version = progress.version ?: 0,
                 // A suspended one is shown until its state comes, unless the shown state is another log's.
-                isShown = entry.isShown || (version != null && !entry.isDropped),
+                isShown = entry.isShown || (version != null && !isOver && !entry.isDropped),
             )
         }
     }
 
+    /** Notes that an intent failed, unless it was answered: then only its caller was canceled. */
     fun fail(error: RemoteError, key: String) = change(key) { entry ->
+        if (entry.status == PredictionStatus.SENT) return@change entry
         entry.copy(
             status = PredictionStatus.FAILED, error = error, isInDoubt = false, isShown = false,
             isLost = entry.isLost || error.mayHaveRun,
@@ -117,7 +126,7 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
         entries = entries.map { if (it.key == key) changed else it }
         if (changed.isInDoubt) return
         if (doubtful() == null) take()
-        entries = entries.filterNot { isBelow(it.version, version ?: 0) }
+        entries = entries.filterNot { isBelow(it.version, if (isOver) Long.MAX_VALUE else version ?: 0) }
         fold()
     }
 
@@ -159,8 +168,10 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
         val taken = held ?: return
         held = null
         val before = confirmed
+        val isKnown = version != null
         confirmed = taken.state
         version = taken.version
+        isOver = false
         if (before == null) {
             entries = entries.map {
                 it.copy(isShown = !it.isInDoubt && !it.isDropped && it.status != PredictionStatus.FAILED)
@@ -170,7 +181,7 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
             entry.key == taken.intent || isBelow(entry.version, taken.version)
         }
         val last = entries.lastOrNull(isConfirmed)
-        if (before != null && last != null && last.isShown) {
+        if (before != null && isKnown && last != null && last.isShown) {
             val isExact = last.key == taken.intent || last.version == taken.version
             if (isExact && folded(before, entries.filter(isConfirmed)) != taken.state) isMispredicted = true
         }
@@ -179,19 +190,22 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
     }
 
     /**
-     * Drops what belongs to another stream than the next states, or to another session: the held state and the versions
-     * of answers.
+     * Drops what belongs to another stream than the next states: the held state and the versions of answers. If it
+     * belongs to another log or session as well, failed intents do not concern that.
      */
     fun reset(forgetsVersion: Boolean = false) {
         held?.let { labels.addAll(it.labels) }
         held = null
-        entries = entries.filter { it.status != PredictionStatus.SENT }
+        entries = entries.filterNot {
+            it.status == PredictionStatus.SENT || forgetsVersion && it.status == PredictionStatus.FAILED
+        }
         if (forgetsVersion) version = null
         fold()
     }
 
-    /** The store is gone, or may not be seen: nothing is predicted. */
+    /** The store is gone, or may not be seen: nothing is predicted until its next state. */
     fun end() {
+        isOver = true
         entries = entries.map { it.copy(isShown = false, isDropped = true) }
         reset()
     }
@@ -218,7 +232,7 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
         }
 
     companion object {
-        /** The maximum number of predicted intents of a store; further ones are sent without a prediction. */
+        /** The maximum number of pending intents of a store; further ones are sent without a prediction. */
         const val LIMIT = 100
 
         /** The longest time for which a state is held. */

@@ -1,6 +1,7 @@
 package mvi.client.store
 
 import kotlin.time.Duration
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
@@ -53,6 +54,9 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private var availability = Availability.UNKNOWN
     private var failure: RemoteError? = null
     private var readers = 0
+
+    /** Those who wait for the end of a hold. */
+    private val settled = mutableListOf<CompletableDeferred<Unit>>()
 
     /** The number of times that the last reader left. */
     private var departures = 0
@@ -183,6 +187,13 @@ internal class StoreFeed<State : Any, Intent, Label>(
         if (error != null) report("An intent for \"$feature\" failed: $error")
     }
 
+    /** Returns when no state is held, which takes a second at most. */
+    suspend fun settled() {
+        val end = CompletableDeferred<Unit>()
+        change { if (book.isHolding) settled += end else end.complete(Unit) }
+        end.await()
+    }
+
     // Changes
 
     /** Performs a change, or leaves it to the thread that performs one at present. */
@@ -209,6 +220,10 @@ internal class StoreFeed<State : Any, Intent, Label>(
      */
     private fun follow(before: Int?) {
         onChange(Picture(book.shown, book.confirmed, book.entries, availability, failure))
+        if (!book.isHolding) {
+            for (waiter in settled) waiter.complete(Unit)
+            settled.clear()
+        }
         if (labels.put(book.takeLabels())) report("Nobody collects the labels of \"$feature\". The oldest is dropped.")
         if (book.isHolding && book.holdNumber != before) {
             val hold = book.holdNumber
