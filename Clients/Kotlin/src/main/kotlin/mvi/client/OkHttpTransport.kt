@@ -51,7 +51,7 @@ class OkHttpTransport(
         val builder = OkHttpClient.Builder().dispatcher(dispatcher).connectionPool(pool).dns(dns)
             // Another server must not receive credentials or intents.
             .followRedirects(false).followSslRedirects(false)
-            // OkHttp's own retries do not back off.
+            // OkHttp's own retries do not back off. It still repeats a 503 with `Retry-After: 0`, once.
             .retryOnConnectionFailure(false)
             // The client detects silence itself.
             .readTimeout(0, TimeUnit.MILLISECONDS).writeTimeout(0, TimeUnit.MILLISECONDS)

@@ -62,9 +62,9 @@ internal class FakeServer : Transport {
     override fun close() {}
 
     /** Returns the next request, or fails. */
-    fun next(): Exchange = exchanges.poll(10, TimeUnit.SECONDS) ?: throw TestFailure("no request came")
+    fun next(): Exchange = exchanges.poll(60, TimeUnit.SECONDS) ?: throw TestFailure("no request came")
 
-    fun nextCut(): Exchange = cuts.poll(10, TimeUnit.SECONDS) ?: throw TestFailure("no request was canceled")
+    fun nextCut(): Exchange = cuts.poll(60, TimeUnit.SECONDS) ?: throw TestFailure("no request was canceled")
 
     val isIdle: Boolean get() = exchanges.isEmpty()
 }

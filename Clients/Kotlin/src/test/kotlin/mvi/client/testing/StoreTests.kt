@@ -42,7 +42,7 @@ private fun test(name: String, linger: Duration = Duration.ZERO, run: suspend Co
     Test(name) {
         val shop = Shop(linger)
         try {
-            runBlocking(Dispatchers.Default) { withTimeout(20.seconds) { run(shop) } }
+            runBlocking(Dispatchers.Default) { withTimeout(60.seconds) { run(shop) } }
         } finally {
             shop.server.close()
         }

@@ -71,7 +71,7 @@ internal class Conversation(url: String, private val counts: Counts) : AutoClose
         val deliveries = LinkedBlockingQueue<Delivery>()
         val number = server.core.number()
         server.core.watch(id, number, ClientCore.Sink({ deliveries.put(it) }, {}))
-        val next = { deliveries.poll(20, TimeUnit.SECONDS) ?: throw TestFailure("$id is not shown") }
+        val next = { deliveries.poll(60, TimeUnit.SECONDS) ?: throw TestFailure("$id is not shown") }
         val first = generateSequence(next).first { it !is Delivery.Forgotten }
         val all = ConcurrentLinkedQueue(listOf(first))
         if (first is Delivery.State) for (example in list(description, "intents")) send(id, example)
@@ -105,7 +105,7 @@ internal class Conversation(url: String, private val counts: Counts) : AutoClose
         transport.start(ids.next(), HttpRequest("GET", target)) { events.put(it) }
         val text = ByteArrayOutputStream()
         while (true) {
-            when (val event = events.poll(20, TimeUnit.SECONDS)) {
+            when (val event = events.poll(60, TimeUnit.SECONDS)) {
                 is TransportEvent.Head ->
                     if (event.answer.status != 200) throw TestFailure("$target: ${event.answer.status}")
                 is TransportEvent.Piece -> text.write(event.bytes)
