@@ -33,7 +33,7 @@ package enum WireJSON {
             } else {
                 try DecodingSession(bytes: bytes, limits: .default)
             }
-        session.userInfo = userInfo
+        if !userInfo.isEmpty { session.userInfo = userInfo }
         return try session.decodeDocument(type)
     }
 
@@ -62,7 +62,7 @@ package enum WireJSON {
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireDecodingError) -> (value: T, lost: [String]) {
         let session = try DecodingSession(bytes: bytes, filling: filling, notesReads: true, limits: limits)
-        session.userInfo = userInfo
+        if !userInfo.isEmpty { session.userInfo = userInfo }
         let value = try session.decodeDocument(type)
         guard session.hasUnread else { return (value, []) }
         return (value, session.lost(unlessIn: try? encodeStored(value).bytes, limit: lostLimit, limits: limits))
@@ -74,7 +74,7 @@ package enum WireJSON {
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireDecodingError) -> (value: T, lost: [String]) {
         let session = try DecodingSession(bytes: bytes, notesReads: true, limits: limits)
-        session.userInfo = userInfo
+        if !userInfo.isEmpty { session.userInfo = userInfo }
         let value = try session.decodeDocument(type)
         return (value, session.hasUnread ? session.lost(unlessIn: nil, limit: lostLimit, limits: limits) : [])
     }
@@ -99,7 +99,7 @@ extension WireJSON {
         _ value: T, userInfo: [CodingUserInfoKey: any Sendable]
     ) throws(WireEncodingError) -> [UInt8] {
         let session = EncodingSession()
-        session.userInfo = userInfo
+        if !userInfo.isEmpty { session.userInfo = userInfo }
         try session.encodeDocument(value)
         return session.bytes
     }
@@ -126,7 +126,7 @@ extension WireJSON {
         _ value: T, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireEncodingError) -> (bytes: [UInt8], hasNulls: Bool) {
         let session = EncodingSession(writesNil: true)
-        session.userInfo = userInfo
+        if !userInfo.isEmpty { session.userInfo = userInfo }
         try session.encodeDocument(value)
         return (trimmed(session.bytes), session.firstNil != nil)
     }
