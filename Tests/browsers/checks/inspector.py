@@ -12,7 +12,7 @@ def _open(visit):
     session = screen.session()
     for _ in range(3):
         screen.button("Increment", "Counter")
-    screen.shows("Counter", "3")
+    screen.shows("Counter", "3").sent("Counter")
     tab = visit.tab()
     tab.goto(visit.server.inspector)
     until("the sessions are there",

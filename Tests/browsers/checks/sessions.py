@@ -35,7 +35,7 @@ def ended_then_clicked(visit):
 def ended_elsewhere(visit):
     visit.refusals = (401, 404)
     first, second = visit.screen(), visit.screen()
-    first.button("Increment", "Counter").shows("Counter", "1")
+    first.button("Increment", "Counter").shows("Counter", "1").sent("Counter")
     session = first.session()
     second.tab.activate()
     second.button("End session")
@@ -51,7 +51,7 @@ def ended_elsewhere(visit):
 
 def reloaded(visit):
     screen = visit.screen()
-    screen.button("Increment", "Counter").shows("Counter", "1")
+    screen.button("Increment", "Counter").shows("Counter", "1").sent("Counter")
     session = screen.session()
     screen.open(visit.url).shows("Counter", "1")
     assert screen.session() == session, "a reload makes another session"

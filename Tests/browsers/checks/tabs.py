@@ -41,7 +41,8 @@ def seven(visit):
 
 def closed(visit):
     first, second = visit.screen(), visit.screen()
-    first.button("Increment", "Counter").shows("Counter", "1")
+    # A tab that is closed before its intent is sent takes it with it.
+    first.button("Increment", "Counter").shows("Counter", "1").sent("Counter")
     # If the tabs share a stream, the one that had it may be the one that goes.
     visit.tabs.remove(first.tab)
     first.tab.close()
