@@ -6,7 +6,7 @@ struct ValueDecoder: Decoder {
     let owner: any Any.Type
 
     var codingPath: [any CodingKey] { session.path(to: node) }
-    var userInfo: [CodingUserInfoKey: Any] { session.userInfo }
+    var userInfo: [CodingUserInfoKey: Any] { session.userInfo ?? [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard session.kind(node) == .object else {

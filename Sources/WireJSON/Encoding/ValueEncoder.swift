@@ -6,7 +6,7 @@ struct ValueEncoder: Encoder {
     var codingPath: [any CodingKey] {
         session.isCurrent(self) ? session.path(to: session.current.start) : []
     }
-    var userInfo: [CodingUserInfoKey: Any] { session.userInfo }
+    var userInfo: [CodingUserInfoKey: Any] { session.userInfo ?? [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         if session.open(.object, of: self) {
