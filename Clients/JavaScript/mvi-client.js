@@ -1248,7 +1248,7 @@ class Predictions {
     this.reset();
   }
 
-  /** Nobody watches, so that no event confirms anything. */
+  /** The store is not watched, so that no event confirms anything. */
   unwatched() {
     if (this.#held) this.#suspend();
     this.reset();

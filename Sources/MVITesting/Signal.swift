@@ -58,7 +58,7 @@ package final class Signal: Sendable {
         }
     }
 
-    /// Waits with a deadline. Returns true if the condition holds at its end, though nobody was told.
+    /// Waits with a deadline. Returns true if the condition holds at its end, even without a signal.
     package func wait(atMost limit: Duration, until condition: @escaping @Sendable () -> Bool) async -> Bool {
         if condition() { return true }
         return await withTaskGroup(of: Bool.self) { group in

@@ -141,7 +141,7 @@ struct TestExecutorTests {
 
 @Suite("A wait with a deadline")
 struct WaitTests {
-    @Test("sees what holds at its end, though nobody told it")
+    @Test("sees what holds at its end, even without a signal")
     func late() async {
         // As if the waiting task did not run between the signal and the deadline.
         let end = ContinuousClock.now + .milliseconds(50)

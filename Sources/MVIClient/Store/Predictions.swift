@@ -239,7 +239,7 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         reset()
     }
 
-    /// Nobody watches, so that no event confirms anything.
+    /// The store is not watched, so that no event confirms anything.
     mutating func unwatched() {
         if isHolding { suspend() }
         reset()

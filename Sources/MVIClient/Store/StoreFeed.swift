@@ -187,7 +187,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         guard case .failure(let error) = result else { return }
         change { contents, _ in
             contents.book.fail(error as? RemoteError ?? RemoteError(.closed, "Its caller was canceled."), of: key)
-            // A canceled one has nobody to dismiss it.
+            // A canceled intent has no caller that dismisses it.
             if !(error is RemoteError) { contents.book.dismiss(key) }
         }
     }

@@ -210,7 +210,7 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
         reset()
     }
 
-    /** Nobody watches, so that no event confirms anything. */
+    /** The store is not watched, so that no event confirms anything. */
     fun unwatched() {
         if (isHolding) suspend()
         reset()
