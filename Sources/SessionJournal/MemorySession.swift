@@ -123,10 +123,7 @@ final class MemorySession {
         for receipt in batch.receipts { receipts[receipt.key] = receipt }
         if !batch.reminders.isEmpty { apply(batch.reminders) }
         if !batch.recordings.isEmpty {
-            change { additions in
-                additions.turns.append(contentsOf: batch.recordings)
-                batch.recordingLimit.trim(&additions.turns)
-            }
+            change { $0.recordings.append(batch.recordings, batch.recordingLimit) }
         }
         if let lost = batch.lostLabels { lostLabels = lost }
         if let epoch = batch.epoch { record.epoch = epoch }
@@ -172,7 +169,7 @@ final class MemorySession {
     func exported(_ key: SessionKey) -> SessionExport {
         // `map`, since an array made from an empty deque writes to the one empty array that all threads share.
         SessionExport(
-            session: stored(key), stores: Array(stores), turns: additions?.turns.map { $0 } ?? [],
+            session: stored(key), stores: Array(stores), turns: additions?.recordings.turns.map { $0 } ?? [],
             setAside: additions?.setAside ?? [])
     }
 
@@ -220,20 +217,19 @@ private final class MemoryAdditions {
     var owner: (owner: SessionOwner, working: [FeatureID])?
     var accessChanges: UInt64 = 0
     var lostLabels = LostLabels()
-    /// The newest recorded turns.
-    var turns: Deque<RecordedTurn> = []
+    var recordings = RecordingRing()
     var setAside: [SetAsideState] = []
 
     var isEmpty: Bool {
         credentials.isEmpty && reminders.isEmpty && !isPassedOver && owner == nil && accessChanges == 0
-            && lostLabels == LostLabels() && turns.isEmpty && setAside.isEmpty
+            && lostLabels == LostLabels() && recordings.turns.isEmpty && setAside.isEmpty
     }
 
     func copy() -> MemoryAdditions {
         let copy = MemoryAdditions()
         (copy.credentials, copy.reminders, copy.owner) = (credentials, reminders, owner)
         (copy.accessChanges, copy.lostLabels) = (accessChanges, lostLabels)
-        (copy.turns, copy.setAside) = (turns, setAside)
+        (copy.recordings, copy.setAside) = (recordings, setAside)
         return copy
     }
 }

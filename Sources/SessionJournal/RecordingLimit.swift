@@ -10,15 +10,20 @@ package struct RecordingLimit: Sendable, Hashable {
 
     /// Records nothing.
     package static let none = RecordingLimit(turns: 0)
+}
 
-    /// Drops the oldest turns beyond the limits.
-    func trim(_ recordings: inout Deque<RecordedTurn>) {
-        var (kept, size) = (0, 0)
-        for turn in recordings.reversed() {
-            size += turn.recording.count
-            guard kept < turns, size <= bytes else { break }
-            kept += 1
+/// The newest recorded turns of a session, as far as a limit allows.
+struct RecordingRing {
+    private(set) var turns: Deque<RecordedTurn> = []
+    private var bytes = 0
+
+    mutating func append(_ new: [RecordedTurn], _ limit: RecordingLimit) {
+        for turn in new {
+            turns.append(turn)
+            bytes += turn.recording.count
         }
-        recordings.removeFirst(recordings.count - kept)
+        while turns.count > max(0, limit.turns) || bytes > limit.bytes, let oldest = turns.popFirst() {
+            bytes -= oldest.recording.count
+        }
     }
 }

@@ -24,11 +24,15 @@ package enum EnumShape {
     /// `owner` is the value's type as far as known. If a wrapper passes its coder on to an enum, it is the wrapper, and
     /// the keys decide.
     package static func isPayload(_ inner: any Any.Type, in outer: any Any.Type, of owner: any Any.Type) -> Bool {
-        let name = _typeName(inner, qualified: false).utf8
-        let suffix = "CodingKeys".utf8
-        return name.count > suffix.count && name.suffix(suffix.count).elementsEqual(suffix)
-            && (isEnum(owner) || areCaseKeys(outer))
+        let isCalledSo = _typeName(inner, qualified: false).withUTF8Span { name in
+            // By index: comparing slices costs 1,300 instructions.
+            let start = name.count - suffix.count
+            return start > 0 && suffix.indices.allSatisfy { name[start + $0] == suffix[$0] }
+        }
+        return isCalledSo && (isEnum(owner) || areCaseKeys(outer))
     }
+
+    private static let suffix = Array("CodingKeys".utf8)
 
     /// Returns true if a type is called `CodingKeys` and declared in an enum, according to its mangled name: `O` ends
     /// an enum, as in `3App6IntentO10CodingKeysO`. Private types, such as synthesized ones, have another context in

@@ -42,8 +42,10 @@ extension Secret: Codable {
         switch content {
         case .pseudonym(let text): pseudonym = text
         case .value(let value):
-            guard let namer = SecretCoding.namer(encoder) else { return try value.encode(to: encoder) }
-            pseudonym = try namer.pseudonym(of: value)
+            guard let name = try SecretCoding.namer(encoder)?.pseudonym(of: value) else {
+                return try value.encode(to: encoder)
+            }
+            pseudonym = name
         }
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(pseudonym, forKey: .secret)
@@ -64,8 +66,8 @@ extension Secret: Codable {
 
 /// Gives pseudonyms to secrets.
 package protocol SecretNamer: Sendable {
-    /// Returns the pseudonym of a value: see ``SecretCoding/pseudonym(_:)``.
-    func pseudonym(of value: any Encodable) throws -> String
+    /// Returns the pseudonym of a value: see ``SecretCoding/pseudonym(_:)``. Nil to write the value itself.
+    func pseudonym(of value: any Encodable) throws -> String?
 }
 
 /// The forms in which secrets are written and read, as the user info of encoders and decoders.
@@ -85,7 +87,7 @@ package enum SecretCoding {
     package static let hiding = writing(Hidden())
 
     private struct Hidden: SecretNamer {
-        func pseudonym(of value: any Encodable) -> String { SecretCoding.pseudonym("secret") }
+        func pseudonym(of value: any Encodable) -> String? { SecretCoding.pseudonym("secret") }
     }
 
     static func namer(_ encoder: any Encoder) -> (any SecretNamer)? {

@@ -150,16 +150,16 @@ package final class DeferredRequests<F: Feature> {
     /// The closure for observers and interceptors in the turn's result.
     @usableFromInline var observe: (@Sendable () -> Void)?
     @usableFromInline var judged: RunTurn?
-    var now: Timestamp?
-    var uuids: [String]
+    @usableFromInline var now: Timestamp?
+    @usableFromInline var uuids: [String]
     /// The facts of a recorded turn: see `TurnFacts`. The start is in nanoseconds of the monotonic clock.
-    var reads: [TurnFacts.Read] = []
+    @usableFromInline var reads: [TurnFacts.Read] = []
     @usableFromInline var failure: String?
-    var refusal: String?
-    var start: UInt64?
-    var kind: TurnFacts.Kind?
+    @usableFromInline var refusal: String?
+    @usableFromInline var start: UInt64?
+    @usableFromInline var kind: TurnFacts.Kind?
     /// The number of UUIDs that the turn has used.
-    var uuidCount = 0
+    @usableFromInline var uuidCount = 0
 
     /// - Parameter inputs: the time and UUIDs of the turn's previous run.
     @usableFromInline

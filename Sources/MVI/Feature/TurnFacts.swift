@@ -46,6 +46,9 @@ public struct TurnFacts: Sendable, Equatable {
     public var sends: [String] = []
     /// The ids of the work that the turn launched or registered, in order. Work without an id is `""`.
     public var launched: [String] = []
+    /// The number of the turn whose work this is: that launched the work of a step or a failure, or set the reminder. Nil
+    /// for other turns, and if that turn is not recorded.
+    public var by: UInt64?
     /// The duration of the turn.
     public var microseconds: UInt64?
     /// The description of the error that a turn of `onFailure` was called for.
@@ -56,16 +59,12 @@ public struct TurnFacts: Sendable, Equatable {
     /// Creates the facts of a turn that has none.
     public init() {}
 
+    @inlinable
     init<F: Feature>(_ turn: borrowing Turn<F>) {
         schemaVersion = F.schemaVersion
         subject = turn.principal.map { Subject(issuer: $0.issuer, id: $0.subject) }
-        launched = turn.effects.compactMap { effect in
-            switch effect {
-            case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request):
-                request.id?.description ?? ""
-            case .cancel, .cancelParts: nil
-            }
-        }
+        launched = turn.effects.compactMap { $0.request.map { $0.id?.description ?? "" } }
+        by = turn.origin?.turn ?? turn.context.by
         guard let rare = turn.rare else { return }
         kind = rare.failure == nil ? rare.kind : .failure
         now = rare.now

@@ -20,6 +20,7 @@ public struct TurnRecording<F: Feature>: Sendable {
     public var facts: TurnFacts
 
     /// Creates a recording.
+    @inlinable
     public init(
         intent: String, cause: F.Intent?, actions: [F.Action], messages: [F.Message], state: F.State,
         view: F.ViewState? = nil, labels: [F.Label], facts: TurnFacts = TurnFacts()
@@ -30,7 +31,7 @@ public struct TurnRecording<F: Feature>: Sendable {
     }
 
     /// A completed turn, with its events if its store's environment has `isRecording`.
-    @usableFromInline
+    @inlinable
     package init(_ turn: borrowing Turn<F>, view: F.ViewState? = nil) {
         self.init(
             intent: turn.intentID.text, cause: nil, actions: [], messages: [], state: turn.state, view: view,

@@ -150,13 +150,14 @@ package struct TurnContext: Sendable {
         let failures: [String: StoreError]
         let trace: ServiceContext?
         let isSent: Bool
+        let by: UInt64?
 
         init(
             _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
-            isSent: Bool
+            isSent: Bool, by: UInt64?
         ) {
             (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
-            self.isSent = isSent
+            (self.isSent, self.by) = (isSent, by)
         }
     }
 
@@ -169,11 +170,12 @@ package struct TurnContext: Sendable {
     package init(
         _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, earlier: [Effect] = [],
         inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
-        isSent: Bool = false
+        isSent: Bool = false, by: UInt64? = nil
     ) {
         (self.intentID, self.host, self.earlier) = (intentID, host, earlier)
-        let isPlain = principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent
-        rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent)
+        let isPlain =
+            principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent && by == nil
+        rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by)
     }
 
     /// The sender of the intent that led to the turn.
@@ -186,6 +188,8 @@ package struct TurnContext: Sendable {
     @usableFromInline package var trace: ServiceContext? { rare?.trace }
     /// True if another store's turn sent the intent or the action.
     @usableFromInline package var isSent: Bool { rare?.isSent ?? false }
+    /// The number of the turn that set the reminder whose turn it is; nil for other turns.
+    @usableFromInline var by: UInt64? { rare?.by }
 
     /// Returns a copy with the given values replaced.
     package func with(
@@ -193,6 +197,6 @@ package struct TurnContext: Sendable {
     ) -> TurnContext {
         TurnContext(
             intentID, host, principal: principal, earlier: earlier, inputs: inputs ?? self.inputs,
-            failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent)
+            failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by)
     }
 }

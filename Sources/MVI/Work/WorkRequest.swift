@@ -1,3 +1,4 @@
+import Synchronization
 import Tracing
 
 /// The id of launched work inside one store. It can be a string literal, also with interpolation: `"save \(id)"`.
@@ -39,7 +40,7 @@ package typealias WorkOperation = @Sendable (WorkContext) async throws -> Void
 @usableFromInline
 package struct WorkRequest: Sendable {
     package let origin: WorkOrigin
-    package let id: WorkID?
+    @usableFromInline package let id: WorkID?
     package let policy: WorkPolicy
     /// The part that the work ends with; nil for work of the feature.
     package let part: PartName?
@@ -80,13 +81,16 @@ package enum Effect: Sendable {
         return self.id == id
     }
 
-    /// The part that the effect launches work for.
-    package var part: PartName? {
+    /// The launch that it requests; nil if it requests none.
+    @usableFromInline package var request: WorkRequest? {
         switch self {
-        case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.part
+        case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request
         case .cancel, .cancelParts: nil
         }
     }
+
+    /// The part that the effect launches work for.
+    package var part: PartName? { request?.part }
 
     /// True if the effect always launches work; false if it depends on watchers.
     package var launches: Bool {
@@ -101,11 +105,7 @@ package enum Effect: Sendable {
 
     /// The id of the affected work.
     private var id: WorkID? {
-        switch self {
-        case .cancelParts: nil
-        case .cancel(let id): id
-        case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.id
-        }
+        if case .cancel(let id) = self { id } else { request?.id }
     }
 }
 
@@ -143,6 +143,8 @@ package final class WorkOrigin: Sendable {
     package let trace: ServiceContext?
     /// True if the intent settles only after this work. Once false, it stays false for all further work.
     package let isCounted: Bool
+    /// See ``turn``; 0 for nil.
+    private let number = Atomic<UInt64>(0)
 
     init(
         _ intentID: IntentID, _ intent: (any Sendable)?, _ principal: Principal?, isCounted: Bool,
@@ -156,5 +158,20 @@ package final class WorkOrigin: Sendable {
     }
 
     /// The same origin for work that is not counted.
-    package var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false, trace: trace) }
+    package var uncounted: WorkOrigin {
+        let origin = WorkOrigin(intentID, intent, principal, isCounted: false, trace: trace)
+        if let turn { origin.note(turn: turn) }
+        return origin
+    }
+
+    /// The number of the turn that launched the work; nil if it is not recorded.
+    @usableFromInline package var turn: UInt64? {
+        let number = number.load(ordering: .relaxed)
+        return number == 0 ? nil : number
+    }
+
+    /// Notes the number of the recorded turn that launched the work, before the work begins.
+    package func note(turn: UInt64) {
+        _ = number.compareExchange(expected: 0, desired: turn, ordering: .relaxed)
+    }
 }

@@ -26,7 +26,7 @@ package final class Redactor: Sendable {
             guard let filling = initial(id),
                 let state = try? WireJSON.decode(F.State.self, from: json, filling: filling)
             else { return nil }
-            return try? WireJSON.encodeStored(state, userInfo: SecretCoding.writing(pseudonyms)).bytes
+            return try? WireJSON.encodeStored(state, userInfo: pseudonyms.writing).bytes
         }
         recording = { json, id, pseudonyms in
             guard let type = TurnRecording<F>.self as? any Decodable.Type, let initial = initial(id) else { return nil }
@@ -41,7 +41,7 @@ package final class Redactor: Sendable {
             recording.facts.failure = recording.facts.failure.map { _ in Self.text }
             recording.facts.refusal = recording.facts.refusal.map { _ in Self.text }
             guard let encodable = recording as? any Encodable else { return nil }
-            return try? WireJSON.encodeStored(encodable, userInfo: SecretCoding.writing(pseudonyms)).bytes
+            return try? WireJSON.encodeStored(encodable, userInfo: pseudonyms.writing).bytes
         }
     }
 

@@ -2,32 +2,46 @@ import MVI
 import WireJSON
 
 /// In this module, since `MVI` does not know the wire's JSON.
+@usableFromInline
+enum Member: String, CodingKey {
+    case intent, cause, actions, messages, state, view, labels
+    case kind, schemaVersion, subject, now, uuids, reads, sends, launched, by, microseconds, failure, refusal
+}
+
 extension TurnRecording {
-    private enum CodingKeys: CodingKey {
-        case intent, cause, actions, messages, state, view, labels
-        case kind, schemaVersion, subject, now, uuids, reads, sends, launched, microseconds, failure, refusal
+    /// Returns the recording as JSON. Its last member is the state: see `RecordingText`. Omits facts that the turn does not
+    /// have, and actions and messages that are not `Encodable`.
+    ///
+    /// - Parameter state: the state's text, if it is known.
+    @inlinable
+    func json(
+        state: [UInt8]? = nil, userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    ) throws(WireEncodingError) -> [UInt8] {
+        var text = ObjectText(userInfo: userInfo)
+        text.append(.intent, string: intent)
+        if let cause { try text.append(.cause, cause) }
+        try text.append(.actions, each: actions)
+        try text.append(.messages, each: messages)
+        if let view { try text.append(.view, view) }
+        try text.append(.labels, each: labels)
+        if let kind = facts.kind { text.append(.kind, string: kind.rawValue) }
+        if let version = facts.schemaVersion { try text.append(.schemaVersion, version) }
+        if let subject = facts.subject { try text.append(.subject, subject) }
+        if let now = facts.now { try text.append(.now, now) }
+        if !facts.uuids.isEmpty { try text.append(.uuids, facts.uuids) }
+        if !facts.reads.isEmpty { try text.append(.reads, facts.reads) }
+        if !facts.sends.isEmpty { try text.append(.sends, facts.sends) }
+        if !facts.launched.isEmpty { try text.append(.launched, facts.launched) }
+        if let turn = facts.by { text.append(.by, integer: turn) }
+        if let microseconds = facts.microseconds { text.append(.microseconds, integer: microseconds) }
+        if let failure = facts.failure { text.append(.failure, string: failure) }
+        if let refusal = facts.refusal { text.append(.refusal, string: refusal) }
+        if let state { text.append(.state, json: state) } else { try text.append(.state, self.state) }
+        return text.finished()
     }
 
-    /// Omits facts that a turn does not have.
-    private func encodeFacts(_ members: inout KeyedEncodingContainer<CodingKeys>) throws {
-        func list<Element: Encodable>(_ elements: [Element], _ key: CodingKeys) throws {
-            if !elements.isEmpty { try members.encode(elements, forKey: key) }
-        }
-        try members.encode(ifAny: facts.kind, forKey: .kind)
-        try members.encode(ifAny: facts.schemaVersion, forKey: .schemaVersion)
-        try members.encode(ifAny: facts.subject, forKey: .subject)
-        try members.encode(ifAny: facts.now, forKey: .now)
-        try list(facts.uuids, .uuids)
-        try list(facts.reads, .reads)
-        try list(facts.sends, .sends)
-        try list(facts.launched, .launched)
-        try members.encode(ifAny: facts.microseconds, forKey: .microseconds)
-        try members.encode(ifAny: facts.failure, forKey: .failure)
-        try members.encode(ifAny: facts.refusal, forKey: .refusal)
-    }
-
-    private static func facts(_ members: KeyedDecodingContainer<CodingKeys>) throws -> TurnFacts {
-        func list<Element: Decodable>(_ key: CodingKeys) throws -> [Element] {
+    private static func facts(_ members: KeyedDecodingContainer<Member>) throws -> TurnFacts {
+        func list<Element: Decodable>(_ key: Member) throws -> [Element] {
             try members.decodeIfPresent([Element].self, forKey: key) ?? []
         }
         var facts = TurnFacts()
@@ -37,6 +51,7 @@ extension TurnRecording {
         facts.now = try members.decodeIfPresent(Timestamp.self, forKey: .now)
         (facts.uuids, facts.reads) = (try list(.uuids), try list(.reads))
         (facts.sends, facts.launched) = (try list(.sends), try list(.launched))
+        facts.by = try members.decodeIfPresent(UInt64.self, forKey: .by)
         facts.microseconds = try members.decodeIfPresent(UInt64.self, forKey: .microseconds)
         facts.failure = try members.decodeIfPresent(String.self, forKey: .failure)
         facts.refusal = try members.decodeIfPresent(String.self, forKey: .refusal)
@@ -50,17 +65,7 @@ extension TurnRecording: Encodable where F.Message: Encodable, F.Action: Encodab
     ///
     /// - Throws: `EncodingError` for values that JSON cannot hold, such as a number that is not finite.
     public func encode(to encoder: any Encoder) throws {
-        if WireJSON.isOther(encoder) { return try WireJSON.encodeStored(self, to: encoder) }
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(intent, forKey: .intent)
-        try members.encode(ifAny: cause, forKey: .cause)
-        try members.encode(actions, forKey: .actions)
-        try members.encode(messages, forKey: .messages)
-        try members.encode(ifAny: view, forKey: .view)
-        try members.encode(labels, forKey: .labels)
-        try encodeFacts(&members)
-        // Last: see `RecordingText`.
-        try members.encode(state, forKey: .state)
+        try WireJSON.encode(to: encoder) { info throws(WireEncodingError) in try json(userInfo: info) }
     }
 }
 
@@ -73,7 +78,7 @@ extension TurnRecording: Decodable where F.Message: Decodable, F.Action: Decodab
             self = try WireJSON.decode(Self.self, from: decoder)
             return
         }
-        let members = try decoder.container(keyedBy: CodingKeys.self)
+        let members = try decoder.container(keyedBy: Member.self)
         self.init(
             intent: try members.decode(String.self, forKey: .intent),
             cause: try members.decodeIfPresent(F.Intent.self, forKey: .cause),
@@ -85,9 +90,21 @@ extension TurnRecording: Decodable where F.Message: Decodable, F.Action: Decodab
     }
 }
 
-extension KeyedEncodingContainer {
-    /// Omits nil. The encoding of stored values writes it as `null` with `encodeIfPresent`.
-    fileprivate mutating func encode<Value: Encodable>(ifAny value: Value?, forKey key: Key) throws {
-        if let value { try encode(value, forKey: key) }
+extension ObjectText {
+    @usableFromInline
+    mutating func append(_ name: Member, string: String) { append(name.rawValue, string: string) }
+    @usableFromInline
+    mutating func append(_ name: Member, integer: UInt64) { append(name.rawValue, integer: integer) }
+    @usableFromInline
+    mutating func append(_ name: Member, json: [UInt8]) { append(name.rawValue, json: json) }
+
+    @usableFromInline
+    mutating func append<T: Encodable>(_ name: Member, _ value: T) throws(WireEncodingError) {
+        try append(name.rawValue, value)
+    }
+
+    @usableFromInline
+    mutating func append<T>(_ name: Member, each values: [T]) throws(WireEncodingError) {
+        try append(name.rawValue, each: values)
     }
 }

@@ -59,7 +59,8 @@ final class ReminderJob: QueueJob {
     private func call(on store: SessionStore) throws -> TurnCall {
         guard reminder.isSignIn else {
             return TurnCall(
-                job: self, store: store, context: TurnContext(.reminder(reminder.id), store, inputs: inputs),
+                job: self, store: store,
+                context: TurnContext(.reminder(reminder.id), store, inputs: inputs, by: reminder.number),
                 run: try store.definition.action(reminder.action), kind: .reminder(reminder))
         }
         let (run, principal) = try SignIn(reminder).turn

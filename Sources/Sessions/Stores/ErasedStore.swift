@@ -112,8 +112,11 @@ struct ErasedStore: Sendable {
         { (turn, view, isViewChanged) throws(StoreError) in
             var (state, shown): ([UInt8]?, [UInt8]?) = (nil, nil)
             var isViewRecorded = false
+            let secrets = turn.isRecorded ? limits.pseudonyms.count : nil
             if turn.hasMessages {
-                let encoded = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(turn.state) }
+                let encoded = try encoding { () throws(WireEncodingError) in
+                    try WireJSON.encodeStored(turn.state, userInfo: turn.isRecorded ? limits.pseudonyms.counting : [:])
+                }
                 try check(encoded.bytes, "state", limit: limits.state)
                 state = encoded.bytes
                 if isViewChanged {
@@ -135,8 +138,12 @@ struct ErasedStore: Sendable {
                 turn, state: state, view: shown,
                 labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, turn.feature, limit: limits.outbox),
                 reminders: reminders,
-                recording: turn.isRecorded
-                    ? record(TurnRecording(turn, view: isViewRecorded ? view : nil), limits.pseudonyms) : nil)
+                recording: secrets.flatMap {
+                    // A text without secrets is that of the recording.
+                    record(
+                        TurnRecording(turn, view: isViewRecorded ? view : nil),
+                        state: limits.pseudonyms.count == $0 ? state : nil, limits.pseudonyms)
+                })
         }
     }
 
@@ -186,19 +193,26 @@ struct ErasedStore: Sendable {
 
     /// The record of a turn. If it contains what JSON cannot hold, or messages or actions that are not `Codable`, it
     /// says so.
-    @usableFromInline
-    static func record<F: Feature>(_ recording: TurnRecording<F>, _ pseudonyms: Pseudonyms) -> [UInt8]? {
-        let fault: String
-        if let recording = recording as? any Encodable {
+    ///
+    /// - Parameter state: the state's text, if it is known.
+    @inlinable
+    static func record<F: Feature>(
+        _ recording: TurnRecording<F>, state: [UInt8]?, _ pseudonyms: Pseudonyms
+    ) -> [UInt8]? {
+        var fault = "the feature's messages or actions are not Codable"
+        if F.Message.self is any Encodable.Type, F.Action.self is any Encodable.Type {
             do throws(WireEncodingError) {
-                return try WireJSON.encodeStored(recording, userInfo: SecretCoding.writing(pseudonyms)).bytes
+                return try recording.json(state: state, userInfo: pseudonyms.writing)
             } catch {
                 fault = error.detail
             }
-        } else {
-            fault = "the feature's messages or actions are not Codable"
         }
-        return try? WireJSON.encode(UnrecordableTurn(intent: recording.intent, fault: fault))
+        return unrecordable(recording.intent, fault)
+    }
+
+    @usableFromInline
+    static func unrecordable(_ intent: String, _ fault: String) -> [UInt8]? {
+        try? WireJSON.encode(UnrecordableTurn(intent: intent, fault: fault))
     }
 
     @usableFromInline

@@ -267,6 +267,7 @@ extension SessionCore {
             if let recording = turn.recording {
                 batch.recordings.append(
                     RecordedTurn(number: number, feature: feature, time: now, recording: recording))
+                for effect in turn.effects { effect.request?.origin.note(turn: number) }
             }
         }
         if let reminders = turn.reminders {

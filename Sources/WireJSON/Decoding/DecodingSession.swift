@@ -8,7 +8,7 @@ final class DecodingSession {
     @exclusivity(unchecked) var nodes: [Node]
 
     /// The user info of decoders.
-    var userInfo: [CodingUserInfoKey: Any]?
+    var userInfo: [CodingUserInfoKey: any Sendable]?
     /// The key type that was last identified as an enum case's keys, so that an array of enums checks the name once.
     var payloadKeys: ObjectIdentifier?
     /// The object whose case was last found.

@@ -13,7 +13,7 @@ final class EncodingSession {
     /// Checks the keys of each encoded case, for ``WireJSON/checkMapping(of:)``.
     var check: KeyCheck?
     /// The user info of encoders.
-    var userInfo: [CodingUserInfoKey: Any]?
+    var userInfo: [CodingUserInfoKey: any Sendable]?
     /// The key type that was last identified as an enum case's keys.
     var payloadKeys: ObjectIdentifier?
     /// An error that could not be thrown at its place. It is thrown at the end of the value.

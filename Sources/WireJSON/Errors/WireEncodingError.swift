@@ -4,7 +4,7 @@ package struct WireEncodingError: Error, Hashable, Sendable {
     /// The place in the unfinished document: a JSON Pointer (RFC 6901), empty for the whole document.
     package let pointer: String
     /// A description, for instance "a number must be finite".
-    package let detail: String
+    @usableFromInline package let detail: String
 
     /// Creates an error.
     package init(pointer: String, detail: String) {

@@ -46,18 +46,12 @@ private enum JSONTree: Codable {
     }
 }
 
-/// Conversions for types whose JSON is the same with each codec: their `encode(to:)` and `init(from:)` test for other
-/// codecs.
+/// Conversions for types whose JSON is the same with each codec: their `init(from:)` tests for other codecs.
 extension WireJSON {
-    package static func isOther(_ encoder: any Encoder) -> Bool { !(encoder is ValueEncoder) }
     package static func isOther(_ decoder: any Decoder) -> Bool { !(decoder is ValueDecoder) }
 
-    /// Encodes the JSON of ``encodeStored(_:)`` with another encoder.
-    ///
-    /// - Throws: `EncodingError`.
-    package static func encodeStored<T: Encodable>(_ value: T, to encoder: any Encoder) throws {
-        let json: [UInt8]
-        do throws(WireEncodingError) { json = try encodeStored(value).bytes } catch { throw error.thrown }
+    /// Encodes a JSON text with another encoder.
+    static func encode(json: [UInt8], to encoder: any Encoder) throws {
         try decode(JSONTree.self, from: json).encode(to: encoder)
     }
 
