@@ -39,7 +39,8 @@ extension Connection {
 
     private mutating func deleteAll(of session: Int64) throws {
         try execute("DELETE FROM stores WHERE \(Self.ofSession)", [.integer(session)])
-        for table in ["labels", "receipts", "recordings", "set_aside", "reminders", "credentials"] {
+        try execute("DELETE FROM recordings WHERE \(Self.recordingsOfSession)", [.integer(session)])
+        for table in ["labels", "receipts", "set_aside", "reminders", "credentials"] {
             try execute("DELETE FROM \(table) WHERE session = ?", [.integer(session)])
         }
         try execute("DELETE FROM sessions WHERE key = ?", [.integer(session)])

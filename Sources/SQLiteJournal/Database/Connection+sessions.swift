@@ -18,6 +18,8 @@ struct SessionRows {
 /// Reads of sessions, inside a transaction.
 extension Connection {
     static let ofSession = "id >= ?1 << 16 AND id < (?1 + 1) << 16"
+    /// In `recordings`.
+    static let recordingsOfSession = "id >= ?1 << 20 AND id < (?1 + 1) << 20"
     /// The columns that `Row.sessionRecord` reads, except the time of the last use.
     static let recordColumns = "key, token, id, epoch, credential, created, issuer, subject, shared"
     static let receiptColumns = "body_hash, intent, version, status, body, made, number"
@@ -67,7 +69,7 @@ extension Connection {
     private mutating func export(_ rows: SessionRows) throws -> SessionExport {
         let key: [SQLiteValue] = [.integer(rows.key.number)]
         let turns = try query(
-            "SELECT number, feature, time, body FROM recordings WHERE session = ? ORDER BY number", key
+            "SELECT number, feature, time, body FROM recordings WHERE \(Self.recordingsOfSession) ORDER BY number", key
         ) { row in
             RecordedTurn(
                 number: try row.bits(0), feature: try row.feature(1), time: try row.time(2), recording: try row.blob(3))

@@ -150,31 +150,28 @@ extension JournalDatabase {
     }
 
     private func writeRecordings(of batch: JournalBatch, _ entry: SessionCache.Entry) throws {
-        let session = batch.session.number
-        var (count, bytes) = try entry.recordings ?? kept(of: session)
+        var rows = try entry.recordings.take() ?? RecordingRows(batch.session, recordingRows(of: batch.session))
         for turn in batch.recordings {
-            try insertRecording.bind(session, at: 1)
-            try insertRecording.bind(Int64(bitPattern: turn.number), at: 2)
-            try insertRecording.bind(turn.feature.text, at: 3)
-            try insertRecording.bind(turn.time.nanoseconds, at: 4)
-            _ = try insertRecording.withBound(turn.recording, at: 5) { try insertRecording.run() }
-            (count, bytes) = (count + 1, bytes + turn.recording.count)
+            let (id, deleted) = rows.add(turn.recording.count, batch.recordingLimit)
+            for id in deleted {
+                try deleteRecording.bind(id, at: 1)
+                try deleteRecording.run()
+            }
+            guard let id else { continue }
+            try writeRecording.bind(id, at: 1)
+            try writeRecording.bind(Int64(bitPattern: turn.number), at: 2)
+            try writeRecording.bind(turn.feature.text, at: 3)
+            try writeRecording.bind(turn.time.nanoseconds, at: 4)
+            _ = try writeRecording.withBound(turn.recording, at: 5) { try writeRecording.run() }
         }
-        let limit = batch.recordingLimit
-        // Counted and not looked for, since usually each append drops one of hundreds.
-        while count > max(0, limit.turns) || bytes > limit.bytes {
-            try deleteRecording.bind(session, at: 1)
-            // To its end: only then is its change a part of the transaction.
-            guard let size = try deleteRecording.all({ row in Int(try row.integer(0)) }).first else { break }
-            (count, bytes) = (count - 1, bytes - size)
-        }
-        entry.recordings = (count, bytes)
+        entry.recordings = rows
     }
 
-    private func kept(of session: Int64) throws -> (count: Int, bytes: Int) {
-        try connection.first(
-            "SELECT count(*), coalesce(sum(length(body)), 0) FROM recordings WHERE session = ?", [.integer(session)]
-        ) { row in (Int(try row.integer(0)), Int(try row.integer(1))) } ?? (0, 0)
+    private func recordingRows(of session: SessionKey) throws -> [(id: Int64, size: Int)] {
+        try connection.query(
+            "SELECT id, length(body) FROM recordings WHERE \(Connection.recordingsOfSession) ORDER BY number",
+            [.integer(session.number)]
+        ) { row in (try row.integer(0), Int(try row.integer(1))) }
     }
 
     private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {

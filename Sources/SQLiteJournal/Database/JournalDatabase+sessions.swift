@@ -214,7 +214,13 @@ extension JournalDatabase {
 
     private static let parts: [(sql: String, rows: Int)] = [
         ("DELETE FROM stores WHERE id IN (SELECT id FROM stores WHERE \(Connection.ofSession) LIMIT ?2)", 4),
-        part("labels", "number, place", 256), part("receipts", "scope, name", 256), part("recordings", "number", 32),
+        (
+            """
+            DELETE FROM recordings WHERE id IN
+                (SELECT id FROM recordings WHERE \(Connection.recordingsOfSession) LIMIT ?2)
+            """, 32
+        ),
+        part("labels", "number, place", 256), part("receipts", "scope, name", 256),
         part("set_aside", "number", 4), part("reminders", "feature, name", 64),
     ]
 

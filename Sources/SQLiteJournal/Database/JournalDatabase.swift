@@ -22,7 +22,7 @@ final class JournalDatabase {
     let findReceipt: PreparedStatement
     let insertReceipt: PreparedStatement
     let deleteReceipt: PreparedStatement
-    let insertRecording: PreparedStatement
+    let writeRecording: PreparedStatement
     let deleteRecording: PreparedStatement
 
     /// Opens the journal, creates it if it is missing, and updates its schema.
@@ -76,14 +76,9 @@ final class JournalDatabase {
             """)
         deleteReceipt = try connection.prepare(
             "DELETE FROM receipts WHERE session = ?1 AND scope = ?2 AND name = ?3")
-        insertRecording = try connection.prepare(
-            "INSERT INTO recordings (session, number, feature, time, body) VALUES (?1, ?2, ?3, ?4, ?5)")
-        deleteRecording = try connection.prepare(
-            """
-            DELETE FROM recordings WHERE id = (
-                SELECT id FROM recordings WHERE session = ?1 ORDER BY number LIMIT 1)
-            RETURNING length(body)
-            """)
+        writeRecording = try connection.prepare(
+            "INSERT OR REPLACE INTO recordings (id, number, feature, time, body) VALUES (?1, ?2, ?3, ?4, ?5)")
+        deleteRecording = try connection.prepare("DELETE FROM recordings WHERE id = ?1")
     }
 
     /// Returns the number of migrations applied to the database; nil if it is new.

@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// A migration's index plus one is the `user_version` after it.
-    static let migrations = [first, second, third, fourth, fifth, sixth]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh]
 
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
@@ -16,6 +16,8 @@ enum SQLiteSchema {
 
     /// The number of bits in a store's id for its place in its session; the others are the session's key.
     static let placeBits = 16
+    /// Likewise in a recording's id. The setting `record-turns` is smaller than their places.
+    static let recordingBits = 20
 
     /// Related rows share pages. A store's id begins with its session's key, in a table with row ids: without them each
     /// look-up would read all rows that it passes, including states of megabytes. Labels, receipts and epochs have
@@ -229,5 +231,21 @@ enum SQLiteSchema {
         UPDATE credentials SET seen = coalesce((SELECT last_seen FROM sessions WHERE key = session), 0);
         CREATE TABLE scrub (id INTEGER PRIMARY KEY, zeros BLOB NOT NULL) STRICT;
         CREATE TABLE forgotten (time INTEGER NOT NULL, key BLOB NOT NULL, code BLOB NOT NULL) STRICT;
+        """
+
+    /// A recorded turn takes the place of the oldest one: see `RecordingRows`.
+    private static let seventh = """
+        ALTER TABLE recordings RENAME TO recordings_before;
+        CREATE TABLE recordings (
+            id INTEGER PRIMARY KEY,                 -- session << 20 | place
+            number INTEGER NOT NULL,
+            feature TEXT NOT NULL,
+            time INTEGER NOT NULL,
+            body BLOB NOT NULL
+        ) STRICT;
+        INSERT INTO recordings SELECT
+            session << 20 | row_number() OVER (PARTITION BY session ORDER BY number) - 1, number, feature, time, body
+            FROM recordings_before;
+        DROP TABLE recordings_before;
         """
 }

@@ -12,8 +12,8 @@ struct SessionCache {
         /// The id of the store whose row has the head; nil if the session's row has it.
         var headRow: Int64?
         var stores: IdentifiedArray<StoreRow> = []
-        /// The recorded turns; nil until the first one is written.
-        var recordings: (count: Int, bytes: Int)?
+        /// Nil until the first recorded turn is written.
+        var recordings: RecordingRows?
 
         init(_ rows: SessionRows, earlierHeads: EarlierHeads) {
             (head, headRow, self.earlierHeads) = (rows.head, rows.headRow, earlierHeads)
