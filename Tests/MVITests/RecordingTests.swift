@@ -34,7 +34,7 @@ struct RecordingTests {
                 #"{"intent":"id","cause":{"type":"say","text":"go!"},"actions":["act"],"messages":["go!","act"],"#
                     + #""labels":["label"],"kind":"intent","schemaVersion":1,"launched":[""],"state":{"messages":["go!","act"]}}"#,
                 #"{"intent":"id","actions":[],"messages":["worked"],"#
-                    + #""labels":[],"kind":"step","schemaVersion":1,"state":{"messages":["go!","act","worked"]}}"#,
+                    + #""labels":[],"kind":"step","schemaVersion":1,"by":2,"state":{"messages":["go!","act","worked"]}}"#,
             ])
         let again = try WireJSON.decode(TurnRecording<Script>.self, from: Array(recordings[1].utf8))
         #expect(again.cause == "go!" && again.messages == ["go!", "act"] && again.labels == ["label"])

@@ -29,9 +29,10 @@ private struct Loader: Feature {
 private struct Recorder: Feature {
     struct State: Codable, Equatable, Sendable { var texts: [String] = [] }
     struct ViewState: Codable, Equatable, Sendable { let count: Int }
-    enum Intent: Codable, Sendable { case go, fail, refuse }
+    enum Intent: Codable, Sendable { case go, fail, refuse, later }
     enum Message: Codable, Sendable { case noted(String) }
-    static let examples: [Intent] = [.go, .fail, .refuse]
+    enum Action: Codable, Sendable { case remember }
+    static let examples: [Intent] = [.go, .fail, .refuse, .later]
     static let schemaVersion = 3
     static let migrations: [Migration<State>] = []
     let initialState = State()
@@ -47,8 +48,11 @@ private struct Recorder: Feature {
         case .refuse:
             turn.dispatch(.noted("not kept"))
             throw Refusal(.conflict, code: "late", "It is \(turn.now).")
+        case .later: turn.remind(id: "soon", after: .seconds(5), .remember)
         }
     }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) { turn.dispatch(.noted("remembered")) }
 
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) { turn.dispatch(.noted("failed")) }
 
@@ -143,6 +147,36 @@ struct RecordingTests {
         let refused = try #require(turns.last)
         #expect(refused.facts.kind == .intent && refused.facts.refusal?.hasPrefix("late: It is ") == true)
         #expect(refused.facts.now != nil && refused.messages.isEmpty && refused.state == failed.state)
+    }
+
+    @Test("the turn of a reminder names the turn that set it")
+    func reminded() throws {
+        var limits = SessionLimits.patient
+        limits.recordings = RecordingLimit(turns: 20)
+        let time = ManualTime()
+        let table = try SessionTable(
+            environment: SessionEnvironment(
+                features: FeatureRegistry([FeatureDefinition(Recorder()), FeatureDefinition(Tally())]), limits: limits,
+                journal: journal, time: time.source, clock: ManualClock()))
+        let (session, _) = try table.made(.bearer)
+        let recorder = try #require(FeatureID("recorder"))
+        let answer = Box<IntentResult>()
+        session.send(IntentRequest(body: Array(#"{"type":"later"}"#.utf8), name: .key("a")), to: recorder) {
+            answer.set($0)
+        }
+        _ = try #require(answer.value).get()
+        time.advance(by: .seconds(6))
+        let fired = Box<Bool>()
+        session.fireReminders { fired.set(true) }
+        #expect(fired.value == true)
+        let exported = Box<SessionExport?>()
+        journal.export(session.id) { exported.set(try? $0.get()) }
+        let turns = try #require(exported.value ?? nil).turns
+        let last = try WireJSON.decode(TurnRecording<Recorder>.self, from: try #require(turns.last).recording)
+        let setting = try #require(
+            turns.first { (try? WireJSON.decode(TurnRecording<Recorder>.self, from: $0.recording))?.intent == "a" })
+        #expect(last.facts.kind == .action && last.state.texts == ["remembered"])
+        #expect(last.facts.by == setting.number)
     }
 
     @Test("without recording nothing has to be encoded, and nothing is reported")

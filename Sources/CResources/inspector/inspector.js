@@ -389,6 +389,7 @@ function showPlace() {
   write(byId("turns-count"), `${shown.length < entries.length ? `${shown.length} of ` : ""}${entries.length}`);
   write(byId("no-turns"), entries.length > 0 ? "No turn passes the filter." : "No turn is recorded yet.");
   byId("no-turns").hidden = shown.length > 0;
+  byId("detail").hidden = !shown.includes(selected);
   [byId("previous").disabled, byId("next").disabled] = [!shown.length || shown[0] === selected, newest === selected];
   byId("turns").querySelector("[tabindex='0']")?.setAttribute("tabindex", -1);
   (shown.includes(selected) ? selected : newest)?.row.firstChild.setAttribute("tabindex", 0);
@@ -439,13 +440,14 @@ function showRelated() {
     const next = later.find((each) => each.turn.intent === turn.intent) ?? later[0];
     return next ? found.add(next) && next : `${plain(name)}: no turn yet`;
   });
-  const earlier = others.filter((each) => each.turn.number < turn.number), isStep = turn.kind === "step";
-  const sender = isStep ? [] : earlier.filter((each) => each.turn.sends?.includes(turn.feature)).slice(-1);
-  const launcher = !isStep ? [] : earlier.filter((each) => each.turn.feature === turn.feature && each.turn.launched);
+  const earlier = others.filter((each) => each.turn.number < turn.number);
+  const sender = turn.kind === "step" ? [] : earlier.filter((each) => each.turn.sends?.includes(turn.feature)).slice(-1);
+  const launcher = turn.by === undefined ? [] : [numbers.get(turn.by) ?? `#${turn.by} is not kept`];
+  const work = entries.filter((each) => each.turn.by === turn.number);
   const read = (turn.reads ?? []).map((each) => numbers.get(each.number) ?? `${plain(each.feature)}: no turn is kept`);
   const readers = entries.filter((each) => each.turn.reads?.some(({ number }) => number === turn.number));
-  const groups = Object.entries({ "Work of": launcher, "Sent by": sender, "Same intent": others,
-    "Sends to": sent, "Reads": read, "Read by": readers });
+  const groups = Object.entries({ "Work of": launcher, "Sent by": sender, "Its work": work,
+    "Same intent": others, "Sends to": sent, "Reads": read, "Read by": readers });
   const only = button("Show only these", () => { byId("by-text").value = turn.intent; filter(); });
   const nameOf = (other) => `#${other.number} ${plain(other.feature, 60)} · ${titleOf(other)}`;
   const jump = (each) => (each.turn ? button(nameOf(each.turn), () => choose(each, "detail")) : each);
@@ -468,6 +470,11 @@ function showValue(title, key, { turn, isShape }) {
   const isOpen = isTree(value) && (root.change === "inside" || (!root.change && !isEmpty(value)));
   return part(title, [h("p", { class: "soft legend" }, note), tree(isOpen ? members(root) : [root])]);
 }
+const reasons = {
+  bootstrap: "The store started.", signIn: "Somebody signed in.", intent: "An intent.",
+  checked: "An intent that was checked first.", action: "An action from a reminder, another store or other code.",
+  step: "A step of launched work.", failure: "onFailure, after an error.",
+};
 function showDetail(entry) {
   const { turn, isShape } = entry, name = h("code", {}, plain(turn.feature));
   const list = (title, values = []) => (values.length > 0
@@ -481,7 +488,7 @@ function showDetail(entry) {
     list("Messages", turn.messages), list("Labels", turn.labels),
     part("What belongs to it", h("div", { id: "related" })),
     showValue("State", "state", entry), showValue("View", "view", entry),
-    part("Facts", factsOf([["Time", moment(turn.time)], ["Now", turn.now && moment(turn.now)],
+    part("Facts", factsOf([["Reason", reasons[turn.kind]], ["Time", moment(turn.time)], ["Now", turn.now && moment(turn.now)],
       ["Intent", plain(turn.intent)], ["Duration", durationOf(turn)],
       ["Launched", textsOf(turn.launched)], ["Subject", turn.subject && subjectOf(turn.subject)],
       ["Schema version", turn.schemaVersion], ["UUIDs", textsOf(turn.uuids)]])),

@@ -132,6 +132,7 @@ struct TurnList {
         let reads: JSONText?
         let sends: JSONText?
         let launched: JSONText?
+        let by: JSONText?
         let microseconds: JSONText?
         let failure: JSONText?
         let refusal: JSONText?
@@ -206,6 +207,7 @@ struct TurnList {
         add("reads", parts.reads)
         add("sends", parts.sends)
         add("launched", value: parts.launched)
+        add("by", parts.by)
         add("microseconds", parts.microseconds)
         add("failure", value: parts.failure)
         add("refusal", value: parts.refusal)

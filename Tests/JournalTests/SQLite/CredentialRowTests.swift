@@ -72,6 +72,10 @@ import Testing
                 CREATE INDEX sessions_by_last_seen ON sessions (last_seen) WHERE reminded = 0;
                 ALTER TABLE credentials DROP COLUMN seen;
                 ALTER TABLE credentials ADD COLUMN proof BLOB;
+                DROP TABLE recordings;
+                CREATE TABLE recordings (
+                    id INTEGER PRIMARY KEY, session INTEGER NOT NULL, number INTEGER NOT NULL, feature TEXT NOT NULL,
+                    time INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (session, number)) STRICT;
                 PRAGMA user_version = 4;
                 """)
             #expect(try connection.execute("UPDATE credentials SET proof = x'0123456789' WHERE number = 2") == 2)

@@ -106,6 +106,10 @@ import Testing
         let epochs = try (1...8).map { try export($0, of: folder).session.record.epoch }
         #expect(epochs[2] == "cf76lvoghfxu2" && Set(epochs).count == 8)
 
+        // 1 wrote four turns, 6 the numbers 5 to 8.
+        #expect(try export(1, of: folder).turns.map(\.number) == [1, 2, 3, 4])
+        #expect(try export(6, of: folder).turns.map(\.number) == [5, 6, 7, 8])
+
         // Versions are in ETags.
         let plain = try export(3, of: folder)
         #expect(
