@@ -5,9 +5,14 @@ import json
 
 
 class Driver:
-    """One run of the driver's program. `lines` are what it said, each with the time it arrived as `at`."""
+    """One run of the driver's program. `lines` are what it said, each with the time it arrived as `at`.
 
-    def __init__(self):
+    `idle` are programs that said `closed`, for further runs; None for a program for each run.
+    """
+
+    def __init__(self, idle=None):
+        self.idle = idle
+        self.closed = asyncio.Event()
         self.lines = []
         self.broken = []
         self.errors = b""
@@ -17,7 +22,7 @@ class Driver:
 
     async def start(self, command):
         # A state may have some megabytes, and is one line.
-        self.process = await asyncio.create_subprocess_exec(
+        self.process = self.idle.pop() if self.idle else await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             limit=64 << 20)
         self.readers = [asyncio.create_task(self.read_lines()), asyncio.create_task(self.read_errors())]
@@ -30,6 +35,9 @@ class Driver:
             except (ValueError, TypeError, KeyError):
                 self.broken.append(line.decode(errors="replace").strip()[:200])
             else:
+                if self.idle is not None and said["saw"] == "closed":
+                    self.closed.set()
+                    return
                 said["at"] = asyncio.get_running_loop().time()
                 self.lines.append(said)
             self.news.set()
@@ -45,9 +53,18 @@ class Driver:
             self.process.stdin.write(json.dumps(command).encode() + b"\n")
 
     async def leave(self, seconds):
-        """Says `close`, ends the input and returns the exit status; None when the program does not end."""
+        """Says `close`, ends the input and returns the exit status; None when the program does not end.
+
+        A program for several runs goes on: 0 once it said `closed`.
+        """
         try:
             self.tell({"do": "close"})
+            if self.idle is not None:
+                await asyncio.wait_for(self.closed.wait(), seconds)
+                self.readers[1].cancel()
+                self.idle.append(self.process)
+                self.process = None
+                return 0
             self.process.stdin.close()
             return await asyncio.wait_for(self.process.wait(), seconds)
         except (asyncio.TimeoutError, ConnectionError):

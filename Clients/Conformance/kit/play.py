@@ -33,11 +33,11 @@ class Play:
     `patience` is how long a check waits for what should happen, in seconds; a check that passes does not wait.
     """
 
-    def __init__(self, command, patience):
+    def __init__(self, command, patience, idle=None):
         self.command = command
         self.patience = patience
         self.server = Server()
-        self.driver = Driver()
+        self.driver = Driver(idle)
         self.others = []
 
     # --- Set up ---

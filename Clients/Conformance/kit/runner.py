@@ -25,11 +25,11 @@ class Result:
         return self.rule is None and not self.is_kit_fault
 
 
-async def run_one(scenario, command, patience):
-    """Plays one scenario with a driver of its own."""
+async def run_one(scenario, command, patience, idle):
+    """Plays one scenario with a driver of its own, or with one of the idle ones."""
     loop = asyncio.get_running_loop()
     start = loop.time()
-    play = Play(command, patience)
+    play = Play(command, patience, idle)
     result = Result(scenario.name, 0)
     try:
         await asyncio.wait_for(scenario.play(play), 60)
@@ -58,17 +58,25 @@ async def run_one(scenario, command, patience):
 COMMON_RULES = (1, 18, 27, 36, DRIVER_RULE)
 
 
-async def run_all(names, command, patience, at_once, report):
-    """Runs scenarios, the slow ones first, and calls `report` with each result."""
+async def run_all(names, command, patience, at_once, report, reuse=False):
+    """Runs scenarios, the slow ones first, and calls `report` with each result.
+
+    With `reuse`, a program runs several, one after the other.
+    """
     gate = asyncio.Semaphore(at_once)
+    idle = [] if reuse else None
 
     async def one(name):
         async with gate:
-            result = await run_one(SCENARIOS[name], command, patience)
+            result = await run_one(SCENARIOS[name], command, patience, idle)
         report(result)
         return result
 
-    return await asyncio.gather(*(one(name) for name in names))
+    results = await asyncio.gather(*(one(name) for name in names))
+    for process in idle or []:
+        process.kill()
+        await process.wait()
+    return results
 
 
 def line(result):

@@ -36,11 +36,14 @@ fun main() {
             "offline" -> driver?.core?.handle(Input.Online(false))
             "online" -> driver?.core?.handle(Input.Online(true))
             "foreground" -> driver?.core?.handle(Input.Foreground)
-            "close" -> break
+            "close" -> {
+                driver?.close()
+                driver = null
+            }
             else -> System.err.println("An unknown command: $name")
         }
     }
-    driver?.core?.close()
+    driver?.close()
 }
 
 /** A client without an app's types. */
@@ -48,6 +51,7 @@ private class Driver(command: JsonObject) {
     val core: ClientCore
     private val number: Long
     private val features = ConcurrentSkipListSet<String>()
+    private var isClosed = false
 
     init {
         val identities = ConcurrentLinkedQueue(
@@ -118,8 +122,19 @@ private class Driver(command: JsonObject) {
     private fun name(condition: Condition): String =
         condition::class.java.simpleName.replaceFirstChar { it.lowercase() }
 
-    /** Writes a line of members as JSON. The client calls one function at a time, so that no two lines mix. */
+    /** Ends the client. Writes `closed` as its last line. */
+    fun close() {
+        core.close()
+        synchronized(this) {
+            say("closed")
+            isClosed = true
+        }
+    }
+
+    /** Writes a line of members as JSON. */
+    @Synchronized
     private fun say(saw: String, vararg members: Pair<String, String>) {
+        if (isClosed) return
         val line = members.joinToString("", "{\"saw\":\"$saw\"", "}\n") { (name, json) -> ",\"$name\":$json" }
         System.out.write(line.encodeToByteArray())
         System.out.flush()
