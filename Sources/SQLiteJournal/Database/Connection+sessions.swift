@@ -72,7 +72,8 @@ extension Connection {
             "SELECT number, feature, time, body FROM recordings WHERE \(Self.recordingsOfSession) ORDER BY number", key
         ) { row in
             RecordedTurn(
-                number: try row.bits(0), feature: try row.feature(1), time: try row.time(2), recording: try row.blob(3))
+                number: try row.bits(0), feature: try row.feature(1), time: try row.time(2),
+                recording: RecordingRows.recording(try row.blob(3)))
         }
         let setAside = try query(
             "SELECT feature, schema, state, reason, time FROM set_aside WHERE session = ? ORDER BY number", key

@@ -152,26 +152,27 @@ extension JournalDatabase {
     private func writeRecordings(of batch: JournalBatch, _ entry: SessionCache.Entry) throws {
         var rows = try entry.recordings.take() ?? RecordingRows(batch.session, recordingRows(of: batch.session))
         for turn in batch.recordings {
-            let (id, deleted) = rows.add(turn.recording.count, batch.recordingLimit)
+            let (row, deleted) = rows.add(turn.recording.count, batch.recordingLimit)
             for id in deleted {
                 try deleteRecording.bind(id, at: 1)
                 try deleteRecording.run()
             }
-            guard let id else { continue }
-            try writeRecording.bind(id, at: 1)
+            guard let row else { continue }
+            try writeRecording.bind(row.id, at: 1)
             try writeRecording.bind(Int64(bitPattern: turn.number), at: 2)
             try writeRecording.bind(turn.feature.text, at: 3)
             try writeRecording.bind(turn.time.nanoseconds, at: 4)
-            _ = try writeRecording.withBound(turn.recording, at: 5) { try writeRecording.run() }
+            let padding = repeatElement(UInt8(ascii: " "), count: row.size - turn.recording.count)
+            _ = try writeRecording.withBound(turn.recording + padding, at: 5) { try writeRecording.run() }
         }
         entry.recordings = rows
     }
 
-    private func recordingRows(of session: SessionKey) throws -> [(id: Int64, size: Int)] {
+    private func recordingRows(of session: SessionKey) throws -> [RecordingRows.Row] {
         try connection.query(
             "SELECT id, length(body) FROM recordings WHERE \(Connection.recordingsOfSession) ORDER BY number",
             [.integer(session.number)]
-        ) { row in (try row.integer(0), Int(try row.integer(1))) }
+        ) { row in RecordingRows.Row(id: try row.integer(0), size: Int(try row.integer(1))) }
     }
 
     private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {

@@ -2,12 +2,17 @@ import DequeModule
 import SessionJournal
 
 /// The rows of a session's recorded turns. A new turn takes the row of the oldest one, so that an append changes one row of
-/// one tree.
+/// one tree. Bodies are padded with spaces: one of the same length is overwritten in place, another one makes SQLite divide
+/// its page anew, with those beside it.
 struct RecordingRows {
-    private struct Row {
+    struct Row {
         let id: Int64
+        /// The size of the body in bytes.
         let size: Int
     }
+
+    /// Bodies have a multiple of this number of bytes, unless the limit is too small for padding.
+    private static func unit(_ limit: RecordingLimit) -> Int { limit.bytes < 16_384 ? 1 : 64 }
 
     /// By the turns' numbers.
     private var rows: Deque<Row> = []
@@ -16,13 +21,13 @@ struct RecordingRows {
     private var next: Int64
     private var bytes = 0
 
-    /// - Parameter stored: ids and sizes in bytes, in the order of the turns' numbers.
-    init(_ session: SessionKey, _ stored: [(id: Int64, size: Int)]) {
+    /// - Parameter stored: in the order of the turns' numbers.
+    init(_ session: SessionKey, _ stored: [Row]) {
         let first = session.number << Int64(SQLiteSchema.recordingBits)
         next = first
-        for (id, size) in stored {
-            rows.append(Row(id: id, size: size))
-            (next, bytes) = (max(next, id + 1), bytes + size)
+        for row in stored {
+            rows.append(row)
+            (next, bytes) = (max(next, row.id + 1), bytes + row.size)
         }
         if next - first > stored.count {
             let used = Set(stored.map(\.id))
@@ -30,15 +35,20 @@ struct RecordingRows {
         }
     }
 
-    /// Adds the newest turn. Returns the id of its row, nil if not even one of its size is kept; and those of rows to delete.
-    mutating func add(_ size: Int, _ limit: RecordingLimit) -> (id: Int64?, deleted: ArraySlice<Int64>) {
+    /// Adds the newest turn. Returns its row, nil if not even one of its size is kept; and the ids of rows to delete.
+    mutating func add(_ recording: Int, _ limit: RecordingLimit) -> (row: Row?, deleted: ArraySlice<Int64>) {
         var dropped: [Int64] = []
+        let unit = Self.unit(limit)
+        var size = (recording + unit - 1) / unit * unit
+        if size > limit.bytes { size = recording }
+        var oldSize = 0
         let isKept = limit.turns > 0 && size <= limit.bytes
         while let oldest = rows.first,
             !isKept || rows.count >= min(limit.turns, 1 << SQLiteSchema.recordingBits) || bytes > limit.bytes - size
         {
             rows.removeFirst()
             bytes -= oldest.size
+            if dropped.isEmpty { oldSize = oldest.size }
             dropped.append(oldest.id)
         }
         guard isKept else {
@@ -55,8 +65,17 @@ struct RecordingRows {
             id = next
             next += 1
         }
-        rows.append(Row(id: id, size: size))
+        // One unit more is a small price for the same length.
+        if oldSize == size + unit, bytes <= limit.bytes - oldSize { size = oldSize }
+        let row = Row(id: id, size: size)
+        rows.append(row)
         bytes += size
-        return (id, dropped.dropFirst())
+        return (row, dropped.dropFirst())
+    }
+
+    /// A body without its padding. A recording is a JSON object.
+    static func recording(_ body: [UInt8]) -> [UInt8] {
+        guard let last = body.lastIndex(where: { $0 != UInt8(ascii: " ") }), last < body.count - 1 else { return body }
+        return Array(body[...last])
     }
 }

@@ -17,7 +17,7 @@ extension TurnRecording {
     func json(
         state: [UInt8]? = nil, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireEncodingError) -> [UInt8] {
-        var text = ObjectText(userInfo: userInfo)
+        var text = ObjectText(size: 320 + (state?.count ?? 0), userInfo: userInfo)
         text.append(.intent, string: intent)
         if let cause { try text.append(.cause, cause) }
         try text.append(.actions, each: actions)

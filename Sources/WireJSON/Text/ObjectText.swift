@@ -7,10 +7,11 @@ package struct ObjectText: ~Copyable {
     private let session = EncodingSession(writesNil: true)
     private var isEmpty = true
 
+    /// - Parameter size: the expected size in bytes.
     @usableFromInline
-    package init(userInfo: [CodingUserInfoKey: any Sendable] = [:]) {
+    package init(size: Int, userInfo: [CodingUserInfoKey: any Sendable] = [:]) {
         if !userInfo.isEmpty { session.userInfo = userInfo }
-        session.bytes.reserveCapacity(512)
+        session.bytes.reserveCapacity(size)
         session.bytes.append(UInt8(ascii: "{"))
     }
 

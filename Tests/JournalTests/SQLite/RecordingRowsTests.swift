@@ -13,8 +13,8 @@ struct RecordingRowsTests {
         _ sizes: [Int], to rows: inout RecordingRows, turns: Int = 100, bytes: Int = .max
     ) -> [(place: Int64?, deleted: [Int64])] {
         sizes.map { size in
-            let (id, deleted) = rows.add(size, RecordingLimit(turns: turns, bytes: bytes))
-            return (id.map { $0 - Self.first }, deleted.map { $0 - Self.first })
+            let (row, deleted) = rows.add(size, RecordingLimit(turns: turns, bytes: bytes))
+            return (row.map { $0.id - Self.first }, deleted.map { $0 - Self.first })
         }
     }
 
@@ -44,9 +44,31 @@ struct RecordingRowsTests {
     }
 
     @Test func `stored rows go on in the order of their turns, and unused places between them are used`() {
-        var rows = RecordingRows(Self.session, [(Self.first + 4, 1), (Self.first + 1, 1)])
+        var rows = RecordingRows(
+            Self.session, [4, 1].map { RecordingRows.Row(id: Self.first + $0, size: 1) })
         let added = add([1, 1, 1, 1], to: &rows, turns: 5)
         #expect(Set(added.prefix(3).map(\.place)) == [0, 2, 3])
         #expect(added.last?.place == 4)
+    }
+
+    @Test func `a body has the length of the one that it replaces, if it fits well`() {
+        var rows = RecordingRows(Self.session, [])
+        let limit = RecordingLimit(turns: 1)
+        #expect([100, 60, 65, 200, 10].map { rows.add($0, limit).row?.size } == [128, 128, 128, 256, 64])
+        let recording = Array(#"{"a":" "}"#.utf8)
+        #expect(RecordingRows.recording(recording + Array("   ".utf8)) == recording)
+        #expect(RecordingRows.recording(recording) == recording)
+    }
+
+    @Test func `bodies with their padding are within the limit of bytes`() {
+        var rows = RecordingRows(Self.session, [])
+        var kept: [Int64: Int] = [:]
+        for size in (0..<2_000).map({ 100 + $0 * 37 % 900 }) {
+            let (row, deleted) = rows.add(size, RecordingLimit(turns: 1_000, bytes: 20_000))
+            for id in deleted { kept[id] = nil }
+            if let row { kept[row.id] = row.size }
+            #expect(row.map { $0.size >= size } == true && kept.values.reduce(0, +) <= 20_000)
+        }
+        #expect(kept.count > 20)
     }
 }
