@@ -15,7 +15,12 @@ struct RecordingTests {
                 turn.dispatch(intent)
                 turn.send("act")
                 turn.publish("label")
-                turn.launch { await $0.dispatch("worked") }
+                turn.launch { work in
+                    await work.turn { step in
+                        step.dispatch("worked")
+                        step.launch { await $0.dispatch("deep") }
+                    }
+                }
             })
         let executor = TestExecutor()
         let store = HostedStore(script, environment: StoreEnvironment(executor: executor), log: log)
@@ -34,7 +39,9 @@ struct RecordingTests {
                 #"{"intent":"id","cause":{"type":"say","text":"go!"},"actions":["act"],"messages":["go!","act"],"#
                     + #""labels":["label"],"kind":"intent","schemaVersion":1,"launched":[""],"state":{"messages":["go!","act"]}}"#,
                 #"{"intent":"id","actions":[],"messages":["worked"],"#
-                    + #""labels":[],"kind":"step","schemaVersion":1,"by":2,"state":{"messages":["go!","act","worked"]}}"#,
+                    + #""labels":[],"kind":"step","schemaVersion":1,"launched":[""],"by":2,"state":{"messages":["go!","act","worked"]}}"#,
+                #"{"intent":"id","actions":[],"messages":["deep"],"#
+                    + #""labels":[],"kind":"step","schemaVersion":1,"by":3,"state":{"messages":["go!","act","worked","deep"]}}"#,
             ])
         let again = try WireJSON.decode(TurnRecording<Script>.self, from: Array(recordings[1].utf8))
         #expect(again.cause == "go!" && again.messages == ["go!", "act"] && again.labels == ["label"])

@@ -22,7 +22,10 @@ class Driver:
 
     async def start(self, command):
         # A state may have some megabytes, and is one line.
-        self.process = self.idle.pop() if self.idle else await asyncio.create_subprocess_exec(
+        while self.idle and self.process is None:
+            process = self.idle.pop()
+            self.process = process if process.returncode is None else None
+        self.process = self.process or await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             limit=64 << 20)
         self.readers = [asyncio.create_task(self.read_lines()), asyncio.create_task(self.read_errors())]
@@ -41,6 +44,7 @@ class Driver:
                 said["at"] = asyncio.get_running_loop().time()
                 self.lines.append(said)
             self.news.set()
+        self.closed.set()
         self.news.set()
 
     async def read_errors(self):
@@ -61,6 +65,8 @@ class Driver:
             self.tell({"do": "close"})
             if self.idle is not None:
                 await asyncio.wait_for(self.closed.wait(), seconds)
+                if self.process.stdout.at_eof():
+                    return await asyncio.wait_for(self.process.wait(), seconds)
                 self.readers[1].cancel()
                 self.idle.append(self.process)
                 self.process = None

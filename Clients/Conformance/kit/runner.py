@@ -74,8 +74,15 @@ async def run_all(names, command, patience, at_once, report, reuse=False):
 
     results = await asyncio.gather(*(one(name) for name in names))
     for process in idle or []:
-        process.kill()
-        await process.wait()
+        process.stdin.close()
+        try:
+            status = await asyncio.wait_for(process.wait(), START_SECONDS)
+        except asyncio.TimeoutError:
+            process.kill()
+            status = await process.wait()
+        if status != 0:
+            results.append(Result("the end of the input", 0, DRIVER_RULE, "the program ends with 0", f"status {status}"))
+            report(results[-1])
     return results
 
 

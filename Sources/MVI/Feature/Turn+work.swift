@@ -36,12 +36,15 @@ extension Turn {
         if !gone.isEmpty { effects.append(.cancelParts(gone)) }
     }
 
-    /// Returns the origin for work that this turn launches. Steps of launched work pass their own origin on.
+    /// Returns the origin for work that this turn launches. Steps of launched work pass what led to it on.
     private func workOrigin(isCounted: Bool) -> WorkOrigin {
         guard let origin else {
             return WorkOrigin(intentID, cause, principal, isCounted: isCounted, trace: context.trace)
         }
-        return isCounted || !origin.isCounted ? origin : origin.uncounted
+        // An object of its own, since it gets the number of this turn.
+        return WorkOrigin(
+            origin.intentID, origin.intent, origin.principal, isCounted: isCounted && origin.isCounted,
+            trace: origin.trace)
     }
 
     /// Cancels the running and waiting work of an id after the commit of this turn, if there is any.

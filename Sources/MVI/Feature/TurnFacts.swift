@@ -46,8 +46,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var sends: [String] = []
     /// The ids of the work that the turn launched or registered, in order. Work without an id is `""`.
     public var launched: [String] = []
-    /// The number of the turn whose work this is: that launched the work of a step or a failure, or set the reminder. Nil
-    /// for other turns, and if that turn is not recorded.
+    /// The number of the turn that launched the work of this step or failure, if that turn was recorded; or that set the
+    /// reminder. Nil for other turns.
     public var by: UInt64?
     /// The duration of the turn.
     public var microseconds: UInt64?

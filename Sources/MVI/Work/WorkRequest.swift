@@ -131,7 +131,7 @@ public enum WorkLifetime: Sendable, Equatable {
     case store
 }
 
-/// The origin of launched work. Further work that it launches has the same origin.
+/// The origin of launched work.
 @usableFromInline
 package final class WorkOrigin: Sendable {
     @usableFromInline package let intentID: IntentID

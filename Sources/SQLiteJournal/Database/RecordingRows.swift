@@ -11,66 +11,71 @@ struct RecordingRows {
         let size: Int
     }
 
+    /// A row in half the memory, since there may be hundreds for each of thousands of sessions.
+    private struct Place {
+        let number: UInt32
+        let size: UInt32
+    }
+
     /// Bodies have a multiple of this number of bytes, unless the limit is too small for padding.
     private static func unit(_ limit: RecordingLimit) -> Int { limit.bytes < 16_384 ? 1 : 64 }
 
     /// By the turns' numbers.
-    private var rows: Deque<Row> = []
-    /// Unused ids between used ones.
-    private var free: [Int64] = []
-    private var next: Int64
+    private var places: Deque<Place> = []
+    /// Unused places between used ones.
+    private var free: [UInt32] = []
+    private var next: UInt32 = 0
     private var bytes = 0
+    /// The id of the first place.
+    private let first: Int64
 
     /// - Parameter stored: in the order of the turns' numbers.
     init(_ session: SessionKey, _ stored: [Row]) {
-        let first = session.number << Int64(SQLiteSchema.recordingBits)
-        next = first
+        first = session.number << Int64(SQLiteSchema.recordingBits)
         for row in stored {
-            rows.append(row)
-            (next, bytes) = (max(next, row.id + 1), bytes + row.size)
+            let place = Place(number: UInt32(truncatingIfNeeded: row.id - first), size: UInt32(clamping: row.size))
+            places.append(place)
+            (next, bytes) = (max(next, place.number + 1), bytes + row.size)
         }
-        if next - first > stored.count {
-            let used = Set(stored.map(\.id))
-            free = (first..<next).filter { !used.contains($0) }
+        if next > stored.count {
+            let used = Set(places.map(\.number))
+            free = (0..<next).filter { !used.contains($0) }
         }
     }
 
     /// Adds the newest turn. Returns its row, nil if not even one of its size is kept; and the ids of rows to delete.
-    mutating func add(_ recording: Int, _ limit: RecordingLimit) -> (row: Row?, deleted: ArraySlice<Int64>) {
-        var dropped: [Int64] = []
+    mutating func add(_ recording: Int, _ limit: RecordingLimit) -> (row: Row?, deleted: [Int64]) {
+        var dropped: [Place] = []
         let unit = Self.unit(limit)
         var size = (recording + unit - 1) / unit * unit
         if size > limit.bytes { size = recording }
-        var oldSize = 0
         let isKept = limit.turns > 0 && size <= limit.bytes
-        while let oldest = rows.first,
-            !isKept || rows.count >= min(limit.turns, 1 << SQLiteSchema.recordingBits) || bytes > limit.bytes - size
+        while let oldest = places.first,
+            !isKept || places.count >= min(limit.turns, 1 << SQLiteSchema.recordingBits) || bytes > limit.bytes - size
         {
-            rows.removeFirst()
-            bytes -= oldest.size
-            if dropped.isEmpty { oldSize = oldest.size }
-            dropped.append(oldest.id)
+            places.removeFirst()
+            bytes -= Int(oldest.size)
+            dropped.append(oldest)
         }
-        guard isKept else {
-            free += dropped
-            return (nil, dropped[...])
-        }
-        let id: Int64
-        if let oldest = dropped.first {
-            id = oldest
-            free += dropped.dropFirst()
+        let reused = isKept ? dropped.first : nil
+        let deleted = dropped.dropFirst(reused == nil ? 0 : 1)
+        free += deleted.map(\.number)
+        let ids = deleted.map { first + Int64($0.number) }
+        guard isKept else { return (nil, ids) }
+        let number: UInt32
+        if let reused {
+            number = reused.number
+            // One unit more is a small price for the same length.
+            if reused.size == size + unit, bytes <= limit.bytes - size - unit { size += unit }
         } else if let unused = free.popLast() {
-            id = unused
+            number = unused
         } else {
-            id = next
+            number = next
             next += 1
         }
-        // One unit more is a small price for the same length.
-        if oldSize == size + unit, bytes <= limit.bytes - oldSize { size = oldSize }
-        let row = Row(id: id, size: size)
-        rows.append(row)
+        places.append(Place(number: number, size: UInt32(clamping: size)))
         bytes += size
-        return (row, dropped.dropFirst())
+        return (Row(id: first + Int64(number), size: size), ids)
     }
 
     /// A body without its padding. A recording is a JSON object.

@@ -53,7 +53,10 @@ struct SessionCache {
         set {
             young[session] = newValue
             if newValue == nil { old[session] = nil }
-            if young.count >= limit { (old, young) = (young, [:]) }
+            guard young.count >= limit else { return }
+            // They have a size for each recorded turn.
+            for entry in young.values { entry.recordings = nil }
+            (old, young) = (young, [:])
         }
     }
 }

@@ -4,7 +4,7 @@
 /// Nil members of the values are written as `null`, as by ``WireJSON/encodeStored(_:userInfo:)``.
 @usableFromInline
 package struct ObjectText: ~Copyable {
-    private let session = EncodingSession(writesNil: true)
+    private let session = EncodingSession(depth: 1, writesNil: true)
     private var isEmpty = true
 
     /// - Parameter size: the expected size in bytes.
@@ -60,12 +60,14 @@ package struct ObjectText: ~Copyable {
     package mutating func append<Element>(_ name: String, each values: [Element]) throws(WireEncodingError) {
         begin(name)
         session.bytes.append(UInt8(ascii: "["))
+        session.depth += 1
         var isFirst = true
         for case let value as any Encodable in values {
             if !isFirst { session.bytes.append(UInt8(ascii: ",")) }
             isFirst = false
             try session.encodeDocument(value)
         }
+        session.depth -= 1
         session.bytes.append(UInt8(ascii: "]"))
     }
 }
