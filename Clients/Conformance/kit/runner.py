@@ -25,7 +25,7 @@ class Result:
         return self.rule is None and not self.is_kit_fault
 
 
-async def run_one(scenario, command, patience, idle):
+async def run_one(scenario, command, patience, idle=None):
     """Plays one scenario with a driver of its own, or with one of the idle ones."""
     loop = asyncio.get_running_loop()
     start = loop.time()
