@@ -29,7 +29,7 @@ public struct Turn<F: Feature>: ~Copyable {
         self.context = context
         self.cause = cause
         self.origin = origin
-        isRecorded = runner.environment.shared.settings.isRecording || context.host.isRecorded
+        isRecorded = runner.isRecorded(context)
         isObserved = isRecorded || runner.observers != nil
     }
 

@@ -96,7 +96,7 @@ extension TurnRunner {
         of intent: F.Intent, refused refusal: Refusal, _ kind: TurnFacts.Kind, _ context: TurnContext,
         _ rare: DeferredRequests<F>? = nil
     ) -> [UInt8]? {
-        guard environment.shared.settings.isRecording || context.host.isRecorded, !context.isSent else { return nil }
+        guard isRecorded(context), !context.isSent else { return nil }
         let state = copies.withLock { ($0.working ?? $0.head).state }
         var turn = Turn(runner: self, state: state, context: context, cause: intent, origin: nil)
         turn.observations.append(.intent(intent))

@@ -81,6 +81,12 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// The view state after the batch's turns so far.
     package var workingView: F.ViewState { copies.withLock { ($0.working ?? $0.head).view } }
 
+    /// True if a turn is recorded.
+    @inlinable
+    func isRecorded(_ context: TurnContext) -> Bool {
+        environment.shared.settings.isRecording || context.host.isRecorded
+    }
+
     /// Returns the turn of an intent, for any store of the feature.
     @inlinable
     package static func execute(_ intent: F.Intent, isJudged: Bool = false) -> RunTurn {

@@ -1,9 +1,10 @@
 import Logging
-import MVI
 import MicroHTTP
+import MVI
 import PrometheusMetrics
 import SessionJournal
 import Sessions
+import WireJSON
 
 /// `/admin` (sessions by their ids) and `/metrics`, behind `AdminGuard`. On the admin port only.
 struct AdminEndpoints: Sendable {

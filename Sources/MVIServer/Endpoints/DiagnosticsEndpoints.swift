@@ -1,5 +1,6 @@
 import MicroHTTP
 import Networks
+import WireJSON
 
 /// `/diagnostics/request`: the request as it arrived after all proxies, for `mvi-server doctor`.
 ///

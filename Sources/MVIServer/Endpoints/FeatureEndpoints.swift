@@ -1,7 +1,8 @@
-import MVI
 import MicroHTTP
+import MVI
 import Schema
 import Sessions
+import WireJSON
 
 /// `/features` and `/features/{name}`: the server's features, described once at the start.
 struct FeatureEndpoints: Sendable {

@@ -1,6 +1,7 @@
 import Locking
 import MicroHTTP
 import Sessions
+import WireJSON
 
 /// The readiness for new work. False while the server stops, the journal is not writable, or a part does not answer.
 struct Readiness: Sendable {

@@ -1,7 +1,8 @@
 import Locking
-import MVI
 import MicroHTTP
+import MVI
 import Sessions
+import WireJSON
 
 /// `POST /features/{id}/intents`, the most frequent request: without tasks and actors, and with as few allocations as
 /// possible. A class, so that closures capture a single reference.

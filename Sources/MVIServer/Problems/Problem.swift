@@ -1,5 +1,6 @@
 import MicroHTTP
 import Sessions
+import WireJSON
 
 /// A refusal of one request.
 package struct Problem: Error, Sendable {

@@ -26,17 +26,16 @@ package final class Pseudonyms: Sendable {
     /// The number of secrets that encoders with `counting` wrote, on all threads.
     @usableFromInline var count: Int { counter.count.load(ordering: .relaxed) }
 
-    func pseudonym(of value: any Encodable) throws -> String { try namer.name(of: value) }
+    /// Nil for what is not JSON.
+    func pseudonym(of value: any Encodable) -> String? { try? namer.pseudonym(of: value) }
 
     private final class Namer: SecretNamer {
         let key = Lock(HMACKey((0..<32).map { _ in UInt8.random(in: .min ... .max) }))
 
-        func name(of value: any Encodable) throws -> String {
+        func pseudonym(of value: any Encodable) throws -> String? {
             let code = key.withLock { $0 }.code(for: try WireJSON.encode(value))
             return SecretCoding.pseudonym(String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36))
         }
-
-        func pseudonym(of value: any Encodable) throws -> String? { try name(of: value) }
     }
 
     private final class Counter: SecretNamer {

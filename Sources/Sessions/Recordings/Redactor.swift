@@ -65,7 +65,7 @@ package final class Redactor: Sendable {
 
 extension Pseudonyms {
     fileprivate func subject(_ subject: Subject) -> Subject? {
-        (try? pseudonym(of: subject)).map { Subject(issuer: "", id: $0) }
+        pseudonym(of: subject).map { Subject(issuer: "", id: $0) }
     }
 }
 

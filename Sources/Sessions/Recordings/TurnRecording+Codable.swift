@@ -1,13 +1,13 @@
 import MVI
 import WireJSON
 
-/// In this module, since `MVI` does not know the wire's JSON.
-@usableFromInline
-enum Member: String, CodingKey {
+/// The members of a recording. Outside of `TurnRecording`, since a generic type's own types are looked up at run time.
+private enum Member: CodingKey {
     case intent, cause, actions, messages, state, view, labels
     case kind, schemaVersion, subject, now, uuids, reads, sends, launched, by, microseconds, failure, refusal
 }
 
+/// In this module, since `MVI` does not know the wire's JSON.
 extension TurnRecording {
     /// Returns the recording as JSON. Its last member is the state: see `RecordingText`. Omits facts that the turn does not
     /// have, and actions and messages that are not `Encodable`.
@@ -17,27 +17,27 @@ extension TurnRecording {
     func json(
         state: [UInt8]? = nil, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireEncodingError) -> [UInt8] {
-        var text = ObjectText(size: 320 + (state?.count ?? 0), userInfo: userInfo)
-        text.append(.intent, string: intent)
-        if let cause { try text.append(.cause, cause) }
-        try text.append(.actions, each: actions)
-        try text.append(.messages, each: messages)
-        if let view { try text.append(.view, view) }
-        try text.append(.labels, each: labels)
-        if let kind = facts.kind { text.append(.kind, string: kind.rawValue) }
-        if let version = facts.schemaVersion { try text.append(.schemaVersion, version) }
-        if let subject = facts.subject { try text.append(.subject, subject) }
-        if let now = facts.now { try text.append(.now, now) }
-        if !facts.uuids.isEmpty { try text.append(.uuids, facts.uuids) }
-        if !facts.reads.isEmpty { try text.append(.reads, facts.reads) }
-        if !facts.sends.isEmpty { try text.append(.sends, facts.sends) }
-        if !facts.launched.isEmpty { try text.append(.launched, facts.launched) }
-        if let turn = facts.by { text.append(.by, integer: turn) }
-        if let microseconds = facts.microseconds { text.append(.microseconds, integer: microseconds) }
-        if let failure = facts.failure { text.append(.failure, string: failure) }
-        if let refusal = facts.refusal { text.append(.refusal, string: refusal) }
-        if let state { text.append(.state, json: state) } else { try text.append(.state, self.state) }
-        return text.finished()
+        var object = JSONObject(size: 320 + (state?.count ?? 0), userInfo: userInfo)
+        object.add("intent", intent)
+        if let cause { try object.add("cause", storing: cause) }
+        try object.add("actions", storingEach: actions)
+        try object.add("messages", storingEach: messages)
+        if let view { try object.add("view", storing: view) }
+        try object.add("labels", storingEach: labels)
+        if let kind = facts.kind { object.add("kind", kind.rawValue) }
+        if let version = facts.schemaVersion { object.add("schemaVersion", version) }
+        if let subject = facts.subject { try object.add("subject", storing: subject) }
+        if let now = facts.now { try object.add("now", storing: now) }
+        if !facts.uuids.isEmpty { try object.add("uuids", storing: facts.uuids) }
+        if !facts.reads.isEmpty { try object.add("reads", storing: facts.reads) }
+        if !facts.sends.isEmpty { try object.add("sends", storing: facts.sends) }
+        if !facts.launched.isEmpty { try object.add("launched", storing: facts.launched) }
+        if let turn = facts.by { object.add("by", turn) }
+        if let microseconds = facts.microseconds { object.add("microseconds", microseconds) }
+        if let failure = facts.failure { object.add("failure", failure) }
+        if let refusal = facts.refusal { object.add("refusal", refusal) }
+        if let state { object.add("state", json: state) } else { try object.add("state", storing: self.state) }
+        return WireJSON.trimmed(object.close())
     }
 
     private static func facts(_ members: KeyedDecodingContainer<Member>) throws -> TurnFacts {
@@ -87,24 +87,5 @@ extension TurnRecording: Decodable where F.Message: Decodable, F.Action: Decodab
             state: try members.decode(F.State.self, forKey: .state),
             view: try members.decodeIfPresent(F.ViewState.self, forKey: .view),
             labels: try members.decode([F.Label].self, forKey: .labels), facts: try Self.facts(members))
-    }
-}
-
-extension ObjectText {
-    @usableFromInline
-    mutating func append(_ name: Member, string: String) { append(name.rawValue, string: string) }
-    @usableFromInline
-    mutating func append(_ name: Member, integer: UInt64) { append(name.rawValue, integer: integer) }
-    @usableFromInline
-    mutating func append(_ name: Member, json: [UInt8]) { append(name.rawValue, json: json) }
-
-    @usableFromInline
-    mutating func append<T: Encodable>(_ name: Member, _ value: T) throws(WireEncodingError) {
-        try append(name.rawValue, value)
-    }
-
-    @usableFromInline
-    mutating func append<T>(_ name: Member, each values: [T]) throws(WireEncodingError) {
-        try append(name.rawValue, each: values)
     }
 }

@@ -50,9 +50,19 @@ private enum JSONTree: Codable {
 extension WireJSON {
     package static func isOther(_ decoder: any Decoder) -> Bool { !(decoder is ValueDecoder) }
 
-    /// Encodes a JSON text with another encoder.
-    static func encode(json: [UInt8], to encoder: any Encoder) throws {
-        try decode(JSONTree.self, from: json).encode(to: encoder)
+    /// Encodes a JSON text. It is written with the user info of an encoder of this module.
+    ///
+    /// - Throws: `EncodingError`.
+    package static func encode(
+        to encoder: any Encoder,
+        _ text: (_ userInfo: [CodingUserInfoKey: any Sendable]) throws(WireEncodingError) -> [UInt8]
+    ) throws {
+        let own = encoder as? ValueEncoder
+        let json: [UInt8]
+        do throws(WireEncodingError) { json = try text(own?.session.userInfo ?? [:]) } catch { throw error.thrown }
+        guard let own else { return try decode(JSONTree.self, from: json).encode(to: encoder) }
+        try own.session.beginSingle(of: own)
+        own.session.bytes += json
     }
 
     /// Decodes from another decoder, in the form that ``decode(_:from:limits:)`` reads.
