@@ -1,3 +1,4 @@
+import Glibc
 import Locking
 import Testing
 
@@ -70,6 +71,21 @@ extension MicroHTTPSuites {
                 #expect(try client.response().status == 408)
                 _ = try silent.readToEnd()
                 await stopped
+            }
+        }
+
+        @Test func `Connections that a busy thread has not taken when it ends are closed`() async throws {
+            try await withServer(TestHandler.echo, configure: { $0.threads = 1 }) { server in
+                let loop = try #require(server.loops.first)
+                let mayEnd = Lock(false)
+                #expect(loop { while !mayEnd.withLock({ $0 }) { sched_yield() } })
+                let clients = try (1...8).map { _ in try RawClient(port: server.port) }
+                try await eventually("all are accepted") { server.statistics.openConnections == 8 }
+                async let stopped: Void = server.shutdown(grace: .zero)
+                try await eventually("the thread is told to end") { !loop({}) }
+                mayEnd.withLock { $0 = true }
+                await stopped
+                for client in clients { #expect(try client.readToEnd() == "") }
             }
         }
 

@@ -146,7 +146,8 @@ final class ReactorThread: Sendable {
         state.withLock { $0.members.values.filter { isWanted($0.kind) }.map(\.object) }
     }
 
-    /// Ends the loop and waits for its thread. Not to be called from the loop itself.
+    /// Ends the loop, waits for its thread, and runs the tasks that it left here, since they may use the driver, which
+    /// its owner stops after that. Not to be called from the loop itself.
     func halt() {
         let thread = state.withLock { state in
             state.isHalted = true
@@ -155,6 +156,11 @@ final class ReactorThread: Sendable {
         }
         ring()
         thread?.join()
+        let left = state.withLock { state in
+            defer { state.tasks = [] }
+            return state.tasks
+        }
+        for task in left { task() }
     }
 
     /// Changes the state, and wakes the loop if it sleeps and has to notice the change.
