@@ -42,6 +42,9 @@ class OkHttpTransport(
     private val dns = RotatingDns()
     private val client: OkHttpClient
 
+    @Volatile
+    private var isClosed = false
+
     init {
         // A stream occupies a request for a long time.
         val dispatcher = Dispatcher(executor).apply {
@@ -66,6 +69,7 @@ class OkHttpTransport(
             return told(TransportEvent.End(failure))
         }
         calls[id] = call
+        if (isClosed) call.cancel()
         call.enqueue(object : Callback {
             override fun onFailure(call: Call, e: IOException) {
                 if (!call.isCanceled()) dns.rotate()
@@ -117,7 +121,9 @@ class OkHttpTransport(
     }
 
     override fun close() {
-        for (id in calls.keys.toList()) cut(id)
+        // Not a copy: `toList` expects that a collection does not shrink meanwhile.
+        isClosed = true
+        for (id in calls.keys) cut(id)
         pool.evictAll()
         executor.shutdown()
     }
