@@ -16,7 +16,7 @@ package enum WireJSON {
     /// - Throws: ``WireDecodingError``. An error thrown by an `init(from:)` becomes a mismatch at the value's place.
     @usableFromInline
     package static func decode<T: Decodable>(
-        _ type: T.Type, from bytes: [UInt8], limits: WireLimits = .default
+        _ type: T.Type, from bytes: [UInt8], limits: WireLimits = .document
     ) throws(WireDecodingError) -> T {
         try DecodingSession(bytes: bytes, limits: limits).decodeDocument(type)
     }
@@ -29,9 +29,9 @@ package enum WireJSON {
     ) throws(WireDecodingError) -> T {
         let session =
             if let filling {
-                try DecodingSession(bytes: bytes, filling: filling, limits: .default)
+                try DecodingSession(bytes: bytes, filling: filling, limits: .document)
             } else {
-                try DecodingSession(bytes: bytes, limits: .default)
+                try DecodingSession(bytes: bytes, limits: .document)
             }
         if !userInfo.isEmpty { session.userInfo = userInfo }
         return try session.decodeDocument(type)
@@ -46,7 +46,7 @@ package enum WireJSON {
     /// - Throws: ``WireDecodingError``, also if `filling` is not JSON.
     @usableFromInline
     package static func decode<T: Decodable>(
-        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], limits: WireLimits = .default
+        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], limits: WireLimits = .document
     ) throws(WireDecodingError) -> T {
         try DecodingSession(bytes: bytes, filling: filling, limits: limits).decodeDocument(type)
     }
@@ -58,7 +58,7 @@ package enum WireJSON {
     /// - Throws: ``WireDecodingError``, also if `filling` is not JSON.
     @usableFromInline
     package static func decodeStored<T: Codable>(
-        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default,
+        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], lostLimit: Int = 16, limits: WireLimits = .document,
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireDecodingError) -> (value: T, lost: [String]) {
         let session = try DecodingSession(bytes: bytes, filling: filling, notesReads: true, limits: limits)
@@ -70,7 +70,7 @@ package enum WireJSON {
 
     /// Decodes a stored value of a type that is only read. All members that it does not read are lost.
     package static func decodeStored<T: Decodable>(
-        reading type: T.Type, from bytes: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default,
+        reading type: T.Type, from bytes: [UInt8], lostLimit: Int = 16, limits: WireLimits = .document,
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireDecodingError) -> (value: T, lost: [String]) {
         let session = try DecodingSession(bytes: bytes, notesReads: true, limits: limits)

@@ -263,7 +263,7 @@ enum DecodedIntent: Sendable {
     @inlinable
     init<F: Feature>(_ body: [UInt8], of feature: F.Type, for runner: (any StoreRunner)?) {
         do throws(WireDecodingError) {
-            let intent = try WireJSON.decode(F.Intent.self, from: body)
+            let intent = try WireJSON.decode(F.Intent.self, from: body, limits: .value)
             guard let runner = runner as? TurnRunner<F> else {
                 self = .turn(TurnRunner<F>.execute(intent)) { ($0 as? TurnRunner<F>)?.check(intent) }
                 return

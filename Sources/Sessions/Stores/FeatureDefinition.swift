@@ -114,7 +114,7 @@ package final class FeatureDefinition: Sendable {
         action = { try ErasedStore.perform($0, of: F.self) }
         adopt = { stored, runner throws(StoreError) in try ErasedStore.adopt(stored, by: runner, of: F.self) }
         delivery = { body throws(WireDecodingError) in
-            .intent(try WireJSON.decode(F.Intent.self, from: body), of: F.self)
+            .intent(try WireJSON.decode(F.Intent.self, from: body, limits: .value), of: F.self)
         }
     }
 

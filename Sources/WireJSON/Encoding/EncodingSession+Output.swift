@@ -15,8 +15,8 @@ extension EncodingSession {
         if form != .single {
             bytes.append(form == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
             depth += 1
-            if depth > WireLimits.default.maximumDepth {
-                fail("nested deeper than \(WireLimits.default.maximumDepth) levels")
+            if depth > WireLimits.value.maximumDepth {
+                fail("nested deeper than \(WireLimits.value.maximumDepth) levels")
             }
         }
         return true

@@ -87,8 +87,8 @@ final class EncodingSession {
     private func push(_ owner: any Any.Type) throws -> ValueEncoder {
         if let failure { throw failure.thrown }
         // Values without their own containers recurse, too.
-        guard depth <= WireLimits.default.maximumDepth, outer.count < 4 * WireLimits.default.maximumDepth else {
-            throw error("nested deeper than \(WireLimits.default.maximumDepth) levels").thrown
+        guard depth <= WireLimits.value.maximumDepth, outer.count < 4 * WireLimits.value.maximumDepth else {
+            throw error("nested deeper than \(WireLimits.value.maximumDepth) levels").thrown
         }
         if current.serial != 0 {
             // Most values are nested less deeply.

@@ -13,7 +13,7 @@ package struct JSONDocument: Sendable {
 
     /// - Throws: ``WireDecodingError`` if the bytes are not JSON, a member is duplicated, or the depth exceeds the
     ///   limits.
-    package init(_ bytes: [UInt8], limits: WireLimits = .default) throws(WireDecodingError) {
+    package init(_ bytes: [UInt8], limits: WireLimits = .document) throws(WireDecodingError) {
         self.bytes = bytes
         nodes = try Scanner.scan(bytes, limits: limits)
     }

@@ -69,7 +69,7 @@ package struct JSONObject {
     @usableFromInline
     package mutating func add<T: Encodable>(_ name: StaticString, storing value: T) throws(WireEncodingError) {
         addName(name)
-        try encode(value, depth: 1)
+        try encode(value)
     }
 
     /// Adds an array of the stored forms of values. Leaves out those that are not `Encodable`.
@@ -83,16 +83,16 @@ package struct JSONObject {
         for case let value as any Encodable in values {
             if !isFirst { bytes.append(UInt8(ascii: ",")) }
             isFirst = false
-            try encode(value, depth: 2)
+            try encode(value)
         }
         bytes.append(UInt8(ascii: "]"))
     }
 
-    private mutating func encode<T: Encodable>(_ value: T, depth: Int) throws(WireEncodingError) {
+    private mutating func encode<T: Encodable>(_ value: T) throws(WireEncodingError) {
         // The session takes over the buffer and returns it, so that nothing is copied.
         var output: [UInt8] = []
         swap(&output, &bytes)
-        let session = EncodingSession(appendingTo: consume output, depth: depth, writesNil: true)
+        let session = EncodingSession(appendingTo: consume output, writesNil: true)
         defer { swap(&bytes, &session.bytes) }
         if !userInfo.isEmpty { session.userInfo = userInfo }
         try session.encodeDocument(value)

@@ -25,8 +25,7 @@ func encoded(_ value: some Encodable) throws -> String {
     String(decoding: try WireJSON.encode(value), as: UTF8.self)
 }
 
-func decoded<T: Decodable>(_ type: T.Type, _ text: String, limits: WireLimits = .default) throws(WireDecodingError) -> T
-{
+func decoded<T: Decodable>(_ type: T.Type, _ text: String, limits: WireLimits = .value) throws(WireDecodingError) -> T {
     try WireJSON.decode(type, from: Array(text.utf8), limits: limits)
 }
 

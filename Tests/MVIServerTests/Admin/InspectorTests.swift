@@ -1,3 +1,4 @@
+import MVI
 import MVITesting
 import TestSupport
 import Testing
@@ -92,6 +93,40 @@ struct InspectorTests {
         #expect(ValueShape.intent("ann") != "ann" && ValueShape.intent("ann") == ValueShape.intent("ann"))
         #expect(ValueShape.intent("‹bootstrap›") == "‹bootstrap›")
         #expect(ValueShape.path("/carts/ann@example.org/0") == "/carts/…/0")
+    }
+
+    /// Its state nests as deep as states may: each level is an object and an array.
+    private struct Nest: Feature {
+        struct State: Codable, Equatable, Sendable { var inner: [State] = [] }
+        enum Intent: Codable, Sendable { case nest(levels: Int) }
+        static let name = "nest"
+        static let examples: [Intent] = [.nest(levels: 1)]
+        let initialState = State()
+
+        func reduce(_ state: inout State, _ message: Intent) {
+            guard case .nest(let levels) = message else { return }
+            state = (1..<levels).reduce(into: State()) { state, _ in state = State(inner: [state]) }
+        }
+    }
+
+    @Test func `a state of the deepest nesting is recorded, shown, and replayed from its export`() async throws {
+        try await TestServer.run(
+            .memory, content: { _ in ServerContent(features: [ServedFeature(Nest())]) }, { $0.recordedTurns = 10 }
+        ) { server in
+            let session = try await server.session()
+            for (levels, status) in [(63, 202), (64, 202), (65, 500)] {
+                let sent = session.intent(#"{"type":"nest","levels":\#(levels)}"#, to: "nest")
+                #expect(try await server.send(sent).status == status, "\(levels)")
+            }
+            let export = try #require(try await server.assembly.sessions.export(session.id))
+            let shown = TurnList(export.whole.turns, after: 0, limit: 10, .values).turns
+            #expect(!shown.isEmpty)
+            for turn in shown { #expect(!String(decoding: turn, as: UTF8.self).contains("fault")) }
+            var report = ReplayReport(server.assembly.sessions.environment.features)
+            report.add(SessionDocument.write(export), "export")
+            report.require(["nest"])
+            #expect(!report.isFailed, "\(String(decoding: report.document, as: UTF8.self))")
+        }
     }
 
     @Test func `without the setting neither the page nor turns are served; recording is`() async throws {
