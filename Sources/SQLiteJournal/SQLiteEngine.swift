@@ -223,16 +223,18 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// Waits until `count` writes are enqueued, at most for `time`.
+    /// Waits until `count` writes or a job are enqueued, at most for `time`.
     func wait(for count: Int = 1, atMost time: Duration?) {
-        let sleeps = state.withLock { state in
-            if state.writes.count >= count || !state.jobs.isEmpty || state.isClosing { return false }
-            state.wakeCount = count
-            return true
-        }
-        guard sleeps else { return }
-        guard let time else { return writer.wait() }
-        _ = writer.wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
+        let end: DispatchTime = time.map { .now() + .nanoseconds(Int(max(0, $0.nanoseconds))) } ?? .distantFuture
+        repeat {
+            let sleeps = state.withLock { state in
+                if state.writes.count >= count || !state.jobs.isEmpty || state.isClosing { return false }
+                state.wakeCount = count
+                return true
+            }
+            guard sleeps else { return }
+            // A signal may be an earlier one, for which nobody waited.
+        } while writer.wait(timeout: end) == .success
         state.withLock { $0.wakeCount = nil }
     }
 

@@ -10,7 +10,7 @@ import SessionJournal
 /// completion handlers, each session's on one of them, in commit order. `docs/journal.md` describes the schema and the
 /// behavior when the disk is in trouble.
 public final class SQLiteJournal: Journal {
-    private let engine: SQLiteEngine
+    let engine: SQLiteEngine
 
     private init(_ engine: SQLiteEngine) { self.engine = engine }
 

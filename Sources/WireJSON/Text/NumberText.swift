@@ -20,19 +20,8 @@ enum NumberText {
     }
 
     private static func append(digitsOf value: UInt64, to output: inout OutputSpan<UInt8>) {
-        let (high, low) = value.quotientAndRemainder(dividingBy: 100_000_000)
-        if high > 0 { append(digitsOf: high, to: &output) }
-        // Up to eight digits in a word, the first one in its lowest byte.
-        var (rest, word, count) = (UInt32(truncatingIfNeeded: low), 0 as UInt64, 0)
-        repeat {
-            word = word << 8 | UInt64(UInt32(UInt8(ascii: "0")) + rest % 10)
-            rest /= 10
-            count += 1
-        } while rest > 0 || (high > 0 && count < 8)
-        for _ in 0..<count {
-            output.append(UInt8(truncatingIfNeeded: word))
-            word >>= 8
-        }
+        if value >= 10 { append(digitsOf: value / 10, to: &output) }
+        output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
     }
 
     /// Appends the shortest digits that read back as the same finite value. Whole numbers are written without a decimal

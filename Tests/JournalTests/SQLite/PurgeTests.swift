@@ -202,15 +202,18 @@ import Testing
             let journal = try await folder.journal { $0.stepTime = .zero }
             _ = try await fill(journal, ada, Self.marker)
             let other = try await fill(journal, Subject(issuer: "issuer", id: "bob"), "harmless")
-            let before = journal.statistics.transactions
-            let end = Lock<Result<Void, StoreError>?>(nil)
-            journal.purge(ada, now: .seconds(2_000_000), tombstoneUntil: .seconds(9_000_000)) { result in
-                end.withLock { $0 = result }
+            // Between its transactions the writer closes the journal after so many of them; accepted writes are completed.
+            let last = journal.statistics.transactions + steps
+            @Sendable func closeAfterLast(_ writer: Writer) {
+                if journal.statistics.transactions >= last { return journal.engine.close() }
+                _ = journal.engine.enqueue(closeAfterLast)
             }
-            while journal.statistics.transactions < before + steps, end.withLock({ $0 == nil }) { await Task.yield() }
-            // Completes what it has accepted.
+            let ended = await awaitResult { done in
+                journal.purge(ada, now: .seconds(2_000_000), tombstoneUntil: .seconds(9_000_000), done: done)
+                _ = journal.engine.enqueue(closeAfterLast)
+            }
+            if case .failure = ended { interrupted += 1 }
             await journal.close()
-            if case .failure? = end.withLock({ $0 }) { interrupted += 1 }
             let again = try await folder.journal()
             try await purge(again)
             #expect(try found(folder).isEmpty, "after \(steps) steps")
