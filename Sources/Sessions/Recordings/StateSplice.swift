@@ -234,12 +234,12 @@ extension SessionExport {
     }
 }
 
-extension SessionBatch {
-    /// Returns the recordings with parts of states.
-    func splicedRecordings(_ limit: RecordingLimit) -> [RecordedTurn] {
+extension [RecordedTurn] {
+    /// Returns a batch's recordings with parts of states.
+    func spliced(_ entries: [SessionBatch.Entry], _ changes: [StoreChange], _ limit: RecordingLimit) -> [RecordedTurn] {
         // Without a limit of bytes nothing is gained.
-        guard limit.bytes < .max else { return recordings }
-        return recordings.map { turn in
+        guard !isEmpty, limit.bytes < .max else { return self }
+        return map { turn in
             guard let entry = entries.last(where: { $0.feature == turn.feature }), let store = entry.store else {
                 return turn
             }

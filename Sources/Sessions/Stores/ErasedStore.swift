@@ -112,10 +112,11 @@ struct ErasedStore: Sendable {
         { (turn, view, isViewChanged) throws(StoreError) in
             var (state, shown): ([UInt8]?, [UInt8]?) = (nil, nil)
             var isViewRecorded = false
-            let secrets = turn.isRecorded ? limits.pseudonyms.count : nil
+            let (secrets, userInfo) =
+                turn.isRecorded ? (limits.pseudonyms.count, limits.pseudonyms.counting) : (nil, .init())
             if turn.hasMessages {
                 let encoded = try encoding { () throws(WireEncodingError) in
-                    try WireJSON.encodeStored(turn.state, userInfo: turn.isRecorded ? limits.pseudonyms.counting : [:])
+                    try WireJSON.encodeStored(turn.state, userInfo: userInfo)
                 }
                 try check(encoded.bytes, "state", limit: limits.state)
                 state = encoded.bytes

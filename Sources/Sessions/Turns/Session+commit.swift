@@ -313,7 +313,7 @@ final class PendingCommit: Sendable {
         batch = JournalBatch(
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts, reminders: working.reminders,
-            recordings: working.recordings.isEmpty ? [] : working.splicedRecordings(limit), recordingLimit: limit,
+            recordings: working.recordings.spliced(working.entries, working.changes, limit), recordingLimit: limit,
             forgottenReceipts: core.receipts.forgotten,
             firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,

@@ -368,7 +368,8 @@ extension SessionCore {
 // MARK: Recordings
 
 extension SessionCore {
-    /// The limit of the recorded turns that the journal keeps.
+    /// The limit of the recorded turns that the journal keeps. Inlined, since a call copies the core.
+    @inline(__always)
     func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
         SessionStore.hasRecordings.load(ordering: .relaxed)
             ? largerRecordingLimit(limits.recordings) : limits.recordings
