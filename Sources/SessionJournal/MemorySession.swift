@@ -217,7 +217,7 @@ private final class MemoryAdditions {
     var owner: (owner: SessionOwner, working: [FeatureID])?
     var accessChanges: UInt64 = 0
     var lostLabels = LostLabels()
-    var recordings = RecordingRing()
+    @exclusivity(unchecked) var recordings = RecordingRing()
     var setAside: [SetAsideState] = []
 
     var isEmpty: Bool {

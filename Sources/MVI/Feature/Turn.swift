@@ -12,7 +12,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline let origin: WorkOrigin?
     /// True if the turn is recorded.
     @usableFromInline package let isRecorded: Bool
-    /// True if the turn collects its events, since it is recorded or observed.
+    /// True if the turn collects its events for observers.
     @usableFromInline let isObserved: Bool
     @usableFromInline package var hasMessages = false
     @usableFromInline package var labels: [F.Label] = []
@@ -30,7 +30,7 @@ public struct Turn<F: Feature>: ~Copyable {
         self.cause = cause
         self.origin = origin
         isRecorded = runner.isRecorded(context)
-        isObserved = isRecorded || runner.observers != nil
+        isObserved = runner.observers != nil
     }
 
     @inlinable package var feature: F { runner.feature }
@@ -55,6 +55,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @inlinable
     public mutating func dispatch(_ message: F.Message) {
         hasMessages = true
+        if isRecorded { makeRare().messages.append(message) }
         guard isObserved else {
             runner.feature.reduce(&current, message)
             return
@@ -139,27 +140,31 @@ private struct TurnWithoutEnd: Error, CustomStringConvertible {
 }
 
 /// Data that few turns need. A class that is created on first use, so that other turns carry only a nil reference.
+/// Accesses are not checked for exclusivity: only its turn has it, and a turn cannot be copied.
 @usableFromInline
 package final class DeferredRequests<F: Feature> {
-    @usableFromInline package var reminders: [ReminderRequest<F>] = []
-    @usableFromInline var sends: [SiblingIntent] = []
+    @exclusivity(unchecked) @usableFromInline package var reminders: [ReminderRequest<F>] = []
+    @exclusivity(unchecked) @usableFromInline var sends: [SiblingIntent] = []
     /// The first store that the turn needs and that is not loaded.
-    @usableFromInline var missing: String?
+    @exclusivity(unchecked) @usableFromInline var missing: String?
     /// True if the turn launches work of parts that may leave.
-    @usableFromInline var hasPartWork = false
+    @exclusivity(unchecked) @usableFromInline var hasPartWork = false
     /// The closure for observers and interceptors in the turn's result.
-    @usableFromInline var observe: (@Sendable () -> Void)?
-    @usableFromInline var judged: RunTurn?
-    @usableFromInline var now: Timestamp?
-    @usableFromInline var uuids: [String]
+    @exclusivity(unchecked) @usableFromInline var observe: (@Sendable () -> Void)?
+    @exclusivity(unchecked) @usableFromInline var judged: RunTurn?
+    @exclusivity(unchecked) @usableFromInline var now: Timestamp?
+    @exclusivity(unchecked) @usableFromInline var uuids: [String]
+    /// The intent and the messages of a recorded turn.
+    @exclusivity(unchecked) @usableFromInline var cause: F.Intent?
+    @exclusivity(unchecked) @usableFromInline var messages: [F.Message] = []
     /// The facts of a recorded turn: see `TurnFacts`. The start is in nanoseconds of the monotonic clock.
-    @usableFromInline var reads: [TurnFacts.Read] = []
-    @usableFromInline var failure: String?
-    @usableFromInline var refusal: String?
-    @usableFromInline var start: UInt64?
-    @usableFromInline var kind: TurnFacts.Kind?
+    @exclusivity(unchecked) @usableFromInline var reads: [TurnFacts.Read] = []
+    @exclusivity(unchecked) @usableFromInline var failure: String?
+    @exclusivity(unchecked) @usableFromInline var refusal: String?
+    @exclusivity(unchecked) @usableFromInline var start: UInt64?
+    @exclusivity(unchecked) @usableFromInline var kind: TurnFacts.Kind?
     /// The number of UUIDs that the turn has used.
-    @usableFromInline var uuidCount = 0
+    @exclusivity(unchecked) @usableFromInline var uuidCount = 0
 
     /// - Parameter inputs: the time and UUIDs of the turn's previous run.
     @usableFromInline
@@ -167,13 +172,14 @@ package final class DeferredRequests<F: Feature> {
 
     /// Notes the facts of a recorded turn that are known at its start.
     @usableFromInline
-    func note(start: UInt64, _ stage: Failure.Stage?, hasCause: Bool, hasIntent: Bool) {
+    func note(start: UInt64, _ stage: Failure.Stage?, _ cause: StoreObservation<F>.Event?, hasIntent: Bool) {
         self.start = start
+        if case .intent(let intent)? = cause { self.cause = intent }
         kind =
             switch stage {
             case .bootstrap?: .bootstrap
             case .signIn?: .signIn
-            case .execute?: hasIntent ? .intent : hasCause ? .checked : .action
+            case .execute?: hasIntent ? .intent : cause != nil ? .checked : .action
             case .check?, .work?, nil: .step
             }
     }

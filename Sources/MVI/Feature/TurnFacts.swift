@@ -63,14 +63,14 @@ public struct TurnFacts: Sendable, Equatable {
     init<F: Feature>(_ turn: borrowing Turn<F>) {
         schemaVersion = F.schemaVersion
         subject = turn.principal.map { Subject(issuer: $0.issuer, id: $0.subject) }
-        launched = turn.effects.compactMap { $0.request.map { $0.id?.description ?? "" } }
+        if !turn.effects.isEmpty { launched = turn.effects.compactMap { $0.request.map { $0.id?.description ?? "" } } }
         by = turn.origin?.turn ?? turn.context.by
         guard let rare = turn.rare else { return }
         kind = rare.failure == nil ? rare.kind : .failure
         now = rare.now
-        uuids = Array(rare.uuids.prefix(rare.uuidCount))
+        if rare.uuidCount > 0 { uuids = Array(rare.uuids.prefix(rare.uuidCount)) }
         (reads, failure, refusal) = (rare.reads, rare.failure, rare.refusal)
-        sends = rare.sends.map(\.instance)
+        if !rare.sends.isEmpty { sends = rare.sends.map(\.instance) }
         microseconds = rare.start.map { (monotonicNanoseconds() &- $0) / 1_000 }
     }
 }

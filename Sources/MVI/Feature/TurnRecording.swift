@@ -30,19 +30,12 @@ public struct TurnRecording<F: Feature>: Sendable {
         (self.labels, self.facts) = (labels, facts)
     }
 
-    /// A completed turn, with its events if its store's environment has `isRecording`.
+    /// A completed turn that is recorded.
     @inlinable
     package init(_ turn: borrowing Turn<F>, view: F.ViewState? = nil) {
         self.init(
-            intent: turn.intentID.text, cause: nil, actions: [], messages: [], state: turn.state, view: view,
-            labels: turn.labels, facts: TurnFacts(turn))
-        for event in turn.observations {
-            switch event {
-            case .intent(let intent): cause = intent
-            case .action(let action): actions.append(action)
-            case .message(let message, _, _): messages.append(message)
-            case .started, .refused, .label, .failed, .ended: break
-            }
-        }
+            intent: turn.intentID.text, cause: turn.rare?.cause, actions: turn.actions,
+            messages: turn.rare?.messages ?? [], state: turn.state, view: view, labels: turn.labels,
+            facts: TurnFacts(turn))
     }
 }

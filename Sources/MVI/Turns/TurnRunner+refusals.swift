@@ -99,9 +99,8 @@ extension TurnRunner {
         guard isRecorded(context), !context.isSent else { return nil }
         let state = copies.withLock { ($0.working ?? $0.head).state }
         var turn = Turn(runner: self, state: state, context: context, cause: intent, origin: nil)
-        turn.observations.append(.intent(intent))
         let facts = turn.makeRare()
-        (facts.start, facts.kind) = (rare?.start, kind)
+        (facts.cause, facts.start, facts.kind) = (intent, rare?.start, kind)
         (facts.now, facts.uuids, facts.uuidCount) = (rare?.now, rare?.uuids ?? [], rare?.uuidCount ?? 0)
         facts.reads = rare?.reads ?? []
         facts.refusal = (refusal.code.map { "\($0): " } ?? "") + refusal.detail

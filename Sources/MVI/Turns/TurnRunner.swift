@@ -178,12 +178,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         let start = since ?? monotonicNanoseconds()
         let (before, hadPartWork) = copies.withLock { ($0.working ?? $0.head, $0.hasPartWork) }
         var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
-        if turn.isObserved {
-            if let cause { turn.observations.append(cause) }
-            if turn.isRecorded {
-                turn.makeRare().note(start: start, stage, hasCause: cause != nil, hasIntent: intent != nil)
-            }
-        }
+        if turn.isObserved, let cause { turn.observations.append(cause) }
+        if turn.isRecorded { turn.makeRare().note(start: start, stage, cause, hasIntent: intent != nil) }
         var after = before
         var hasRun = false
         let result: TurnResult
