@@ -238,7 +238,7 @@ extension [RecordedTurn] {
     /// Returns a batch's recordings with parts of states.
     func spliced(_ entries: [SessionBatch.Entry], _ changes: [StoreChange], _ limit: RecordingLimit) -> [RecordedTurn] {
         // Without a limit of bytes nothing is gained.
-        guard !isEmpty, limit.bytes < .max else { return self }
+        guard limit.bytes < .max else { return self }
         return map { turn in
             guard let entry = entries.last(where: { $0.feature == turn.feature }), let store = entry.store else {
                 return turn

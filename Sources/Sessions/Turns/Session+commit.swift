@@ -295,11 +295,8 @@ final class PendingCommit: Sendable {
         case ended
     }
 
-    /// A batch of a session with that core.
-    ///
-    /// - Parameters:
-    ///   - head: the log's head after the append.
-    ///   - owner: the change of the session's owner.
+    /// A batch of a session with that core. `head` is the log's head after the append, `owner` the change of the session's
+    /// owner.
     fileprivate init(
         _ session: Session, _ core: borrowing SessionCore, _ working: borrowing SessionBatch, _ needs: BatchNeed,
         head: SessionHead, owner: OwnerChange?, now: Duration
@@ -313,8 +310,9 @@ final class PendingCommit: Sendable {
         batch = JournalBatch(
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts, reminders: working.reminders,
-            recordings: working.recordings.spliced(working.entries, working.changes, limit), recordingLimit: limit,
-            forgottenReceipts: core.receipts.forgotten,
+            recordings: working.recordings.isEmpty
+                ? [] : working.recordings.spliced(working.entries, working.changes, limit),
+            recordingLimit: limit, forgottenReceipts: core.receipts.forgotten,
             firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
