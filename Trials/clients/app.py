@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A client on a bad network: sends intents through a relay while the server is killed and deployed and connections end or
-freeze. Prints figures; exit code 1 unless each intent ran once, each label came once and in order, no state went back, and memory was flat in the last half.
+freeze. Prints figures; exit code 1 unless each intent ran once, each label came once and in order, no state went back, and memory was flat in the last half of five minutes or more.
 
    Trials/clients/app.py SERVER DATA PORT SECONDS SEED DRIVER...     a driver of Clients/Conformance
 """
@@ -112,5 +112,7 @@ print(f"labels                   {len(labels)}, {len(set(labels))} of them diffe
 print("events                   " + ", ".join(f"{count} {name}" for name, count in counts.items()))
 print(f"memory in the last half  {min(late)} to {max(late)} MiB")
 held = (len(sent) == number and last == 10 * number and states == sorted(states) and ended == 0
-        and [count for _, count in labels] == list(range(10, 10 * number + 1, 10)) and max(late) < 1.25 * min(late))
+        and [count for _, count in labels] == list(range(10, 10 * number + 1, 10))
+        # At first a JVM grows into its heap.
+        and (seconds < 300 or max(late) < 1.25 * min(late)))
 sys.exit(0 if held else 1)
