@@ -233,7 +233,7 @@ final class SQLiteEngine: Sendable {
                 return true
             }
             guard sleeps else { return }
-            // A signal may be an earlier one, for which nobody waited.
+            // Signals that came while the writer was busy are counted, too.
         } while writer.wait(timeout: end) == .success
         state.withLock { $0.wakeCount = nil }
     }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A client on a bad network: sends intents through a relay while the server is killed and deployed and connections end or
-freeze. Prints figures; exit code 1 unless each intent ran once, each label came once and in order, no state went back, and memory was flat in the last half of five minutes or more.
+freeze. Prints figures; exit code 1 unless each intent ran once, each label came once and in order, no state went back, and
+memory was flat in the last half of five minutes or more.
 
    Trials/clients/app.py SERVER DATA PORT SECONDS SEED DRIVER...     a driver of Clients/Conformance
 """

@@ -1,6 +1,6 @@
 import Logging
-import MicroHTTP
 import MVI
+import MicroHTTP
 import PrometheusMetrics
 import SessionJournal
 import Sessions

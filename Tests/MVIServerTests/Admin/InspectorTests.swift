@@ -118,6 +118,12 @@ struct InspectorTests {
                 let sent = session.intent(#"{"type":"nest","levels":\#(levels)}"#, to: "nest")
                 #expect(try await server.send(sent).status == status, "\(levels)")
             }
+            // A client's own JSON has the same limit.
+            for (levels, status) in [(127, 202), (128, 400)] {
+                let nested = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+                let sent = session.intent(#"{"type":"nest","levels":64,"other":\#(nested)}"#, to: "nest")
+                #expect(try await server.send(sent).status == status, "\(levels)")
+            }
             let export = try #require(try await server.assembly.sessions.export(session.id))
             let shown = TurnList(export.whole.turns, after: 0, limit: 10, .values).turns
             #expect(!shown.isEmpty)

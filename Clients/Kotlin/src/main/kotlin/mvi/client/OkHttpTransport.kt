@@ -42,9 +42,6 @@ class OkHttpTransport(
     private val dns = RotatingDns()
     private val client: OkHttpClient
 
-    @Volatile
-    private var isClosed = false
-
     init {
         // A stream occupies a request for a long time.
         val dispatcher = Dispatcher(executor).apply {
@@ -69,7 +66,6 @@ class OkHttpTransport(
             return told(TransportEvent.End(failure))
         }
         calls[id] = call
-        if (isClosed) call.cancel()
         call.enqueue(object : Callback {
             override fun onFailure(call: Call, e: IOException) {
                 if (!call.isCanceled()) dns.rotate()
@@ -121,11 +117,11 @@ class OkHttpTransport(
     }
 
     override fun close() {
+        // First: what starts later is rejected, and what started before is among the calls.
+        executor.shutdown()
         // Not a copy: `toList` expects that a collection does not shrink meanwhile.
-        isClosed = true
         for (id in calls.keys) cut(id)
         pool.evictAll()
-        executor.shutdown()
     }
 
     /** The content type is among the fields. */
