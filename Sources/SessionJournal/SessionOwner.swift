@@ -1,4 +1,4 @@
-/// The id of a process that uses a journal, random and new with each start.
+/// The id of a process among those that share a journal: random, and a new one each time that it joins.
 package struct NodeID: Hashable, Sendable {
     /// Never negative.
     package let number: Int64

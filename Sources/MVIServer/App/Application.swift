@@ -21,14 +21,13 @@ package final class Application: RequestHandler {
     /// - Parameters:
     ///   - isAdmin: true for the admin port with health checks, metrics and administration.
     ///   - link: the connection to other nodes; nil without them.
-    ///   - owner: returns the other node that owns a session.
     ///   - observation: the destination of metrics and traces.
     ///   - accessLog: logs each answer; nil for none.
     package init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
         endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, monitor: PartsMonitor? = nil,
-        link: NodeLink? = nil, owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
-        observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil, logger: Logger? = nil
+        link: NodeLink? = nil, observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
+        logger: Logger? = nil
     ) throws {
         let crossSite = CrossSiteRule(
             publicURL: settings.publicURL, allowedOrigins: isAdmin ? [] : settings.allowedOrigins)
@@ -45,7 +44,7 @@ package final class Application: RequestHandler {
             clock: sessions.environment.clock, logger: logger)
         let forwarder = link.map { link in
             Forwarder(
-                link, quotas.addresses, owner: owner, clock: sessions.environment.clock,
+                link, quotas.addresses, clock: sessions.environment.clock,
                 executor: sessions.environment.executor, longestAnswer: settings.maxStateBytes + 65_536,
                 metrics: ForwardMetrics(observation.factory), logger: logger)
         }

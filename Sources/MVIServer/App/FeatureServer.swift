@@ -107,7 +107,7 @@ public struct FeatureServer: Sendable {
         let assembly = try Assembly(
             content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
             authenticator: authenticator, directory: directory,
-            peers: journal is any SharedJournal ? peers : nil, systemd: SystemdNotifier(logger: logger),
+            peers: peers, systemd: SystemdNotifier(logger: logger),
             observation: ServerObservation(metrics ?? PrometheusRegistry(), tracer: ServerObservation.tracer),
             accessLog: settings.accessLog ? Self.unbounded(own) : nil)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }

@@ -15,8 +15,8 @@ struct ForwardedSession: Sendable {
         (self.owner, startCatchingUp) = (owner, catchUp)
     }
 
-    init(_ session: Session, owner: @escaping @Sendable (Session) -> NodeRecord?) {
-        self.init(owner: { owner(session) }, catchUp: { session.catchUp($0) })
+    init(_ session: Session) {
+        self.init(owner: { session.owningNode }, catchUp: { session.catchUp($0) })
     }
 
     /// Returns after the appends of other nodes are known here, including changes of the owner.

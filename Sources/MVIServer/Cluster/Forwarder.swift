@@ -20,7 +20,6 @@ final class Forwarder: Sendable {
 
     private let link: NodeLink
     private let addresses: ClientAddress
-    private let owner: @Sendable (Session) -> NodeRecord?
     private let clock: any Clock<Duration>
     private let executor: (any TaskExecutor)?
     private let longestAnswer: Int
@@ -28,23 +27,19 @@ final class Forwarder: Sendable {
     private let logger: Logger?
 
     /// - Parameters:
-    ///   - owner: returns the other node that owns a session.
     ///   - longestAnswer: the maximal size of an owner's answer.
     init(
-        _ link: NodeLink, _ addresses: ClientAddress, owner: @escaping @Sendable (Session) -> NodeRecord?,
-        clock: any Clock<Duration>, executor: (any TaskExecutor)? = nil, longestAnswer: Int,
+        _ link: NodeLink, _ addresses: ClientAddress, clock: any Clock<Duration>,
+        executor: (any TaskExecutor)? = nil, longestAnswer: Int,
         metrics: ForwardMetrics = ForwardMetrics(), logger: Logger? = nil
     ) {
-        (self.link, self.addresses, self.owner, self.clock) = (link, addresses, owner, clock)
+        (self.link, self.addresses, self.clock) = (link, addresses, clock)
         (self.executor, self.longestAnswer, self.metrics, self.logger) = (executor, longestAnswer, metrics, logger)
     }
 
     /// Tries to answer a request here. Calls `done` once; with false, and without an answer, if another node has to
     /// answer.
     typealias Attempt = @Sendable (_ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) -> Void
-
-    /// Returns the functions of a session that the forwarder needs.
-    func session(_ session: Session) -> ForwardedSession { ForwardedSession(session, owner: owner) }
 
     /// Forwards a request to the session's owner, or answers it here if the session moves here meanwhile.
     ///
@@ -141,7 +136,7 @@ final class Forwarder: Sendable {
         var isFirst = true
         while true {
             var step = Step.moved
-            if let owner = session.owner(), owner.id != link.node { step = await ask(owner) }
+            if let owner = session.owner(), !link.isOwn(owner.id) { step = await ask(owner) }
             switch step {
             case .answered: return nil
             case .made, .moved: break

@@ -5,8 +5,8 @@ import Sessions
 
 /// The connection of this server to other nodes: sends requests to them and verifies theirs.
 package final class NodeLink: Sendable {
-    /// This node.
-    package let node: NodeID
+    /// This node's lease, which owns its id.
+    private let lease: NodeLease
     /// The client for requests to other nodes.
     package let client: PeerClient
     private let endpoints = NodeEndpoints()
@@ -15,14 +15,16 @@ package final class NodeLink: Sendable {
     private let logger: Logger?
     private let (late, misdirected, unproven) = (RareWarning(), RareWarning(), RareWarning())
 
-    /// - Parameter node: this node's id in the journal.
-    init(
-        _ node: NodeID, _ transport: any PeerTransport, _ environment: SessionEnvironment, logger: Logger? = nil
-    ) {
-        (self.node, time, self.logger) = (node, environment.time, logger)
+    /// Nil if the journal is not shared: then there are no other nodes.
+    init?(_ transport: any PeerTransport, _ environment: SessionEnvironment, logger: Logger? = nil) {
+        guard let lease = environment.lease else { return nil }
+        (self.lease, time, self.logger) = (lease, environment.time, logger)
         key = NodeKey(environment.journal, environment.time)
-        client = PeerClient(node, transport, key, environment.time)
+        client = PeerClient(lease, transport, key, environment.time)
     }
+
+    /// True if the id is this node's.
+    func isOwn(_ node: NodeID) -> Bool { lease.id == node }
 
     /// Sets the handler of other nodes' requests.
     package func connect(_ requests: any NodeRequests) { endpoints.connect(requests) }
@@ -36,7 +38,7 @@ package final class NodeLink: Sendable {
     func receive(_ head: RequestHead, _ judge: (RequestHead, RequestSender) -> HeadVerdict) -> HeadVerdict {
         // Stamps cannot be verified before the journal's secret is known.
         guard let seal = key.known else { return judge(head, .unproven) }
-        switch seal.open(head, at: node, now: time.sinceEpoch()) {
+        switch seal.open(head, at: lease.id, now: time.sinceEpoch()) {
         case .bad:
             warn(
                 unproven, "Requests with an invalid node stamp arrived.",

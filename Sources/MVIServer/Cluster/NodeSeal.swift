@@ -49,9 +49,9 @@ struct NodeSeal: Sendable {
     /// Verifies a request's stamp. The time is the same for each wrong proof.
     ///
     /// - Parameters:
-    ///   - node: this node.
+    ///   - node: this node; nil while it has no lease, when every request is for another one.
     ///   - now: the time since 1970.
-    func open(_ head: RequestHead, at node: NodeID, now: Duration) -> Finding {
+    func open(_ head: RequestHead, at node: NodeID?, now: Duration) -> Finding {
         let values = head.fields.values(of: NodeStamp.field)
         guard values.count == 1, let (stamp, proof) = NodeStamp.read(values[0]) else { return .bad }
         var target = head.path

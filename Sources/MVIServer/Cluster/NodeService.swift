@@ -48,7 +48,8 @@ struct NodeService: Service {
         }
     }
 
-    private func connect() {
+    /// Connects the sessions to the other nodes.
+    func connect() {
         guard let link = assembly.link else { return }
         link.connect(self)
         sessions.environment.onWatchElsewhere { owner, token, features in

@@ -5,14 +5,14 @@ import Sessions
 
 /// Sends this node's requests to other nodes, with a stamp.
 package struct PeerClient: Sendable {
-    /// This node.
-    package let node: NodeID
+    /// This node's lease, which owns its id: a node that lost its lease joins again with another id.
+    private let lease: NodeLease
     private let transport: any PeerTransport
     private let key: NodeKey
     private let time: TimeSource
 
-    init(_ node: NodeID, _ transport: any PeerTransport, _ key: NodeKey, _ time: TimeSource) {
-        (self.node, self.transport, self.key, self.time) = (node, transport, key, time)
+    init(_ lease: NodeLease, _ transport: any PeerTransport, _ key: NodeKey, _ time: TimeSource) {
+        (self.lease, self.transport, self.key, self.time) = (lease, transport, key, time)
     }
 
     /// Sends the stores that streams of this node show, in several requests if they are many.
@@ -46,7 +46,7 @@ package struct PeerClient: Sendable {
         PeerError(.unknown, "the node answered \(answer.status)")
     }
 
-    /// Sends a request with this node's stamp.
+    /// Sends a request with this node's stamp. Sends nothing while the node has no lease.
     ///
     /// - Parameters:
     ///   - client: the address of the request's client.
@@ -59,6 +59,7 @@ package struct PeerClient: Sendable {
         do { seal = try await key.seal() } catch {
             throw PeerError(.notSent, "the journal's secret cannot be read: \(error)")
         }
+        guard let node = lease.id else { throw PeerError(.notSent, "this node has not joined the others") }
         var request = request
         // The transport would add it, but the stamp covers it.
         if !request.fields.contains(where: { $0.name == "host" }) {

@@ -99,7 +99,7 @@ final class IntentEndpoint: Sendable {
             ForwardedRequest(
                 incoming: incoming, method: .post, feature: feature, resource: .intents, body: body,
                 // Its key or number prevents a second run.
-                isRepeatable: name != nil, wait: wait, session: forwarder.session(session), reply: reply),
+                isRepeatable: name != nil, wait: wait, session: ForwardedSession(session), reply: reply),
             again: again)
     }
 

@@ -51,7 +51,7 @@ struct StateEndpoints: Sendable {
     ) {
         guard let forwarder else { return reply.refuse(Forwarder.unreachable) }
         forwarder.makeStores(
-            [feature], incoming, forwarder.session(caller.session), again: again,
+            [feature], incoming, ForwardedSession(caller.session), again: again,
             refuse: { refusal in
                 switch refusal {
                 case .problem(let problem): reply.refuse(problem)
@@ -171,7 +171,7 @@ struct StateEndpoints: Sendable {
                 forwarder.forward(
                     ForwardedRequest(
                         incoming: incoming, method: .delete, feature: feature, resource: .state, isRepeatable: true,
-                        session: forwarder.session(caller.session), reply: reply),
+                        session: ForwardedSession(caller.session), reply: reply),
                     again: remove)
             }
         }

@@ -103,7 +103,7 @@ struct StreamEndpoints: Sendable {
             missing = named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0, .read) }
         }
         forwarder.makeStores(
-            missing, incoming, forwarder.session(caller.session), withoutRoom: withoutRoom, again: again,
+            missing, incoming, ForwardedSession(caller.session), withoutRoom: withoutRoom, again: again,
             refuse: { refusal in
                 switch refusal {
                 case .problem(let problem) where problem.type.status == 503:

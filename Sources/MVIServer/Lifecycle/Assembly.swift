@@ -37,8 +37,6 @@ struct Assembly: Sendable {
     /// - Parameters:
     ///   - peers: the transport to other nodes; nil without them.
     ///   - systemd: notifies systemd; nil without it.
-    ///   - node: this node's id.
-    ///   - owner: returns the other node that owns a session.
     ///   - directory: the features' access to the sessions.
     ///   - observation: the destination of metrics and traces.
     ///   - accessLog: logs each answer; nil for none.
@@ -48,10 +46,8 @@ struct Assembly: Sendable {
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
         journal: any Journal = MemoryJournal(), authenticator: (any Authenticator)? = nil,
         directory: SessionDirectory = SessionDirectory(), peers: (any PeerTransport)? = nil,
-        systemd: SystemdNotifier? = nil, node: NodeID = .random(),
-        observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
-        owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
-        adapt: (EnvironmentParts) -> SessionEnvironment? = { _ in nil }
+        systemd: SystemdNotifier? = nil, observation: ServerObservation = ServerObservation(),
+        accessLog: Logger? = nil, adapt: (EnvironmentParts) -> SessionEnvironment? = { _ in nil }
     ) throws {
         var settings = settings
         settings.makeInspectorToken()
@@ -81,12 +77,12 @@ struct Assembly: Sendable {
         hasPage = page.contains { $0.path == "/" }
         let monitored = ServerParts(sessions)
         monitor = monitored.monitor
-        let link = peers.map { NodeLink(node, $0, environment, logger: logger) }
+        let link = peers.flatMap { NodeLink($0, environment, logger: logger) }
         self.link = link
         application = try Application(
             sessions, settings, page: page, endpoints: content.endpoints,
             authenticator: settings.authenticator(authenticator),
-            monitor: monitor, link: link, owner: owner, observation: observation, accessLog: accessLog, logger: logger)
+            monitor: monitor, link: link, observation: observation, accessLog: accessLog, logger: logger)
         http = HTTPServer(
             configuration: settings.http(hasNodes: link != nil), logger: logger, handler: application)
         monitored.setServer(http)

@@ -16,6 +16,7 @@ struct ForwarderTests {
     private final class Trial: Sendable {
         static let feature = FeatureID(name: "probe", key: nil)
         static let client = PeerAddress("203.0.113.9") ?? .unknown
+        static let other = NodeRecord(id: .random(), address: "10.0.0.2:8080")
 
         let peers: ScriptedPeers
         let clock = ManualClock()
@@ -24,24 +25,26 @@ struct ForwarderTests {
         private let answered = Gate()
         private let forwarder: Forwarder
         private let owner: Lock<NodeRecord?>
-        private let own = NodeID(1)
+        private let node: TestNode
         private let triesThatFail: Int
 
         /// - Parameter triesThatFail: the number of tries for which another node owns the session.
         init(
             _ steps: [ScriptedPeers.Step], then last: @escaping ScriptedPeers.Step = { _ in .gone },
             triesThatFail: Int = .max, metrics: ForwardMetrics = ForwardMetrics(),
-            owner: NodeRecord? = NodeRecord(id: NodeID(2), address: "10.0.0.2:8080")
+            owner: NodeRecord? = Trial.other
         ) throws {
             peers = ScriptedPeers(steps, then: last)
-            let environment = SessionEnvironment(features: try FeatureRegistry([]), clock: clock)
+            node = try TestNode(in: World(), clock: clock)
             self.owner = Lock(owner)
             self.triesThatFail = triesThatFail
             forwarder = Forwarder(
-                NodeLink(own, peers, environment), ClientAddress(trusted: []), owner: { _ in nil }, clock: clock,
+                try #require(NodeLink(peers, node.environment)), ClientAddress(trusted: []), clock: clock,
                 longestAnswer: 1_000, metrics: metrics)
         }
 
+        /// The id of the node that forwards.
+        var id: NodeID? { node.id }
         var catchUps: Int { counts.withLock { $0.catchUps } }
         var tries: Int { counts.withLock { $0.tries } }
 
@@ -172,7 +175,7 @@ struct ForwarderTests {
             request.fields.map(\.name) == ["host", "authorization", "content-type", "if-match", "MVI-Node"])
         #expect(request.fields.first?.value == "shop.example")
         let stamp = try #require(request.fields.last.flatMap { NodeStamp.read($0.value) }?.stamp)
-        #expect(stamp.node == NodeID(1) && stamp.receiver == NodeID(2) && stamp.client == Trial.client)
+        #expect(stamp.node == trial.id && stamp.receiver == Trial.other.id && stamp.client == Trial.client)
         // The client's wait and a little more.
         #expect(request.timeout == .seconds(58))
         #expect(request.longestAnswer == 1_000)
@@ -203,7 +206,8 @@ struct ForwarderTests {
         let nobody = try Trial([], triesThatFail: 1, owner: nil)
         #expect(try await nobody.forward().status == 202)
         #expect(nobody.peers.asked.isEmpty && nobody.tries == 2)
-        let itself = try Trial([], triesThatFail: 0, owner: NodeRecord(id: NodeID(1), address: "10.0.0.1:8080"))
+        let itself = try Trial([], triesThatFail: 0)
+        itself.becomeOwned(by: NodeRecord(id: try #require(itself.id), address: "10.0.0.1:8080"))
         #expect(try await itself.forward().status == 202)
         #expect(itself.peers.asked.isEmpty)
     }

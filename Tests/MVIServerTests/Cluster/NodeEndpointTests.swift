@@ -36,24 +36,24 @@ struct NodeEndpointTests {
     /// Runs a test with a server, and a client of another node for it.
     private func run(
         _ depth: Depth, _ settings: (inout ServerSettings) -> Void = { _ in },
-        _ test: (TestServer, PeerClient, NodeRecord) async throws -> Void
+        _ test: (TestServer, PeerClient, NodeRecord, NodeID) async throws -> Void
     ) async throws {
-        try await TestServer.run(depth, peers: ScriptedPeers(), settings) { server in
-            let transport: any PeerTransport =
-                depth == .memory ? MemoryPeer(application: server.assembly.application) : HTTPPeerTransport()
-            let environment = server.sessions.environment
-            let link = NodeLink(NodeID(77), transport, environment)
-            do { try await test(server, link.client, try server.record()) } catch {
-                await transport.close()
+        let (world, nodes) = (World(), Nodes(peers: RecordingPeers(depth)))
+        try await TestServer.run(depth, in: world, nodes: nodes, settings) { server in
+            let other = try TestNode(in: world, nodes.cluster)
+            server.beat()
+            let link = try #require(NodeLink(nodes.peers, other.environment))
+            do { try await test(server, link.client, try server.record(), #require(other.id)) } catch {
+                await nodes.peers.close()
                 throw error
             }
-            await transport.close()
+            await nodes.peers.close()
         }
     }
 
     @Test("watched stores arrive completely, with their sender", arguments: Depth.allCases)
     func watchers(depth: Depth) async throws {
-        try await run(depth) { server, client, record in
+        try await run(depth) { server, client, record, sender in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let sessions = [
@@ -64,7 +64,7 @@ struct NodeEndpointTests {
             ]
             try await client.send(watched: sessions, to: record)
             let noted = notes.watched.withLock { $0 }
-            #expect(noted.map(\.node) == [NodeID(77)] && noted.first?.sessions == sessions)
+            #expect(noted.map(\.node) == [sender] && noted.first?.sessions == sessions)
             try await client.send(watched: [], to: record)
             #expect(notes.watched.withLock { $0.count } == 1)
         }
@@ -72,7 +72,7 @@ struct NodeEndpointTests {
 
     @Test("many sessions are sent in several requests of a bounded size", arguments: Depth.allCases)
     func manyWatchers(depth: Depth) async throws {
-        try await run(depth, { $0.bodyLimit = 1_024 }) { server, client, record in
+        try await run(depth, { $0.bodyLimit = 1_024 }) { server, client, record, _ in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let features = (0..<64).map { FeatureID(name: "item", key: "\($0)\(String(repeating: "k", count: 60))") }
@@ -87,8 +87,7 @@ struct NodeEndpointTests {
 
     @Test("a node gives up a session that it owns, and returns false for another session", arguments: Depth.allCases)
     func giveAway(depth: Depth) async throws {
-        try await run(depth) { server, client, record in
-            await #expect(throws: PeerError.self) { _ = try await client.askToGiveAway(Self.hash(1), from: record) }
+        try await run(depth) { server, client, record, _ in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             #expect(try await client.askToGiveAway(Self.hash(1), from: record))
@@ -97,9 +96,20 @@ struct NodeEndpointTests {
         }
     }
 
+    @Test func `before a node can serve them they are answered with 503`() throws {
+        let head = RequestHead(method: "POST", path: Array(NodeEndpoints.giveAway.utf8))
+        guard case .accept(_, let handle)? = NodeEndpoints().answer(to: head, from: .random()) else {
+            Issue.record("the request is not accepted")
+            return
+        }
+        let answer = Lock<Response?>(nil)
+        handle(GiveAwayMessage.body(Self.hash(1))) { response in answer.withLock { $0 = response } }
+        #expect(answer.withLock { $0?.status } == 503)
+    }
+
     @Test(arguments: Depth.allCases)
     func `requests for another node have no effect`(depth: Depth) async throws {
-        try await run(depth) { server, client, record in
+        try await run(depth) { server, client, record, _ in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let other = NodeRecord(id: NodeID(5), address: record.address)
@@ -113,7 +123,7 @@ struct NodeEndpointTests {
 
     @Test("other callers get 404", arguments: Depth.allCases, ["watchers", "give-away", "x"])
     func strangers(depth: Depth, path: String) async throws {
-        try await run(depth) { server, _, _ in
+        try await run(depth) { server, _, _, _ in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let session = try await server.session()
@@ -155,7 +165,7 @@ struct NodeEndpointTests {
             (NodeEndpoints.giveAway, "{}"), (NodeEndpoints.giveAway, #"{"session":"xyz"}"#),
         ])
     func malformed(path: String, body: String) async throws {
-        try await run(.memory) { server, client, record in
+        try await run(.memory) { server, client, record, _ in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let answer = try await client.send(
@@ -169,16 +179,15 @@ struct NodeEndpointTests {
 
     @Test("an unreadable secret of the journal is read again")
     func secret() async throws {
-        let journal = HeldJournal()
-        journal.fail(.unavailable)
-        let environment = SessionEnvironment(features: try FeatureRegistry([]), journal: journal)
+        let node = try TestNode(in: World())
+        node.journal.cutOff(true)
         let peers = ScriptedPeers(then: { _ in .answer(204) })
-        let link = NodeLink(NodeID(1), peers, environment)
+        let link = try #require(NodeLink(peers, node.environment))
         await #expect(throws: PeerError.self) {
             _ = try await link.client.askToGiveAway(Self.hash(1), from: Self.other)
         }
         #expect(peers.asked.isEmpty)
-        journal.fail(nil)
+        node.journal.cutOff(false)
         #expect(try await link.client.askToGiveAway(Self.hash(1), from: Self.other))
     }
 }

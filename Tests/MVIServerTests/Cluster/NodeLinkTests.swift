@@ -13,12 +13,14 @@ struct NodeLinkTests {
     private struct Receiver {
         let log = LogKeeper()
         let world = World()
+        let node: TestNode
         let link: NodeLink
+        var id: NodeID { get throws { try #require(node.id) } }
 
-        init(_ journal: HeldJournal? = nil) throws {
-            let environment = SessionEnvironment(
-                features: try FeatureRegistry([]), journal: journal ?? HeldJournal(world.kept), time: world.start())
-            link = NodeLink(NodeID(2), ScriptedPeers(), environment, logger: log.logger)
+        init(knowsSecret: Bool = true) throws {
+            node = try TestNode(in: world)
+            node.journal.cutOff(!knowsSecret)
+            link = try #require(NodeLink(ScriptedPeers(), node.environment, logger: log.logger))
         }
 
         /// The sender that a request with a stamp gets; nil if it is refused.
@@ -34,13 +36,13 @@ struct NodeLinkTests {
         }
 
         /// The sender of a request with a valid stamp.
-        func proven(for receiver: Int64, age: Duration = .zero) throws -> RequestSender? {
+        func proven(for receiver: NodeID, age: Duration = .zero) throws -> RequestSender? {
             let secret = Lock<JournalSecret?>(nil)
             world.kept.secret { result in secret.withLock { $0 = try? result.get() } }
             let seal = NodeSeal(try #require(secret.withLock { $0 }))
             let time = ManualTime.beginning - age
             let stamp = NodeStamp(
-                node: NodeID(1), receiver: NodeID(receiver), time: time.components.seconds * 1_000, client: .unknown,
+                node: NodeID(1), receiver: receiver, time: time.components.seconds * 1_000, client: .unknown,
                 bodyHash: NodeSeal.hash([]))
             return sender(seal.seal(stamp, method: "GET", target: "/", fields: []))
         }
@@ -52,12 +54,25 @@ struct NodeLinkTests {
 
     @Test func `a stamp is valid for its receiver, and refused by another node`() throws {
         let receiver = try Receiver()
-        #expect(try receiver.proven(for: 2) == .node)
+        #expect(try receiver.proven(for: receiver.id) == .node)
         #expect(receiver.log.lines.isEmpty)
-        #expect(try receiver.proven(for: 3) == nil)
-        #expect(try receiver.proven(for: 3) == nil)
+        #expect(try receiver.proven(for: .random()) == nil)
+        #expect(try receiver.proven(for: .random()) == nil)
         #expect(receiver.log.lines.count == 1)
         #expect(receiver.log.lines.first?.contains("warning Requests are for another node") == true)
+    }
+
+    @Test func `a stamp for an id that the node had before, or for a node without a lease, is refused`() throws {
+        let receiver = try Receiver()
+        let former = try receiver.id
+        receiver.node.journal.cutOff(true)
+        receiver.node.pass(20)
+        #expect(receiver.node.id == nil)
+        #expect(try receiver.proven(for: former) == nil)
+        receiver.node.journal.cutOff(false)
+        receiver.node.pass(4)
+        #expect(try receiver.proven(for: former) == nil)
+        #expect(try receiver.id != former && receiver.proven(for: receiver.id) == .node)
     }
 
     @Test func `invalid stamps are counted in one warning per minute`() throws {
@@ -74,14 +89,12 @@ struct NodeLinkTests {
         _ = receiver.sender(Self.forged)
         #expect(receiver.log.lines.count == 2 && receiver.log.lines[1].contains("\"requests\": 5"))
         // Each kind of warning has its own minute.
-        #expect(try receiver.proven(for: 2, age: .seconds(61)) == .unproven)
+        #expect(try receiver.proven(for: receiver.id, age: .seconds(61)) == .unproven)
         #expect(receiver.log.lines.count == 3 && receiver.log.lines[2].contains("\"seconds\": "))
     }
 
     @Test func `there are no warnings before the journal's secret is known`() throws {
-        let journal = HeldJournal()
-        journal.fail(.unavailable)
-        let receiver = try Receiver(journal)
+        let receiver = try Receiver(knowsSecret: false)
         #expect(receiver.sender(Self.forged) == .unproven)
         #expect(receiver.log.lines.isEmpty)
     }

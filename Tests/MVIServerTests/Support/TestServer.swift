@@ -14,7 +14,10 @@ import Testing
 struct TestServer: Sendable {
     let assembly: Assembly
     let client: any Client
+    /// Of a server that is the only one of its journal.
     let journal: HeldJournal
+    /// Of a node.
+    let shared: NodeJournal?
     let time: ManualTime
     let clock: ManualClock
     let gate: Gate
@@ -37,15 +40,13 @@ struct TestServer: Sendable {
     ///
     /// - Parameters:
     ///   - world: the disk and the time, which survive the server. Reuse it for a restart or another node.
-    ///   - peers: the transport to other nodes; nil for none.
-    ///   - owner: returns the other node that owns all sessions.
+    ///   - nodes: makes the server one of several nodes on the world's journal.
     ///   - systemd: notifies systemd.
     ///   - observation: the destination of metrics and traces.
     ///   - accessLog: logs each answer; nil for none.
     static func run<Result>(
         _ depth: Depth, in world: World = World(), directory: SessionDirectory = SessionDirectory(),
-        authenticator: (any Authenticator)? = nil, peers: (any PeerTransport)? = nil,
-        owner: @escaping @Sendable () -> NodeRecord? = { nil }, systemd: SystemdNotifier? = nil,
+        authenticator: (any Authenticator)? = nil, nodes: Nodes? = nil, systemd: SystemdNotifier? = nil,
         observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
         content: (Gate) throws -> ServerContent = Self.probes, _ change: (inout ServerSettings) -> Void = { _ in },
         _ test: (TestServer) async throws -> Result
@@ -55,15 +56,17 @@ struct TestServer: Sendable {
         settings.grace = .seconds(5)
         change(&settings)
         let (journal, time, clock, gate) = (HeldJournal(world.kept), world.time, ManualClock(), Gate())
+        let shared = nodes.map { NodeJournal(world.kept, $0.cluster) }
         let source = world.start()
         let assembly = try Assembly(
             try content(gate), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
-            authenticator: authenticator, directory: directory, peers: peers, systemd: systemd,
-            observation: observation, accessLog: accessLog, owner: { _ in owner() },
+            authenticator: authenticator, directory: directory, peers: nodes?.peers, systemd: systemd,
+            observation: observation, accessLog: accessLog,
             adapt: { parts in
                 SessionEnvironment(
-                    features: parts.features, limits: parts.limits, journal: journal, time: source, clock: clock,
+                    features: parts.features, limits: parts.limits, journal: shared ?? journal, time: source,
+                    clock: clock,
                     middleware: parts.middleware, metrics: parts.metrics, tracer: parts.tracer, report: parts.report)
             })
         if depth == .socket { try assembly.http.start() }
@@ -72,7 +75,13 @@ struct TestServer: Sendable {
             client: depth == .memory
                 ? MemoryClient(application: assembly.application) as any Client
                 : SocketClient(port: assembly.http.port),
-            journal: journal, time: time, clock: clock, gate: gate)
+            journal: journal, shared: shared, time: time, clock: clock, gate: gate)
+        nodes?.peers.register(server)
+        if shared != nil {
+            NodeService(assembly).connect()
+            assembly.sessions.listen()
+            server.beat()
+        }
         do {
             let result = try await test(server)
             await server.stop(depth)
@@ -125,8 +134,16 @@ struct TestServer: Sendable {
 
     /// Its record in the journal, for other nodes.
     func record() throws -> NodeRecord {
-        NodeRecord(id: try #require(assembly.link).node, address: "127.0.0.1:\(port)")
+        NodeRecord(id: try #require(sessions.environment.lease?.id), address: address)
     }
+
+    /// The address at which other nodes reach it. In memory its port is that of no socket.
+    var address: String {
+        port != 0 ? assembly.nodeAddress : "\(ObjectIdentifier(assembly.application)):1"
+    }
+
+    /// Does the work of `NodeService` for one second: renews the node's lease.
+    func beat() { sessions.beat(at: address) }
 
     /// The journal's membership of nodes.
     func secret() throws -> JournalSecret {
