@@ -36,7 +36,10 @@ final class StopWatchdog: Sendable {
     /// - Parameter end: ends the process with a code; replaced by tests.
     init(
         grace: Duration, logger: Logger, details: @escaping @Sendable () -> String,
-        end: @escaping @Sendable (Int32) -> Void = { _exit($0) }
+        end: @escaping @Sendable (Int32) -> Void = { code in
+            LogOutput.standard.flush(within: LogOutput.flushTime)
+            _exit(code)
+        }
     ) {
         (self.grace, self.logger, self.details, self.end) = (grace, logger, details, end)
     }

@@ -3,19 +3,10 @@ import MVI
 import Sessions
 import WireJSON
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// Writes each line as one JSON object to the standard output, for log collectors: `time` (RFC 3339), `level`,
 /// `logger`, `message`, and each metadata value as a member.
 ///
-/// Safe to call from any thread. If the pipe is full, a call blocks until its reader reads, as in swift-log's own
-/// handler.
+/// Safe to call from any thread. A call never waits for the log's reader: see `LogFormat.handler(label:)`.
 public struct JSONLogHandler: LogHandler {
     public var logLevel = Logger.Level.info
     public var metadata: Logger.Metadata = [:]
@@ -27,12 +18,13 @@ public struct JSONLogHandler: LogHandler {
     /// Creates a handler for the logger with a name.
     public init(label: String) {
         self.init(
-            label: label, now: { Timestamp(sinceEpoch: TimeSource.system.sinceEpoch()) },
-            write: Self.writeToStandardOutput)
+            label: label, write: LogOutput.standard.add)
     }
 
     init(
-        label: String, now: @escaping @Sendable () -> Timestamp, write: @escaping @Sendable ([UInt8]) -> Void
+        label: String,
+        now: @escaping @Sendable () -> Timestamp = { Timestamp(sinceEpoch: TimeSource.system.sinceEpoch()) },
+        write: @escaping @Sendable ([UInt8]) -> Void
     ) {
         (self.label, self.now, self.write) = (label, now, write)
     }
@@ -112,12 +104,6 @@ public struct JSONLogHandler: LogHandler {
         }
         line.append(UInt8(ascii: "\""))
     }
-
-    private static let writeToStandardOutput: @Sendable ([UInt8]) -> Void = { line in
-        // The stream's lock keeps lines of several threads apart.
-        print(String(decoding: line, as: UTF8.self), terminator: "")
-        fflush(nil)
-    }
 }
 
 /// The format of log lines.
@@ -127,11 +113,26 @@ public enum LogFormat: String, Sendable, CaseIterable {
     /// One JSON object for each line; see `JSONLogHandler`.
     case json
 
-    /// Returns a handler to the standard output.
+    /// Returns a handler to the standard output. A thread of its own writes the lines, so a reader that is too slow
+    /// stops no thread that serves: lines beyond 1 MiB are dropped, and counted in a line and in
+    /// `mvi_log_lines_dropped_total`.
     public func handler(label: String) -> any LogHandler {
+        LogOutput.standard.use(self)
+        return handler(label: label, write: LogOutput.standard.add)
+    }
+
+    /// Returns a handler that calls `write` with each line and its end.
+    func handler(label: String, write: @escaping @Sendable ([UInt8]) -> Void) -> any LogHandler {
         switch self {
-        case .text: StreamLogHandler.standardOutput(label: label)
-        case .json: JSONLogHandler(label: label)
+        case .text: StreamLogHandler(label: label, stream: TextLines(write: write))
+        case .json: JSONLogHandler(label: label, write: write)
         }
     }
+}
+
+/// Passes the texts of swift-log's handler on, one line each.
+private struct TextLines: TextOutputStream, Sendable {
+    let write: @Sendable ([UInt8]) -> Void
+
+    mutating func write(_ string: String) { write(Array(string.utf8)) }
 }

@@ -36,6 +36,7 @@ enum MetricsCatalogue {
         ("mvi_journal_transaction_duration_seconds", "Duration of a transaction of the journal."),
         ("mvi_journal_in_trouble", "1 while the journal is not writable, else 0."),
         ("mvi_ready", "1 while /health/ready answers 200, else 0."),
+        ("mvi_log_lines_dropped_total", "Log lines that were dropped because the log was not read in time."),
         ("mvi_build_info", "Always 1; its label has the version."),
         ("process_cpu_seconds_total", "Processor time of the process."),
         ("process_resident_memory_bytes", "Resident memory of the process."),

@@ -4,29 +4,11 @@ import Sessions
 
 /// The metrics of a node, updated for each read of `/metrics`.
 final class NodeGauges: Sendable {
-    /// A counter whose value is kept elsewhere.
-    private final class Copy: Sendable {
-        private let counter: Counter
-        private let last = Lock(0)
-
-        init(_ name: String, _ dimensions: [(String, String)], _ factory: any MetricsFactory) {
-            counter = Counter(label: name, dimensions: dimensions, factory: factory)
-        }
-
-        func set(_ count: Int) {
-            let grown = last.withLock { last in
-                defer { last = max(last, count) }
-                return count - last
-            }
-            if grown > 0 { counter.increment(by: grown) }
-        }
-    }
-
     private let factory: any MetricsFactory
     private let lease: Meter
     private let owned: Meter
     private let newsLate: Meter
-    private let counts: [(copy: Copy, count: @Sendable (NodeFigures) -> Int)]
+    private let counts: [(copy: CountCopy, count: @Sendable (NodeFigures) -> Int)]
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
@@ -35,7 +17,7 @@ final class NodeGauges: Sendable {
         newsLate = Meter(label: "mvi_journal_news_late", factory: factory)
         func count(
             _ name: String, _ dimensions: [(String, String)] = [], _ count: @escaping @Sendable (NodeFigures) -> Int
-        ) -> (Copy, @Sendable (NodeFigures) -> Int) { (Copy(name, dimensions, factory), count) }
+        ) -> (CountCopy, @Sendable (NodeFigures) -> Int) { (CountCopy(name, dimensions, factory), count) }
         counts = [
             count("mvi_node_fences_total", [("reason", "lease-expired")]) { $0.leaseExpiries },
             count("mvi_node_fences_total", [("reason", "forgotten")]) { $0.evictions },

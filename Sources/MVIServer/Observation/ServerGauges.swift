@@ -9,6 +9,7 @@ final class ServerGauges: Sendable {
     private let isReady: @Sendable () -> Bool
     private let meters: [(meter: Meter, value: @Sendable (Reading) -> Double)]
     private let work: [(meter: Meter, feature: FeatureMetrics)]
+    private let droppedLines: CountCopy
     /// Nil without a shared journal.
     private let nodes: NodeGauges?
 
@@ -45,6 +46,7 @@ final class ServerGauges: Sendable {
                 return (Meter(label: "mvi_work_running", dimensions: dimensions, factory: factory), feature)
             }
         }
+        droppedLines = CountCopy("mvi_log_lines_dropped_total", [], factory)
         nodes = sessions.nodeFigures.map { _ in NodeGauges(factory) }
         Meter(label: "mvi_build_info", dimensions: [("version", ServerVersion.number)], factory: factory).set(1)
     }
@@ -54,6 +56,7 @@ final class ServerGauges: Sendable {
         let reading = Reading(http: http.statistics, sessions: sessions, isReady: isReady())
         for (meter, value) in meters { meter.set(value(reading)) }
         for (meter, feature) in work { meter.set(feature.runningWork) }
+        droppedLines.set(LogOutput.standard.dropped)
         if let nodes, let figures = sessions.nodeFigures { nodes.update(figures) }
     }
 }
