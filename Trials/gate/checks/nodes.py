@@ -1,0 +1,96 @@
+"""Two released nodes on one PostgreSQL database, with nginx in front that keeps no client at a node."""
+
+import asyncio
+import re
+import urllib.request
+
+from client import Client, begin_all, judge, load
+from link import Link, Stream
+from processes import TERMINATE, until
+
+HOLDS = "nodes forward to the owner of running work; a kill and a drain lose nothing and double nothing"
+FEATURES = ("counter", "video-list", "user-info", "order-detail:42", "order-detail:43")
+
+
+async def run(world):
+    database = await world.database()
+    nodes = await world.nodes(2, database.url(), demo_latency="5s")
+    balancer = await world.balancer(nodes)
+    await forwarding(world, nodes, balancer)
+    await crowd(world, nodes, balancer)
+
+
+async def forwarding(world, nodes, balancer):
+    """Work runs on one node, and intents go to the other. Nothing asks in vain."""
+    figures = world.figures
+    client = Client(world.notes, balancer.port, 0)
+    await client.begin()
+    links = [Link(node.port) for node in nodes]
+
+    async def send(place, kind, **fields):
+        answer = await links[place].ask(
+            "POST", "/features/counter/intents", {"type": kind}, client.token, **fields)
+        if answer.status not in (200, 202):
+            figures.fault(f"{kind} at {nodes[place].name} got {answer.status} {answer.problem()}")
+        return answer
+
+    streams = [asyncio.create_task(shown(node.port, client.token, 6)) for node in nodes]
+    # On a machine that is slower than the work, the next round finds it running.
+    for round_ in range(10):
+        await send(0, "load")
+        for _ in range(6 if round_ == 0 else 1):
+            await send(1, "increment")
+        if forwarded(nodes[1]) > 0:
+            break
+    figures.show("forwarded to the owner of the work", str(forwarded(nodes[1])))
+    if not forwarded(nodes[1]):
+        figures.fault("the node without the work forwarded no intent to the node with it")
+    await asyncio.wait_for(asyncio.gather(*streams), 120)
+    figures.show("streams", "on both nodes show the intents")
+    for link in links:
+        link.close()
+
+
+async def shown(port, token, count):
+    """Returns when a stream shows this count or a higher one."""
+    follower = Stream(port)
+    async for event in follower.events("/events?feature=counter", token):
+        if event.name == "state" and event.data["state"]["count"] >= count:
+            return
+
+
+def forwarded(node):
+    """The number of requests that other nodes answered for this one."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{node.admin}/metrics", timeout=20) as answer:
+        text = answer.read().decode()
+    found = re.search(r'^mvi_node_requests_total\{result="answered"\} (\d+)', text, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+async def crowd(world, nodes, balancer):
+    """Clients count through the proxy, and run work, while a node is killed and another one is stopped."""
+    clients = [Client(world.notes, balancer.port, index + 1, features=FEATURES) for index in range(20)]
+    await begin_all(clients)
+    counting = asyncio.create_task(load(clients, 24, rate=60, work=0.3))
+
+    async def acknowledged(count):
+        target = world.notes.acknowledged + count
+        await until(f"{count} more intents are acknowledged", lambda: world.notes.acknowledged >= target or counting.done(), 300)
+
+    await acknowledged(60)
+    await nodes[0].kill()
+    world.figures.note(f"{nodes[0].name} was killed")
+    await acknowledged(60)
+    await nodes[0].start()
+    await acknowledged(60)
+    nodes[1].signal(TERMINATE)
+    code = await nodes[1].ended(120)
+    world.figures.note(f"{nodes[1].name} was stopped")
+    if code != 0:
+        world.figures.fault(f"{nodes[1].name} ended with {code} after SIGTERM")
+    await acknowledged(60)
+    await nodes[1].start()
+    await counting
+    await judge(clients, world.notes)
+    for client in clients:
+        client.close()
