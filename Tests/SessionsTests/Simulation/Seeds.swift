@@ -8,8 +8,8 @@
 
 /// The seeds of a test run.
 enum Seeds {
-    /// - Parameter usual: the number of seeds unless the environment sets another one.
-    static func list(from first: UInt64, usual: UInt64 = 300) -> [UInt64] {
+    /// - Parameter usual: the number of seeds unless the environment sets another one, as script/night does.
+    static func list(from first: UInt64, usual: UInt64 = 60) -> [UInt64] {
         if let one = number("MVI_SIMULATION_SEED") { return [one] }
         return (0..<(number("MVI_SIMULATION_SEEDS") ?? usual)).map { first + $0 }
     }
