@@ -73,15 +73,17 @@ struct NodePair: Sendable {
     /// Makes `far` the session's owner.
     func keep(_ session: Credential) async throws {
         #expect(try await far.send(session.intent(#"{"type":"keep"}"#, to: "keeper")).status == 202)
-        far.beat()
-        near.beat()
+        meet()
     }
+
+    /// Renews both leases, so that the nodes know each other.
+    func meet() { for node in [far, near] { node.beat() } }
 
     /// Advances both nodes by some seconds, in which they renew their leases.
     func pass(_ seconds: Int) {
         for _ in 0..<seconds {
             near.time.advance(by: .seconds(1))
-            for node in [far, near] { node.beat() }
+            meet()
         }
     }
 
