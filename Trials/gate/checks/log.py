@@ -3,7 +3,7 @@
 import os
 
 from figures import Failure
-from link import Link
+from link import Link, Lost
 from processes import until
 
 HOLDS = "every request is answered while nobody reads the log, and a line counts the dropped ones"
@@ -23,7 +23,10 @@ async def run(world):
         link = Link(node.port)
         answered = 0
         for _ in range(REQUESTS):
-            answer = await link.ask("GET", "/features", x_request_id="a" * 100)
+            try:
+                answer = await link.ask("GET", "/features", x_request_id="a" * 100)
+            except Lost as reason:
+                raise Failure(f"no answer after {answered} requests while nobody reads the log ({reason})") from reason
             answered += answer.status == 200
         link.close()
         world.figures.show(f"{form}: requests answered", f"{answered} of {REQUESTS}")
