@@ -9,6 +9,11 @@ import threading
 _hosts = itertools.count(2)
 
 
+def new_host():
+    """A loopback address that no origin had before."""
+    return f"127.0.0.{next(_hosts)}"
+
+
 class Relay:
     """Passes TCP connections on to the server, from an address and a port of its own.
 
@@ -17,7 +22,7 @@ class Relay:
 
     def __init__(self, server):
         self.server = server
-        self.host = f"127.0.0.{next(_hosts)}"
+        self.host = new_host()
         self.port = 0
         self._listener = None
         self._pairs = set()

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import urllib.request
 
+import identities
 from deadline import NotYet, until
 
 
@@ -37,6 +38,8 @@ class Server:
                     "--heartbeat", "1s", "--demo-latency", "100ms", "--session-rate", "0",
                     "--admin-port", "0", "--inspector", "values", "--record-turns", "100",
                 ],
+                env={**os.environ, "MVI_JWT_SECRET": identities.SECRET, "MVI_JWT_ISSUER": identities.ISSUER,
+                     "MVI_JWT_AUDIENCE": identities.AUDIENCE},
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )
         self.port = self.port or until("the server says its port", lambda: self._said_port(begin), 30)

@@ -1,5 +1,6 @@
 """What a check gets: a browser, a server, and a network between them."""
 
+from front import Front
 from relay import Relay
 from screen import Screen
 
@@ -15,6 +16,7 @@ class Visit:
         self.relay = Relay(server)
         self.url = self.relay.url
         self.tabs = []
+        self.fronts = []
         # Set by checks that cut the network: its errors are no fault of the page then.
         self.has_trouble = False
         # The statuses of the refusals that a check brings about; browsers write a line for each.
@@ -24,6 +26,20 @@ class Visit:
         tab = self.browser.new_tab()
         self.tabs.append(tab)
         return tab
+
+    def front(self):
+        """A new origin with the client of this checkout."""
+        front = Front(self.server)
+        self.fronts.append(front)
+        return front
+
+    def crash(self, tab):
+        """The tab's process ends; in browsers that cannot be made to, the tab is closed."""
+        self.tabs.remove(tab)
+        if self.browser.can_crash:
+            self.browser.crash(tab)
+        else:
+            tab.close()
 
     def dark_tab(self):
         tab = self.browser.dark_tab()
@@ -57,4 +73,5 @@ class Visit:
     def close(self):
         for tab in self.tabs:
             tab.close()
-        self.relay.close()
+        for origin in (*self.fronts, self.relay):
+            origin.close()

@@ -3,6 +3,7 @@
 import os
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
@@ -15,6 +16,7 @@ class Chromium(DrivenBrowser):
     name = "chromium"
     # Besides cutting the relay, the browser says that it is offline.
     says_offline = True
+    can_crash = True
 
     def __init__(self, flags=()):
         options = Options()
@@ -38,6 +40,17 @@ class Chromium(DrivenBrowser):
 
     def activate(self, tab):
         self._command("Page.bringToFront")
+
+    def crash(self, tab):
+        tab._front()
+        try:
+            self._command("Page.crash")
+        except WebDriverException:
+            pass  # That is its answer.
+        self.driver.switch_to.window(self.home)
+        self.driver.front = self.home
+        # The handle of a tab is its target's id.
+        self._command("Target.closeTarget", targetId=tab.handle)
 
     def dark_tab(self):
         """A tab in dark mode."""

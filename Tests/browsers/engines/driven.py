@@ -10,7 +10,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from deadline import NotYet
-from engines.script import HOOK, with_lookup
+from engines.script import HOOK, stringified, with_lookup
 
 KEYS = {
     "Tab": Keys.TAB, "Enter": Keys.ENTER, "Space": Keys.SPACE, "ArrowDown": Keys.ARROW_DOWN,
@@ -38,6 +38,14 @@ class DrivenTab:
         except StaleElementReferenceException as reason:
             raise NotYet("the element is gone") from reason
         return None if text is None else json.loads(text)
+
+    def result(self, function, *given):
+        """Runs an asynchronous JavaScript function and waits for its result."""
+        self._front()
+        try:
+            return json.loads(self.driver.execute_script(f"return {stringified(function)}(...arguments)", *given))
+        except JavascriptException as reason:
+            raise AssertionError(reason.msg) from reason
 
     def element(self, function, *given):
         """The element that a JavaScript function returns, or None."""
@@ -124,7 +132,7 @@ class DrivenBrowser:
     def begin(self):
         # A page that does not load is a failure soon.
         self.driver.set_page_load_timeout(15)
-        self.driver.set_script_timeout(15)
+        self.driver.set_script_timeout(60)
         # It stays open and empty, since the last tab's end would end the browser.
         self.home = self.driver.current_window_handle
 

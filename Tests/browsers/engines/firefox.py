@@ -10,7 +10,7 @@ import tempfile
 
 from deadline import NotYet, until
 from engines.bidi import Bidi, BidiError
-from engines.script import HOOK, with_lookup
+from engines.script import HOOK, stringified, with_lookup
 
 # https://www.w3.org/TR/webdriver2/#keyboard-actions
 KEYS = {
@@ -37,6 +37,13 @@ class FirefoxTab:
         inner = with_lookup(function)
         result = self._call(f"(...given) => JSON.stringify(({inner})(...given) ?? null)", given)
         return json.loads(result["value"])
+
+    def result(self, function, *given):
+        """Runs an asynchronous JavaScript function and waits for its result."""
+        try:
+            return json.loads(self._call(stringified(function), given)["value"])
+        except NotYet as reason:
+            raise AssertionError(str(reason)) from reason
 
     def element(self, function, *given):
         """The element that a JavaScript function returns, or None."""
@@ -126,6 +133,7 @@ class Firefox:
 
     name = "firefox"
     says_offline = True
+    can_crash = False
     can_hold = True
 
     def __init__(self, preferences=""):

@@ -15,6 +15,11 @@ HOOK = """() => {
 }"""
 
 
+def stringified(function):
+    """An asynchronous function's source whose result is JSON."""
+    return f"(async (...given) => JSON.stringify((await ({function})(...given)) ?? null))"
+
+
 def with_lookup(function):
     """A function's source in which `look` has what lookup.js gives."""
     return f"(...given) => {{ const look = ({_LOOKUP.strip()}; return ({function})(...given); }}"

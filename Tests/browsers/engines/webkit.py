@@ -16,6 +16,7 @@ class WebKit(DrivenBrowser):
 
     name = "webkit"
     says_offline = False
+    can_crash = False
     # Its driver never answers a pointer that is pressed and released later.
     can_hold = False
     # A choice is a button that opens a menu, in GTK.
