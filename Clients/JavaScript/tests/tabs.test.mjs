@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Browser, Clock, Page, Server, settle, start, storing } from "./support.mjs";
+import { Browser, Clock, Page, Server, settle, start } from "./support.mjs";
 
 /** Some tabs of one browser with one server; each watches its given features. */
 async function tabs(...watched) {
@@ -154,8 +154,9 @@ test("the end of the session in one tab ends it in all, and the next intent cont
 });
 
 test("tabs that have a token in one storage share its session and its stream, also after its end", async () => {
-  const { storage } = storing();
-  const shared = { browser: new Browser(), server: new Server(), clock: new Clock(), credential: "bearer", storage };
+  const browser = new Browser();
+  const storage = browser.localStorage;
+  const shared = { browser, server: new Server(), clock: new Clock(), credential: "bearer", storage };
   const [a, b] = [start({ ...shared, page: new Page() }), start({ ...shared, page: new Page() })];
   for (const { client } of [a, b]) client.store("counter").subscribe(() => {});
   const { server, clock } = shared;
@@ -177,8 +178,9 @@ test("tabs that have a token in one storage share its session and its stream, al
 });
 
 test("a session that is created and ended before the leader hears of it is handled as the same one", async () => {
-  const { storage } = storing();
-  const shared = { browser: new Browser(), server: new Server(), clock: new Clock(), credential: "bearer", storage };
+  const browser = new Browser();
+  const storage = browser.localStorage;
+  const shared = { browser, server: new Server(), clock: new Clock(), credential: "bearer", storage };
   const [a, b] = [start({ ...shared, page: new Page() }), start({ ...shared, page: new Page() })];
   const { server, clock } = shared;
   for (const { client } of [a, b]) client.store("counter").subscribe(() => {});
