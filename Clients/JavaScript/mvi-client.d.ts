@@ -138,8 +138,8 @@ export type Predictions<State, Intent> = {
 export interface Store<State = unknown, Intent = unknown, Label = unknown> {
   readonly id: string;
   /**
-   * The view state with the predictions of pending intents, undefined before the first one. The same object until it
-   * changes.
+   * The view state with the predictions of pending intents, undefined before the first one, after the end of the session
+   * and while signed out. The same object until it changes.
    */
   readonly state: State | undefined;
   /** The view state as the server sent it. */
@@ -183,7 +183,10 @@ export interface ClientOptions {
   url?: string;
   /** `cookie` (the default) for pages of the server's own origin, `bearer` for other origins and for Node.js. */
   credential?: "cookie" | "bearer";
-  /** The storage of the bearer token, such as `sessionStorage`. Without it the token is kept in memory. */
+  /**
+   * The storage of the bearer token, such as `sessionStorage`. Without it the token is kept in memory. Tabs share a stream
+   * if they have the same token: those with one `localStorage` do.
+   */
   storage?: Pick<Storage, "getItem" | "setItem" | "removeItem">;
   /** Returns the user's identity, such as a JWT; nothing if nobody is signed in. */
   identity?: () => string | null | undefined | Promise<string | null | undefined>;
@@ -242,7 +245,10 @@ export interface Client<F = Features> {
   onEvent: (listener: (event: string, data: any) => void) => End;
   /** Disposes of a feature's store; see `Store.dispose`. */
   dispose(id: string): Promise<void>;
-  /** A request with the session's credential; `body` becomes JSON. Rejects with `Problem` if it is refused. */
+  /**
+   * A request with the session's credential, for that session only; `body` becomes JSON. Rejects with `Problem` if it is
+   * refused.
+   */
   request<Answer = any>(
     method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Answer>;
   /** Opens the stream now in any condition; after the end of a session with a new session. */

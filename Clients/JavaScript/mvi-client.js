@@ -189,6 +189,8 @@ function edited(document, [part, ...rest], change, value) {
   return others;
 }
 
+const isOfSame = (a, b) => a.session === b.session && a.epoch === b.epoch;
+
 const isSame = (a, b) => a.length === b.length && a.every((item, index) => item === b[index]);
 
 function isEqual(a, b) {
@@ -202,6 +204,14 @@ function isEqual(a, b) {
 // ---------------------------------------------------------------- the session
 
 const userOf = (identity) => identity == null ? "" : JSON.stringify([identity.issuer, identity.subject]);
+
+/**
+ * The group of the tabs with a token: its 64-bit FNV-1a hash. Other scripts of the origin can read names of locks, and 64
+ * bits do not give a token back. Pages without https have no `crypto.subtle`, and its answer would come too late.
+ */
+const groupOf = (token) => token === null ? null : [...token].reduce(
+  (hash, letter) => BigInt.asUintN(64, (hash ^ BigInt(letter.codePointAt())) * 0x100000001b3n), 0xcbf29ce484222325n,
+).toString(16);
 
 /** The client's session: its credential, its user, and requests with it. */
 class Session {
@@ -229,7 +239,10 @@ class Session {
 
   get id() { return this.#current === null ? null : this.#current.id; }
 
-  get description() { return { id: this.#current?.id, user: this.#current?.user }; }
+  get description() { return { id: this.#current?.id, user: this.#current?.user, group: this.group }; }
+
+  /** Equal in tabs with the same credential: the cookie, or a token. Null while there is no token. */
+  get group() { return this.#isByCookie ? "cookie" : groupOf(this.#token ?? this.#stored); }
 
   /** The field that makes the server refuse a request if the credential belongs to another session now. */
   get field() { return this.id == null ? {} : { "MVI-Session": this.id }; }
@@ -289,7 +302,9 @@ class Session {
 
   get isSignInUnanswered() { return Boolean(this.#unansweredIdentity); }
 
-  async settle() {
+  /** Waits for the credential that may replace a refused one: a running request's, or another tab's. */
+  async settle(what) {
+    if (what === "ended") await this.readStorage();
     await Promise.allSettled([this.#refreshing, this.#making]);
   }
 
@@ -333,17 +348,26 @@ class Session {
     this.onReplaced();
   }
 
-  /** The server says that the generation's credential belongs to another session: `have` asks for it. */
+  /** The server says that the generation's credential belongs to another session: asks for it. */
   leave(generation) {
     if (generation !== this.generation) return;
     this.#doubt();
     this.#leave();
+    // The stream moves there.
+    this.have().catch(() => {});
   }
 
-  /** A stream shows this session. A cookie may belong to another one: `have` asks. */
+  /** A stream has this session. A cookie may belong to another one: `have` asks. */
   meet(id) {
     if (this.#isByCookie && id !== this.id) this.#doubt();
     else if (this.#current !== null) this.#current.id ??= id;
+  }
+
+  /** Adopts a token that another tab has stored. */
+  async readStorage() {
+    if ([null, this.#token].includes(this.#stored)) return;
+    this.#doubt();
+    await this.have().catch(() => {});
   }
 
   #doubt() {
@@ -351,11 +375,16 @@ class Session {
     this.#isReady = false;
   }
 
-  /** Adopts the session of another tab. Returns true if it is a different one. */
-  adopt({ id, user, replaces }) {
-    const token = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key);
-    if (!this.#isByCookie && !token) return false;
-    if (this.#isReady && (this.#isByCookie ? id === this.id : token === this.#token)) return false;
+  /**
+   * Adopts the session that another tab has with the credential of a group, if this tab's cookie or storage has that
+   * credential. Returns true if it is new here.
+   */
+  adopt({ id, user, replaces, group }) {
+    const token = this.#stored;
+    if (group == null || group !== (this.#isByCookie ? "cookie" : groupOf(token))) return false;
+    const isKnown = this.#isByCookie
+      ? id === this.id && [undefined, this.#current.user].includes(user) : token === this.#token;
+    if (this.#isReady && isKnown) return false;
     if (replaces !== undefined && replaces === this.id) this.#lose();
     this.#accept({ id, user, token: token ?? undefined }, { isTold: false });
     return true;
@@ -391,7 +420,7 @@ class Session {
       if (remedy(error) === "session") {
         // The credential belonged to another session, and so does its end.
         if (this.#isDoubted) this.#leave();
-        this.#forget();
+        this.#forget({ session: null });
         return false;
       }
       // The next request of the session reports its state.
@@ -589,8 +618,15 @@ class Stream {
 
   resume(features) {
     this.#features = [];
+    if (features.length === 0 && this.condition === "connecting") this.#show("idle");
     this.condition = "idle";
     this.update(features);
+  }
+
+  /** The session, and the epoch, of the next events. */
+  get source() {
+    const { session, epoch } = this.condition === "live" ? this.hello : { session: this.#session.id };
+    return { session, epoch };
   }
 
   /** Records an event of another tab's stream: this tab may have to continue from there. */
@@ -602,11 +638,21 @@ class Stream {
   sessionChanged({ id, isNew }) {
     // The stream shows this session already.
     if (isNew === false && this.condition === "live" && id === this.hello?.session) return;
-    this.#missing.clear();
-    if (id != null && id !== this.hello?.session) this.cursor = "";
+    this.#prepare(id);
     // A connection that waits for the session continues with this one.
     if (this.#connection !== null && this.#waitsForSession === this.#connection) return;
     if (!["closed", "idle", "failed"].includes(this.condition)) this.open();
+  }
+
+  /** The session's credential is another one: this tab waits for the stream of the tabs that have it too. */
+  leave({ id }, isWatching) {
+    this.#prepare(id);
+    this.#stop(isWatching ? "connecting" : "idle");
+  }
+
+  #prepare(id) {
+    this.#missing.clear();
+    if (id != null && id !== this.hello?.session) this.cursor = "";
   }
 
   /** Closes the stream at the end of the session, until `reconnect` or until another session is created. */
@@ -769,6 +815,7 @@ class Stream {
         this.#isRenewed = this.#isRefreshed = false;
         this.#shown.clear();
         this.#sign();
+        this.condition = "live";
         this.#emit("hello", data);
         return this.#show("live");
       case "state":
@@ -816,9 +863,9 @@ class Stream {
   }
 
   snapshot() {
+    const states = [...this.#shown.values()].map(({ data }) => ["state", data]);
     return [
-      ...(this.condition === "live" ? [["hello", this.hello]] : []),
-      ...[...this.#shown.values()].map(({ data }) => ["state", data]),
+      ...(this.condition === "live" ? [["hello", this.hello], ...states] : []),
       ["condition", { condition: this.condition }],
     ];
   }
@@ -848,7 +895,7 @@ class Stream {
   /** Handles the end of the session, unless a sign-in has replaced the credential of the refused request. */
   async #endedOrReplaced(error, generation) {
     const connection = this.#connection;
-    await this.#session.settle();
+    await this.#session.settle("ended");
     if (connection !== this.#connection) return;
     if (generation !== this.#session.generation) this.open();
     // Its answer was lost; it may have replaced the credential, and may be repeated.
@@ -1048,11 +1095,7 @@ class Intents {
     const pause = longest * (0.5 + this.#platform.random() / 2);
     if (!(error instanceof Problem)) return pause;
     const what = remedy(error);
-    if (error.kind === "other-session") {
-      this.#session.leave(generation);
-      // The stream moves to the existing session.
-      this.#session.have().catch(() => {});
-    }
+    if (error.kind === "other-session") this.#session.leave(generation);
     if (what === "wait") return Math.min(limits.longestRetryAfter, error.retryAfter ?? pause);
     if (what === "refused" || generation === undefined) throw error;
     if (what === "identity") {
@@ -1065,7 +1108,7 @@ class Intents {
       });
     }
     // The credential may have been replaced during the request.
-    await this.#session.settle();
+    await this.#session.settle(what);
     const isReplaced = generation !== this.#session.generation;
     if (what === "ended" && !isReplaced && this.#session.isSignInUnanswered) {
       return this.#session.refresh().then(() => 0, () => pause);
@@ -1232,11 +1275,19 @@ class Predictions {
     return held;
   }
 
-  /** The held state, and the versions of answers, belong to another stream or session than the next states. */
-  reset({ forgets } = {}) {
+  /**
+   * The held state, and the versions of answers, belong to another stream or session than the next states.
+   *
+   * @param isEmpty true if the state does too, or if no user is signed in
+   */
+  reset({ forgets, isEmpty } = {}) {
     this.#release()?.labels.forEach(this.#hooks.label);
     this.#drop(({ status }) => status === "sent" || (forgets && status === "failed"));
     if (forgets) this.version = undefined;
+    if (isEmpty) {
+      this.state = this.version = undefined;
+      for (const entry of this.#entries) entry.isShown = false;
+    }
     this.#hooks.changed();
   }
 
@@ -1363,12 +1414,10 @@ class Store {
         return this.#predictions.show(data);
       case "label": return this.#predictions.label(data);
       // The old versions are not comparable with the new ones.
-      case "reset":
+      case "reset": case "forget":
         this.#settle(false);
-        return this.#predictions.reset();
-      case "forget":
-        this.#settle(false);
-        return this.#predictions.reset({ forgets: true });
+        if (data?.isEmpty) this.status = "loading";
+        return this.#predictions.reset({ forgets: event === "forget", ...data });
       default:
         this.status = event === "end" ? "ended" : event;
         this.#settle(false);
@@ -1419,53 +1468,60 @@ class Store {
 // ---------------------------------------------------------------- tabs
 
 /**
- * The tabs of a browser that share one stream. One of them leads: it holds a Web Lock and the stream, and sends events
- * to the others over a BroadcastChannel; they send it the features that they watch. When the leader closes, the browser
- * gives the lock to the next tab. If the leader does not answer, a tab steals the lock.
+ * The tabs of a browser. Those with the same credential are a group and share one stream. One of them leads: it holds a
+ * Web Lock and the stream, and sends events to the others over a BroadcastChannel, both named by the group; they send it
+ * the features that they watch. When the leader closes, the browser gives the lock to the next tab. If the leader does not
+ * answer, a tab steals the lock. A tab without a group is alone.
+ *
+ * Each message has the session and the epoch of its sender. On a channel of all tabs, a tab tells which session the
+ * credential of a group has, so that tabs whose storage or cookie has changed enter that group.
  */
 class Tabs {
-  isLeader = false;
-  #name; #platform; #hooks; #id; #channel; #asking = null; #resign = () => {}; #leave = () => {};
-  #watches = new Map(); #timer; #isParked = true;
+  #name; #platform; #hooks; #id; #news; #group = null; #channel; #asking = null; #isLeading = false;
+  #resign = () => {}; #leave = () => {}; #watches = new Map(); #timer; #isParked = false;
 
+  /** @param name begins the names of locks and channels; null if this tab shares nothing */
   constructor(name, platform, hooks) {
     this.#name = name;
     this.#platform = platform;
     this.#hooks = hooks;
     this.#id = platform.uuid();
-    this.#channel = new platform.BroadcastChannel(name);
-    this.#channel.onmessage = ({ data }) => this.#hear(data);
-    this.join();
+    this.#news = this.#opened(name, (news) => hooks.learn(news));
   }
 
+  /** True if this tab has the stream. */
+  get isLeader() { return this.#group === null || this.#isLeading; }
+
   get features() { return [...this.#watches.values()].flat(); }
+
+  /** Leaves the present group for this one. Returns false if this tab is in it. */
+  enter(group) {
+    if (this.#name === null || group === this.#group) return false;
+    this.#withdraw();
+    this.#channel?.close();
+    this.#group = group;
+    this.#channel = this.#opened(group && this.#lockName, (message) => this.#hear(message));
+    if (!this.#isParked) this.#enlist();
+    return true;
+  }
 
   join() {
     if (!this.#isParked) return;
     this.#isParked = false;
-    // Held for the lifetime of this tab: the leader gets it when the tab is gone.
-    const leaving = new Promise((resolve) => { this.#leave = resolve; });
-    this.#platform.locks.request(this.#tabLock(this.#id), () => {
-      this.announce();
-      return leaving;
-    }).catch(() => {});
-    this.#stand();
-    this.#heard();
+    this.#enlist();
   }
 
   /** Lets another tab lead, since this one is closed or frozen. */
   park() {
     this.#isParked = true;
-    this.#platform.clearTimeout(this.#timer);
-    this.#asking?.abort();
-    this.isLeader = false;
-    this.#resign();
-    this.#leave();
+    this.#withdraw();
   }
 
   close() {
     this.park();
-    this.#channel.close();
+    this.#channel?.close();
+    this.#news?.close();
+    this.#channel = this.#news = undefined;
   }
 
   announce() {
@@ -1473,10 +1529,13 @@ class Tabs {
   }
 
   pass(event, data, cursor) {
-    if (this.isLeader) this.#say({ type: "event", event, data, cursor });
+    if (this.#isLeading) this.#say({ type: "events", events: [[event, data]], cursor });
   }
 
   order(what, value) { this.#say({ type: "order", what, value }); }
+
+  /** Tells all tabs which session a group's credential has. */
+  tell(news) { this.#news?.postMessage(news); }
 
   /** Asks the leader for a sign of life; without an answer in time this tab leads. */
   probe() {
@@ -1486,16 +1545,46 @@ class Tabs {
     this.#timer = this.#platform.setTimeout(() => this.#stand({ steal: true }), limits.leaderAnswer);
   }
 
-  #tabLock(tab) { return `${this.#name} tab ${tab}`; }
+  get #lockName() { return `${this.#name} ${this.#group}`; }
 
-  #say(message) { this.#channel.postMessage(message); }
+  #tabLock(tab) { return `${this.#lockName} tab ${tab}`; }
+
+  #opened(name, hear) {
+    if (name === null) return undefined;
+    const channel = new this.#platform.BroadcastChannel(name);
+    channel.onmessage = ({ data }) => hear(data);
+    return channel;
+  }
+
+  #say(message) { this.#channel?.postMessage({ ...this.#hooks.source(), ...message }); }
+
+  #enlist() {
+    if (this.#group === null) return;
+    // Held while this tab is in the group: the leader gets it when the tab is gone.
+    const leaving = new Promise((resolve) => { this.#leave = resolve; });
+    this.#platform.locks.request(this.#tabLock(this.#id), () => {
+      this.announce();
+      return leaving;
+    }).catch(() => {});
+    this.#stand();
+    this.#heard();
+  }
+
+  #withdraw() {
+    this.#platform.clearTimeout(this.#timer);
+    this.#asking?.abort();
+    this.#isLeading = false;
+    this.#watches.clear();
+    this.#resign();
+    this.#leave();
+  }
 
   async #stand({ steal = false } = {}) {
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
     const options = steal ? { steal } : { signal: asking.signal };
     try {
-      await this.#platform.locks.request(this.#name, options, () => {
+      await this.#platform.locks.request(this.#lockName, options, () => {
         if (asking.signal.aborted) return undefined;
         const resigned = new Promise((resolve) => { this.#resign = resolve; });
         this.#lead();
@@ -1503,11 +1592,11 @@ class Tabs {
       });
     } catch (error) {
       // A sandboxed frame has no locks: it is alone.
-      if (error.name !== "AbortError") return this.#lead();
+      if (error.name !== "AbortError" && !asking.signal.aborted) return this.#lead();
     }
     // Another tab stole the lock.
-    if (this.#asking !== asking || !this.isLeader) return;
-    this.isLeader = false;
+    if (this.#asking !== asking || !this.#isLeading) return;
+    this.#isLeading = false;
     this.#watches.clear();
     this.#hooks.follow();
     this.announce();
@@ -1516,7 +1605,7 @@ class Tabs {
   }
 
   #lead() {
-    this.isLeader = true;
+    this.#isLeading = true;
     this.#platform.clearTimeout(this.#timer);
     this.#watches.clear();
     this.#say({ type: "leader" });
@@ -1525,12 +1614,11 @@ class Tabs {
 
   #hear(message) {
     if (this.#isParked) return;
-    if (this.isLeader) return this.#hearAsLeader(message);
+    if (this.#isLeading) return this.#hearAsLeader(message);
     switch (message.type) {
       case "leader": this.announce(); break;
-      case "event": this.#hooks.hear(message.event, message.data, message.cursor); break;
-      case "snapshot":
-        if (message.tab === this.#id) for (const [event, data] of message.events) this.#hooks.hear(event, data, message.cursor);
+      case "events":
+        if ([undefined, this.#id].includes(message.tab)) this.#hooks.hear(message);
         break;
       case "alive": break;
       default: return;
@@ -1541,18 +1629,19 @@ class Tabs {
   #hearAsLeader(message) {
     switch (message.type) {
       case "watch": {
+        const group = this.#group;
         const isNew = !this.#watches.has(message.tab);
         this.#watches.set(message.tab, message.features);
-        this.#say({ type: "snapshot", tab: message.tab, ...this.#hooks.snapshot() });
+        this.#say({ type: "events", tab: message.tab, ...this.#hooks.snapshot() });
         this.#hooks.changed();
         if (isNew) {
           this.#platform.locks.request(this.#tabLock(message.tab), () => {
-            if (this.#watches.delete(message.tab)) this.#hooks.changed();
+            if (group === this.#group && this.#watches.delete(message.tab)) this.#hooks.changed();
           }).catch(() => {});
         }
         break;
       }
-      case "order": this.#hooks.order(message.what, message.value); break;
+      case "order": this.#hooks.order(message); break;
       case "probe": this.#say({ type: "alive" }); break;
     }
   }
@@ -1567,7 +1656,7 @@ class Tabs {
 // ---------------------------------------------------------------- the client
 
 class Client {
-  #options; #platform; #session; #stream; #intents; #tabs = null; #stores = new Map(); #isGathering = false;
+  #options; #platform; #session; #stream; #intents; #tabs; #stores = new Map(); #isGathering = false;
   #condition = { condition: "idle" }; #conditionListeners = new Set(); #eventListeners = new Set();
   #hello = null; #labelIds = new Set(); #isClosed = false; #ending; #removeListeners = [];
 
@@ -1577,13 +1666,14 @@ class Client {
     this.#platform = { ...ownPlatform(), ...options?.platform };
     this.#session = new Session(this.#options, this.#platform, (answer) => this.#sessionChanged(answer));
     this.#stream = new Stream(this.#options, this.#platform, this.#session, (event, data) => {
-      this.#tabs?.pass(event, data, this.#stream.cursor);
+      this.#tabs.pass(event, data, this.#stream.cursor);
       this.#hear(event, data);
     });
     this.#intents = new Intents(this.#options.patience, this.#platform, this.#session, () => this.#endHere());
     this.#session.onReplaced = () => this.#intents.review();
+    this.#tabs = new Tabs(this.#isShared ? `mvi-client:${this.#options.url}` : null, this.#platform, this.#tabHooks());
     this.#listenToPage();
-    if (this.#isShared) this.#tabs = new Tabs(`mvi-client:${this.#options.url}`, this.#platform, this.#tabHooks());
+    this.#tabs.enter(this.#session.group);
   }
 
   get condition() { return this.#condition.condition; }
@@ -1612,9 +1702,7 @@ class Client {
     // The server is there.
     if (this.condition === "reconnecting") this.#lead("answered");
     // The stream shows another session than this tab's.
-    if (answer?.session && this.session !== null && answer.session !== this.session) {
-      this.#lead("session", this.#session.description);
-    }
+    if (answer?.session && this.session !== null && answer.session !== this.session) this.#tabs.tell(this.#session.description);
     return answer ?? {};
   }
 
@@ -1625,14 +1713,24 @@ class Client {
 
   async request(method, path, { body, headers } = {}) {
     await this.#ending;
-    await this.#session.have();
-    const { generation } = this.#session;
-    const request = { body: body === undefined ? body : JSON.stringify(body), headers };
-    return this.#session.request(method, path, request).catch(async (error) => {
-      if (remedy(error) !== "session") throw error;
-      this.#session.drop(generation);
+    const text = body === undefined ? body : JSON.stringify(body);
+    let generation, target;
+    const attempt = async (refusal) => {
       await this.#session.have();
-      return this.#session.request(method, path, request);
+      target ??= this.#session.target;
+      if (refusal && !this.#session.serves(target)) throw refusal;
+      generation = this.#session.generation;
+      return this.#session.request(method, path, { body: text, headers: { ...this.#session.field, ...headers } });
+    };
+    return attempt().catch(async (error) => {
+      if (error.kind === "other-session") this.#session.leave(generation);
+      const what = remedy(error);
+      if (what === "session") this.#session.drop(generation);
+      else {
+        if (what === "ended") await this.#session.settle(what);
+        if (what !== "ended" || generation === this.#session.generation) throw error;
+      }
+      return attempt(error);
     });
   }
 
@@ -1666,7 +1764,7 @@ class Client {
 
   notify(what) {
     if (what === "online" || what === "offline") this.#intents[what]();
-    if (!this.#tabs || this.#tabs.isLeader) return this.#stream[what]();
+    if (this.#tabs.isLeader) return this.#stream[what]();
     if (what === "foreground") {
       this.#tabs.order("foreground");
       this.#tabs.probe();
@@ -1678,7 +1776,7 @@ class Client {
     for (const remove of this.#removeListeners) remove();
     this.#intents.close();
     this.#session.close();
-    this.#tabs?.close();
+    this.#tabs.close();
     this.#stream.close();
     this.#hear("condition", { condition: "closed" });
   }
@@ -1692,10 +1790,7 @@ class Client {
   #hear(event, data) {
     switch (event) {
       case "hello":
-        if (this.#hello && (this.#hello.session !== data.session || this.#hello.epoch !== data.epoch)) {
-          this.#labelIds.clear();
-          for (const store of this.#stores.values()) store.handle("forget");
-        }
+        if (this.#hello && !isOfSame(data, this.#hello)) this.#forget(data);
         this.#hello = data;
         this.#session.meet(data.session);
         this.#intents.wake();
@@ -1721,15 +1816,23 @@ class Client {
 
   #show(data) {
     if (this.condition === "closed") return;
-    // If another tab ended it.
     if (data.condition === "ended") {
+      // Another tab ended it.
       if (this.#session.id === data.session) this.#session.end();
-      this.#hello = null;
-      this.#labelIds.clear();
-      for (const store of this.#stores.values()) store.handle("forget");
+      this.#forget({ session: null });
+    } else if (data.condition === "signedOut") {
+      for (const store of this.#stores.values()) store.handle("reset", { isEmpty: true });
     }
     this.#condition = data;
     for (const listener of [...this.#conditionListeners]) this.guard(() => listener());
+  }
+
+  /** The next events are of another session, or of another log of this one. */
+  #forget({ session }) {
+    const isEmpty = this.#hello?.session !== session;
+    this.#hello = null;
+    this.#labelIds.clear();
+    for (const store of this.#stores.values()) store.handle("forget", { isEmpty });
   }
 
   #add(listeners, listener) {
@@ -1748,17 +1851,16 @@ class Client {
     this.#platform.setTimeout(() => {
       this.#isGathering = false;
       if (this.#isClosed) return;
-      if (this.#tabs) this.#tabs.announce();
+      this.#tabs.announce();
       this.#updateStream();
     }, 0);
   }
 
   #updateStream() {
-    if (!this.#tabs) this.#stream.update(this.#watched());
-    else if (this.#tabs.isLeader) this.#stream.update([...this.#watched(), ...this.#tabs.features]);
+    if (this.#tabs.isLeader) this.#stream.update([...this.#watched(), ...this.#tabs.features]);
   }
 
-  /** Tabs share a stream if they share a session: by the cookie, or by a token in their storage. */
+  /** Tabs can share a stream if they can share a session: by the cookie, or by a token in a storage. */
   get #isShared() {
     const { share, credential, storage } = this.#options;
     const { locks, BroadcastChannel, document } = this.#platform;
@@ -1771,23 +1873,43 @@ class Client {
       follow: () => this.#stream.close("idle"),
       changed: () => this.#updateStream(),
       watched: () => this.#watched(),
+      source: () => this.#tabs.isLeader ? this.#stream.source : { session: this.#session.id, epoch: this.#hello?.epoch },
       snapshot: () => ({
         events: [...(this.#session.id == null ? [] : [["session", this.#session.description]]), ...this.#stream.snapshot()],
         cursor: this.#stream.cursor,
       }),
-      order: (what, value) => this.#order(what, value),
-      hear: (event, data, cursor) => {
-        this.#stream.note(event, data, cursor);
-        if (event === "session") this.#session.adopt(data);
-        else this.#hear(event, data);
-      },
+      order: (message) => { if (!this.#isForeign(message)) this.#order(message.what, message.value); },
+      hear: (message) => this.#hearTab(message),
+      learn: (news) => { if (this.#session.adopt(news)) this.#move(news); },
     };
+  }
+
+  /** True if a message is of another session than this tab's. */
+  #isForeign({ session }) { return session != null && this.#session.id != null && session !== this.#session.id; }
+
+  /** Events of the leader. */
+  #hearTab(message) {
+    if (this.#isForeign(message)) {
+      // The cookie may belong to another session now.
+      if (message.events.some(([event]) => event === "hello")) {
+        this.#session.meet(message.session);
+        this.#session.have().catch(() => {});
+      }
+      return;
+    }
+    for (const [event, data] of message.events) {
+      if (event === "session") this.#session.adopt(data);
+      else if (event === "hello" || !message.epoch || (this.#hello && isOfSame(message, this.#hello))) {
+        this.#stream.note(event, data, message.cursor);
+        this.#hear(event, data);
+      }
+    }
   }
 
   #lead(what, value) {
     if (this.#isClosed) return;
-    if (this.#tabs && !this.#tabs.isLeader) this.#tabs.order(what, value);
-    else this.#order(what, value);
+    if (this.#tabs.isLeader) this.#order(what, value);
+    else this.#tabs.order(what, value);
   }
 
   #order(what, value) {
@@ -1799,20 +1921,21 @@ class Client {
         if (value == null) return this.#stream.ended();
         // A tab may report the end of another session than the stream's.
         if ([undefined, value].includes(this.#stream.hello?.session)) this.#stream.ended(value);
-        return undefined;
-      case "session":
-        if (!this.#session.adopt(value)) return undefined;
-        this.#tabs?.pass("session", value, this.#stream.cursor);
-        return this.#stream.sessionChanged(value);
     }
   }
 
   #sessionChanged(answer) {
     this.#hear("session", answer);
-    const { id, user, replaces } = answer;
-    if (this.#tabs && !this.#tabs.isLeader) return this.#tabs.order("session", { id, user, replaces });
-    this.#tabs?.pass("session", { id, user, replaces }, this.#stream.cursor);
-    return this.#stream.sessionChanged(answer);
+    this.#tabs.tell({ ...this.#session.description, replaces: answer.replaces });
+    this.#move(answer);
+  }
+
+  /** Goes to the stream of the present credential. */
+  #move(answer) {
+    const isMoved = this.#tabs.enter(this.#session.group);
+    if (this.#tabs.isLeader) this.#stream.sessionChanged(answer);
+    else if (isMoved) this.#stream.leave(answer, this.#watched().length > 0);
+    else this.#tabs.announce();
   }
 
   #listenToPage() {
@@ -1822,11 +1945,11 @@ class Client {
       this.#removeListeners.push(() => target?.removeEventListener(name, handle));
     };
     const back = () => {
-      this.#tabs?.join();
+      this.#tabs.join();
       this.notify("foreground");
     };
     const park = () => {
-      this.#tabs?.park();
+      this.#tabs.park();
       this.#stream.park();
     };
     on(window, "online", () => this.notify("online"));

@@ -2,7 +2,7 @@
 
 import importlib
 
-_MODULES = ("features", "tabs", "tab_platform", "trouble", "sessions", "keyboard", "screen_reader", "layout", "inspector")
+_MODULES = ("features", "tabs", "tab_platform", "tab_sessions", "trouble", "sessions", "keyboard", "screen_reader", "layout", "inspector")
 
 
 def all_checks():
