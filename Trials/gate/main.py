@@ -8,7 +8,6 @@ import asyncio
 import importlib
 import os
 import pathlib
-import signal
 import sys
 import time
 
@@ -16,31 +15,10 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "nodes"))
 
 # pylint: disable=wrong-import-position
-from figures import Failure  # noqa: E402
-from link import Lost  # noqa: E402
-from world import World  # noqa: E402
+from world import run_in_world  # noqa: E402
 
 # In this order. Each module says in HOLDS what it holds.
 NAMES = ("log", "upgrade", "full", "kill", "nodes")
-
-
-async def check(name, options):
-    """Runs one check; returns its exit code."""
-    module = importlib.import_module(f"checks.{name}")
-    world = World(options)
-    task = asyncio.current_task()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    code = 2
-    try:
-        await module.run(world)
-        code = 0
-    except (Failure, Lost) as reason:
-        world.figures.fault(f"the check ended early: {reason}")
-    finally:
-        await world.close()
-        world.figures.end()
-    return 1 if world.figures.faults else code
 
 
 def main():
@@ -55,13 +33,13 @@ def main():
     results = []
     for name in given.names or NAMES:
         print(f"--- gate {name}", flush=True)
-        began = time.monotonic()
-        results.append((name, asyncio.run(check(name, given)), time.monotonic() - began))
+        check, began = importlib.import_module(f"checks.{name}"), time.monotonic()
+        code = asyncio.run(run_in_world(check.run, given))
+        results.append((code, f"{name:10} {time.monotonic() - began:4.0f} s  {check.HOLDS}"))
     print("--- gate")
-    for name, code, seconds in results:
-        holds = importlib.import_module(f"checks.{name}").HOLDS
-        print(f"{('held', 'FAILED', 'NOT RUN')[code]:8} {name:10} {seconds:4.0f} s  {holds}")
-    sys.exit(max(code for _, code, _ in results))
+    for code, text in results:
+        print(f"{('held', 'FAILED', 'NOT RUN')[code]:8} {text}")
+    sys.exit(max(code for code, _ in results))
 
 
 if __name__ == "__main__":

@@ -7,35 +7,12 @@ import argparse
 import asyncio
 import importlib
 import resource
-import signal
 import sys
 
-from figures import Failure
-from link import Lost
-from world import World
+from world import run_in_world
 
 NAMES = ("kills", "failover", "zombie", "partitions", "no-hints", "hot", "cost", "million", "deploys", "database",
          "backwards", "half", "forget")
-
-
-async def run(name, options):
-    world = World(options)
-    task = asyncio.current_task()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    code = 2
-    try:
-        await importlib.import_module("trials." + name.replace("-", "_")).run(world)
-        code = 0
-    except (Failure, Lost) as reason:
-        # Nodes that do not come up again are a broken promise where everything else had come up.
-        world.figures.fault(f"the trial ended early: {reason}")
-    except asyncio.CancelledError:
-        world.figures.note("stopped")
-    finally:
-        await world.close()
-        world.figures.end()
-    return 1 if world.figures.faults else code
 
 
 def main():
@@ -55,7 +32,8 @@ def main():
     code = 0
     for name in names:
         print(f"--- nodes {name}", flush=True)
-        code = max(code, asyncio.run(run(name, given)))
+        trial = importlib.import_module("trials." + name.replace("-", "_"))
+        code = max(code, asyncio.run(run_in_world(trial.run, given)))
     sys.exit(code)
 
 

@@ -1,7 +1,11 @@
 """What the trials share: the folder, the programs, the database and nodes, all of which end with the trial."""
 
+import asyncio
+import signal
+
 from cluster import Postgres
-from figures import Figures
+from figures import Failure, Figures
+from link import Lost
 from nodes import Balancer, Node, takes_address
 from notes import Notes
 from processes import Folder
@@ -68,3 +72,24 @@ class World:
         for each in self.databases:
             await each.stop()
         self.folder.remove()
+
+
+async def run_in_world(run, options):
+    """Calls `run` with a world that ends afterwards. Returns 0 if everything held, 1 after a fault, 2 if it was stopped."""
+    world = World(options)
+    task = asyncio.current_task()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    code = 2
+    try:
+        await run(world)
+        code = 0
+    except (Failure, Lost, TimeoutError) as reason:
+        # Nodes that do not come up again are a broken promise where everything else had come up.
+        world.figures.fault(f"it ended early: {type(reason).__name__}: {reason}")
+    except asyncio.CancelledError:
+        world.figures.note("stopped")
+    finally:
+        await world.close()
+        world.figures.end()
+    return 1 if world.figures.faults else code

@@ -1,4 +1,4 @@
-"""Data folders that servers of earlier schemas wrote: their sessions go on."""
+"""Data folders that real servers of earlier schemas wrote, all of which there are: their sessions go on."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ import time
 from figures import Failure
 from link import Link
 
-HOLDS = "the sessions of each earlier schema's data folder go on, with their states"
+HOLDS = "the sessions of the data folders of schemas 1 and 3 go on, with their states"
 DUMPS = pathlib.Path(__file__).parents[3] / "Tests" / "JournalTests" / "SQLite"
 
 
