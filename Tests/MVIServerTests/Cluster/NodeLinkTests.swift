@@ -52,6 +52,10 @@ struct NodeLinkTests {
         "1 2 1767313000000 unknown \(String(repeating: "0", count: 64)) "
         + String(repeating: "0", count: 64)
 
+    @Test func `a server whose journal is not shared has no connection to nodes`() throws {
+        #expect(NodeLink(ScriptedPeers(), SessionEnvironment(features: try FeatureRegistry([]))) == nil)
+    }
+
     @Test func `a stamp is valid for its receiver, and refused by another node`() throws {
         let receiver = try Receiver()
         #expect(try receiver.proven(for: receiver.id) == .node)

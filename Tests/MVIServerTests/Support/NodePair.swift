@@ -23,8 +23,6 @@ struct NodePair: Sendable {
     let far: TestServer
     /// The requests for clients that the nodes sent to each other, as they were sent.
     let recorder: RecordingPeers
-    /// Ends the work that makes `far` the owner.
-    let keeping: Gate
 
     /// Runs a test on two servers.
     ///
@@ -45,7 +43,7 @@ struct NodePair: Sendable {
             try await TestServer.run(depth, in: world, nodes: nodes, content: content, farSettings) { far in
                 try await TestServer.run(depth, in: world, nodes: nodes, content: content, near) { near in
                     defer { keeping.open() }
-                    try await test(NodePair(near: near, far: far, recorder: nodes.peers, keeping: keeping))
+                    try await test(NodePair(near: near, far: far, recorder: nodes.peers))
                 }
             }
         } catch {
