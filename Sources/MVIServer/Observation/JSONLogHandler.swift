@@ -16,10 +16,7 @@ public struct JSONLogHandler: LogHandler {
     private let now: @Sendable () -> Timestamp
 
     /// Creates a handler for the logger with a name.
-    public init(label: String) {
-        self.init(
-            label: label, write: LogOutput.standard.add)
-    }
+    public init(label: String) { self.init(label: label, write: LogOutput.standard.add) }
 
     init(
         label: String,
