@@ -39,7 +39,9 @@
                 let result = await journal.append(turn)
                 if result.isCommitted { break }
                 // One with an unknown outcome may be committed; its repetition would be a conflict for ever.
-                if result.isUnknown || result.isConflict, let now = try? await journal.news(session), now.head == turn.head {
+                if result.isUnknown || result.isConflict, let now = try? await journal.news(session),
+                    now.head == turn.head
+                {
                     break
                 }
                 try #require(
