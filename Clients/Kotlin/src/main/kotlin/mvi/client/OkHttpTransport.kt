@@ -13,6 +13,7 @@ import okhttp3.Callback
 import okhttp3.ConnectionPool
 import okhttp3.Dispatcher
 import okhttp3.Dns
+import okhttp3.Interceptor
 import okhttp3.MediaType
 import okhttp3.OkHttpClient
 import okhttp3.Request
@@ -40,6 +41,15 @@ class OkHttpTransport(
         Thread(task, "mvi-client").apply { isDaemon = true }
     }
     private val dns = RotatingDns()
+
+    /**
+     * Stops canceled calls before they send their request. OkHttp's `cancel` closes the socket of the call, but has no
+     * effect before the socket exists: the request would be sent, and a stream would stay open without a reader.
+     */
+    private val refuseCanceled = Interceptor { chain ->
+        if (chain.call().isCanceled()) throw IOException("Canceled")
+        chain.proceed(chain.request())
+    }
     private val client: OkHttpClient
 
     init {
@@ -55,6 +65,7 @@ class OkHttpTransport(
             .retryOnConnectionFailure(false)
             // The client detects silence itself.
             .readTimeout(0, TimeUnit.MILLISECONDS).writeTimeout(0, TimeUnit.MILLISECONDS)
+            .addNetworkInterceptor(refuseCanceled)
         client = change(builder).build()
     }
 
