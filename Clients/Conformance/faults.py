@@ -3,6 +3,7 @@
 A fault is an edit of the source text, made while the module is imported; the files stay as they are.
 """
 
+import importlib
 import importlib.util
 import sys
 from dataclasses import dataclass
@@ -40,9 +41,9 @@ def edited(edits, file):
     return source
 
 
-def plant(name):
-    """Lets the modules of `mvi_client` that are imported from now on have the fault."""
-    edits = FAULTS[name].edits
+def load_client(name=None):
+    """Imports `mvi_client`, with a fault if one is named. Each call returns modules of its own."""
+    edits = FAULTS[name].edits if name else ()
 
     class Loader(SourceFileLoader):
         def get_code(self, fullname):
@@ -59,7 +60,13 @@ def plant(name):
                 fullname, file, loader=Loader(fullname, str(file)),
                 submodule_search_locations=None if module else [str(FOLDER)])
 
+    for each in [each for each in sys.modules if each.partition(".")[0] == "mvi_client"]:
+        del sys.modules[each]
     sys.meta_path.insert(0, Finder)
+    try:
+        return importlib.import_module("mvi_client")
+    finally:
+        sys.meta_path.remove(Finder)
 
 
 # --- Sessions ---
@@ -132,7 +139,9 @@ fault("no-shortest-wait-after-hello", 23, "no-storm-after-hello", ("waiting.py",
 fault("no-shortest-wait-after-goaway", 23, "no-storm-goaway", ("waiting.py", "SHORTEST = 0.1", "SHORTEST = 0.0"))
 WATCH = "watchdog.reschedule(loop.time() + 2.5 * self.heartbeat)"
 fault("no-watchdog", 24, "silence", ("stream.py", WATCH, "watchdog.reschedule(None)"))
-fault("events-are-the-only-life", 25, "pings-keep-alive", ("stream.py", WATCH, 'if b"\\n\\n" in piece:\n                ' + WATCH))
+fault("pings-are-no-life", 25, "pings-keep-alive", ("stream.py", WATCH, 'if b"event: ping" not in piece:\n                ' + WATCH))
+fault("comments-are-no-life", 25, "comments-keep-alive", ("stream.py", WATCH, 'if piece[:1] != b":":\n                ' + WATCH))
+fault("events-are-the-only-life", 25, "bytes-keep-alive", ("stream.py", WATCH, 'if b"\\n\\n" in piece:\n                ' + WATCH))
 FOREGROUND = "        self.network.wake()\n        self.try_now()"
 fault("foreground-waits", 26, "foreground-comes-back-at-once", ("client.py", FOREGROUND, "        pass"))
 fault("foreground-always-reopens", 26, "live-stays",

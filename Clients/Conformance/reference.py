@@ -3,39 +3,48 @@
 
     reference.py [--fault NAME]
 
-With `--fault` the client gets a fault of `faults.py`, to prove that the kit finds it.
+With `--fault` the client gets a fault of `faults.py`, which the kit must find.
 """
 
 import asyncio
 import json
 import sys
 
-
-def load_client():
-    if sys.argv[1:2] == ["--fault"]:
-        import faults
-        faults.plant(sys.argv[2])
-    import mvi_client
-    return mvi_client
+import faults
 
 
-mvi_client = load_client()
+async def drive(mvi_client, next_command, say):
+    """Runs the client until `next_command` returns `close` or None. `say(saw, **members)` reports."""
+    client = None
+    sends = set()
+
+    async def send(command):
+        try:
+            version = await client.send(command["feature"], command["intent"])
+        except mvi_client.Refused as refusal:
+            say("refused", tag=command["tag"], status=refusal.status, problem=refusal.problem)
+        else:
+            say("sent", tag=command["tag"], version=version)
+
+    while command := await next_command():
+        match command["do"]:
+            case "open":
+                client = open_client(mvi_client, command, say)
+            case "watch" | "unwatch":
+                getattr(client, command["do"])(command["feature"])
+            case "offline" | "online" | "foreground":
+                getattr(client, command["do"])()
+            case "send":
+                task = asyncio.create_task(send(command))
+                sends.add(task)
+                task.add_done_callback(sends.discard)
+            case "close":
+                break
+    if client is not None:
+        await client.close()
 
 
-def say(saw, **members):
-    print(json.dumps({"saw": saw, **members}), flush=True)
-
-
-async def send(client, command):
-    try:
-        version = await client.send(command["feature"], command["intent"])
-    except mvi_client.Refused as refusal:
-        say("refused", tag=command["tag"], status=refusal.status, problem=refusal.problem)
-    else:
-        say("sent", tag=command["tag"], version=version)
-
-
-def open_client(command):
+def open_client(mvi_client, command, say):
     identities = iter(command["identities"])
 
     async def identity():
@@ -51,25 +60,17 @@ def open_client(command):
 async def main():
     lines = asyncio.StreamReader(limit=16 << 20)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
-    client = None
-    sends = set()
-    while line := await lines.readline():
-        command = json.loads(line)
-        match command["do"]:
-            case "open":
-                client = open_client(command)
-            case "watch" | "unwatch":
-                getattr(client, command["do"])(command["feature"])
-            case "offline" | "online" | "foreground":
-                getattr(client, command["do"])()
-            case "send":
-                task = asyncio.create_task(send(client, command))
-                sends.add(task)
-                task.add_done_callback(sends.discard)
-            case "close":
-                break
-    if client is not None:
-        await client.close()
+
+    async def next_command():
+        line = await lines.readline()
+        return json.loads(line) if line else None
+
+    def say(saw, **members):
+        print(json.dumps({"saw": saw, **members}), flush=True)
+
+    fault = sys.argv[2] if sys.argv[1:2] == ["--fault"] else None
+    await drive(faults.load_client(fault), next_command, say)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

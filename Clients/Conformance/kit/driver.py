@@ -10,7 +10,10 @@ class Driver:
     `idle` are programs that said `closed`, for further runs; None for a program for each run.
     """
 
-    def __init__(self, idle=None):
+    is_virtual = False
+
+    def __init__(self, command, idle=None):
+        self.command = command
         self.idle = idle
         self.closed = asyncio.Event()
         self.lines = []
@@ -20,13 +23,18 @@ class Driver:
         self.process = None
         self.readers = []
 
-    async def start(self, command):
+    @property
+    def status(self):
+        """The exit status of the program; None while it runs."""
+        return self.process.returncode if self.process is not None else None
+
+    async def start(self):
         # A state may have some megabytes, and is one line.
         while self.idle and self.process is None:
             process = self.idle.pop()
             self.process = process if process.returncode is None else None
         self.process = self.process or await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            *self.command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             limit=64 << 20)
         self.readers = [asyncio.create_task(self.read_lines()), asyncio.create_task(self.read_errors())]
 

@@ -29,6 +29,8 @@ class Request:
         self.query = parse_qs(parts.query, keep_blank_values=True)
         self.answered = asyncio.get_running_loop().create_future()
         self.keeps_connection = False
+        # When the answer began, in seconds: before the client can know of it.
+        self.answered_at = None
 
     def __str__(self):
         return f"{self.method} {self.target}"
@@ -91,8 +93,13 @@ class Request:
         except ValueError:
             return None
 
+    def begin_answer(self):
+        if self.answered_at is None:
+            self.answered_at = asyncio.get_running_loop().time()
+
     def raw(self, data):
         """Writes bytes to the connection as they are."""
+        self.begin_answer()
         if not self.connection.writer.is_closing():
             self.connection.writer.write(data)
 
@@ -143,11 +150,13 @@ class Request:
 
     def close(self):
         """Closes the connection in good order (FIN), whether the answer is complete or not."""
+        self.begin_answer()
         self.connection.writer.close()
         self.finish(keep=False)
 
     def cut(self):
         """Cuts the connection: the client gets a reset (RST)."""
+        self.begin_answer()
         self.connection.reset()
         self.finish(keep=False)
 

@@ -4,6 +4,7 @@ import asyncio
 import traceback
 from dataclasses import dataclass
 
+from .driver import Driver
 from .play import DRIVER_RULE, START_SECONDS, Broken, Play
 from .registry import SCENARIOS, rules
 
@@ -25,14 +26,14 @@ class Result:
         return self.rule is None and not self.is_kit_fault
 
 
-async def run_one(scenario, command, patience, idle=None):
-    """Plays one scenario with a driver of its own, or with one of the idle ones."""
+async def run_one(scenario, driver, patience):
+    """Plays one scenario."""
     loop = asyncio.get_running_loop()
     start = loop.time()
-    play = Play(command, patience, idle)
+    play = Play(driver, patience)
     result = Result(scenario.name, 0)
     try:
-        await asyncio.wait_for(scenario.play(play), 60)
+        await asyncio.wait_for(scenario.play(play), SCENARIO_SECONDS)
         play.check(DRIVER_RULE, not play.driver.broken, "JSON lines with a member `saw`", play.driver.broken[:1])
         status = await play.driver.leave(START_SECONDS)
         play.check(DRIVER_RULE, status == 0, "the program ends with 0 after `close` and the end of its input",
@@ -42,7 +43,7 @@ async def run_one(scenario, command, patience, idle=None):
         if broken.rule not in scenario.rules and broken.rule not in COMMON_RULES:
             result.is_kit_fault = True
             result.seen += f" (the scenario does not name rule {broken.rule})"
-        status = play.driver.process.returncode if play.driver.process is not None else None
+        status = play.driver.status
         if status is not None and broken.rule != DRIVER_RULE:
             result.seen += f"; the driver ended with status {status}"
     except Exception:
@@ -53,6 +54,9 @@ async def run_one(scenario, command, patience, idle=None):
     result.seconds = loop.time() - start
     return result
 
+
+# When a scenario counts as hung.
+SCENARIO_SECONDS = 900
 
 # The rules that any scenario may find broken: it needs a session, a stream, its first state and a driver that ends.
 COMMON_RULES = (1, 18, 27, 36, DRIVER_RULE)
@@ -68,7 +72,7 @@ async def run_all(names, command, patience, at_once, report, reuse=False):
 
     async def one(name):
         async with gate:
-            result = await run_one(SCENARIOS[name], command, patience, idle)
+            result = await run_one(SCENARIOS[name], Driver(command, idle), patience)
         report(result)
         return result
 

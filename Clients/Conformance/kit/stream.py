@@ -5,6 +5,10 @@ import json
 
 MEDIA = "text/event-stream; charset=utf-8"
 
+# So long, in seconds, that no stream is reopened because of silence: neither a stream of a slow scenario, nor one that the
+# client should have closed.
+HEARTBEAT = 600
+
 
 class Stream:
     """One `GET /events`, and what the scenario writes to it."""
@@ -49,7 +53,7 @@ class Stream:
                 self.send(piece) if framed else self.raw(piece)
                 await asyncio.sleep(pause)
 
-    def accept(self, retry=50, cursor="e1.1", epoch="e1", session=None, resumed=None, heartbeat=20, features=None,
+    def accept(self, retry=50, cursor="e1.1", epoch="e1", session=None, resumed=None, heartbeat=HEARTBEAT, features=None,
                **head):
         """The head, `retry` and `hello`."""
         self.head(**head)
@@ -58,7 +62,7 @@ class Stream:
             self.send(f"retry: {retry}\n\n")
         self.hello(cursor, epoch, session, resumed, heartbeat, features)
 
-    def hello(self, cursor="e1.1", epoch="e1", session=None, resumed=None, heartbeat=20, features=None):
+    def hello(self, cursor="e1.1", epoch="e1", session=None, resumed=None, heartbeat=HEARTBEAT, features=None):
         """`hello` alone."""
         self.event("hello", {
             "session": session or self.server.session_of(self.request) or "s0", "epoch": epoch,
@@ -87,25 +91,33 @@ class Stream:
 
     def goaway(self, reason, retry, field=True):
         """`goaway`, with the stream's own `retry:` unless told otherwise, then the end in good order."""
+        self.ends()
         if field:
             self.send(f"retry: {retry}\n")
         self.event("goaway", {"reason": reason, "retry": retry})
         self.finish()
 
+    def ends(self):
+        """Notes that the stream ends. Call it before the bytes from which the client knows: then slowness of the kit makes a
+        measured wait longer, never shorter."""
+        if self.ended_at is None:
+            self.ended_at = asyncio.get_running_loop().time()
+
     def finish(self):
         """The last chunk, then FIN."""
+        self.ends()
         if self.chunked:
             self.raw(b"0\r\n\r\n")
         self.close()
 
     def close(self):
         """FIN without the last chunk."""
-        self.ended_at = asyncio.get_running_loop().time()
+        self.ends()
         self.request.close()
 
     def cut(self):
         """A reset."""
-        self.ended_at = asyncio.get_running_loop().time()
+        self.ends()
         self.request.cut()
 
     @property
