@@ -86,12 +86,17 @@ async def new_credential(play):
     stream.event("identity", {"expiresIn": 30})
     request = await play.request("identity", 50, "PUT /sessions/current/identity")
     replace_token(play, request)
-    await asyncio.sleep(0.2)
-    play.send("a")
-    intent = await play.intent(rule=52, current=False)
-    play.check(52, intent.credential == play.server.sessions[-1], "the new token", intent.credential)
-    play.accept(intent)
-    await play.saw("sent", 52, "the intent is sent", tag="a")
+    # The driver does not say when it has read the answer. Until then intents have the old token.
+    start = play.now
+    while True:
+        play.send("a")
+        intent = await play.intent(rule=52, current=False)
+        play.accept(intent)
+        await play.saw("sent", 52, "the intent is sent", tag="a")
+        if intent.credential == play.server.sessions[-1]:
+            break
+        play.check(52, play.now < start + 1 + play.lateness, "the new token", intent.credential)
+        await asyncio.sleep(0.1)
     stream.goaway("rotate", 20)
     after = await play.stream(rule=52, current=False)
     play.check(52, after.request.credential == play.server.sessions[-1], "the new token", after.request.credential)
@@ -142,7 +147,7 @@ async def answer_lost_at_replacement(play):
     # Some clients open a stream first, others repeat the PUT first.
     while True:
         wanted = [asyncio.create_task(play.server.queue(kind).get()) for kind in ("stream", "identity")]
-        done, waiting = await asyncio.wait(wanted, timeout=15, return_when=asyncio.FIRST_COMPLETED)
+        done, waiting = await asyncio.wait(wanted, timeout=15 + play.patience, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
         play.check(54, done, "the PUT is repeated", "nothing is asked")
@@ -191,11 +196,10 @@ async def renewal_is_retried(play):
     """A PUT that is cut, or refused with 503, is repeated."""
     stream = await play.live(identities=["jwt1", "jwt2", "jwt3", "jwt4"], retry=30)
     stream.goaway("identity", 20)
-    request = await play.request("identity", 54, "PUT /sessions/current/identity")
-    request.problem(503, "identity-unavailable", [("Retry-After", "1")])
-    refused = play.now
-    request = await play.request("identity", 54, "the PUT is repeated after 503")
-    play.check(54, request.time - refused >= 0.95, "not before Retry-After, 1 s", f"{request.time - refused:.2f} s")
+    refused = await play.request("identity", 54, "PUT /sessions/current/identity")
+    refused.problem(503, "identity-unavailable", [("Retry-After", "1")])
+    request = await play.request("identity", 54, "the PUT is repeated after 503", 2 + play.patience)
+    play.check_not_before(54, request, refused, 0.95)
     request.cut()
     request = await play.request("identity", 54, "the PUT is repeated after a cut")
     request.respond(200, SESSION)

@@ -3,10 +3,11 @@
 import asyncio
 
 from kit.patches import documents
+from kit.play import LONG_RETRY
 from kit.registry import scenario
 
 
-async def with_delta(play, delta, state, retry=20000):
+async def with_delta(play, delta, state, retry=LONG_RETRY):
     """Opens a client that asks for patches; its first state has version 1."""
     await play.open(delta=delta)
     stream = await play.stream()
@@ -65,17 +66,16 @@ async def odd_merge_patches(play):
 async def asks_again(play, stream, bad, version=50):
     """After a patch that cannot be trusted: nothing of it is shown, and the stream is opened anew at once."""
     bad(stream)
-    stream.ended_at = play.now
-    after = await play.stream(rule=46, expected="the stream is opened anew at once", seconds=5)
-    await play.within(46, stream.client_leaves(), "the old stream is closed", 2)
-    play.does_not_show(version, 46)
+    after = await play.stream(rule=46, expected="the stream is opened anew at once", seconds=play.at_once)
+    await play.within(46, stream.client_leaves(), "the old stream is closed")
     play.check(46, after.request.query.get("delta"), "delta, after one bad patch", after.request.target)
     play.check(46, after.request.last_event_id == "e1.1", "the cursor e1.1", after.request.last_event_id)
-    after.accept(retry=20000)
+    after.accept(retry=LONG_RETRY)
     after.state(60, {"count": 60})
     await play.shows(60, rule=46)
     after.patch(60, 61, [{"op": "replace", "path": "/count", "value": 61}])
     await play.shows(61, rule=46)
+    play.does_not_show(version, 46)
 
 
 def bad_patch(name, summary, start, patch):
@@ -115,7 +115,7 @@ async def patch_after_reconnect(play):
     stream = await with_delta(play, "json-patch", {"count": 1}, retry=20)
     stream.cut()
     stream = await play.stream()
-    stream.accept(retry=20000)
+    stream.accept(retry=LONG_RETRY)
     await asks_again(play, stream, lambda stream: stream.patch(1, 50, [REPLACE]))
 
 
@@ -125,14 +125,14 @@ async def patches_never_apply(play):
     stream = await with_delta(play, "json-patch", {"count": 1})
     for number in range(1, 7):
         stream.patch(900, 901, [])
-        stream = await play.stream(rule=47)
+        stream = await play.stream(rule=47, seconds=30 + play.patience)
         if "delta" not in stream.request.query:
             break
-        stream.accept(retry=20000)
+        stream.accept(retry=LONG_RETRY)
         stream.state(number + 1)
     play.check(47, "delta" not in stream.request.query, "no delta after three bad streams in a row", stream.request.target)
     play.check(47, number >= 2, "delta after one bad patch", f"none on stream {number + 1}")
-    stream.accept(retry=20000)
+    stream.accept(retry=LONG_RETRY)
     stream.state(20)
     await play.shows(20, rule=47)
     # What was not asked for is ignored, or taken for doubt; either way there is no storm.
