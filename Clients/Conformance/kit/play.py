@@ -39,6 +39,9 @@ class Play:
     A slow machine never fails a client. What must not come too early is compared with the time of the event before it, which
     the kit notes before it writes: slowness makes the measured wait longer. What must not come too late is compared with
     `lateness`, which only a hang exceeds, or nothing on the virtual clock of `prove`.
+
+    A scenario must not sleep so that the driver has read something. It lets the driver do something behind it that is seen, such
+    as an intent or a stream of another feature.
     """
 
     def __init__(self, driver, patience):
