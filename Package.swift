@@ -175,7 +175,11 @@ let package = Package(
         tests("ToolsTests", "MVIServer", "MVITesting", "TestSupport", "mvi-tools"),
         tests("CommandTests", "MVITesting", "TestSupport", "mvi-server", yaml, not: ["Types/Files"]),
         tests("FuzzTargetsTests", "FuzzTargets"),
-        // Holds the code of the pages and of the tutorial against Snippets and the compiler.
+        // The code of the pages; DocumentationTests compares it.
+        tests(
+            "PagesTests", "JWTAuthentication", "MVIClient", "MVIServerTesting", "MVITesting", "PostgresServer",
+            "PrometheusMetrics", "SQLiteJournal", lifecycle, logging, metrics, tracing, in: "Examples/Pages",
+            outside: true),
         tests("DocumentationTests", "TestSupport", "desk", "shop", yaml),
         tests("MinimalTests", "MVITesting", "TestSupport", "minimal", in: "Examples/Minimal/Tests"),
         tests("MigrationTests", "MVITesting", "TestSupport", "wallet-1", "wallet-2", in: "Examples/Migration/Tests"),

@@ -12,7 +12,7 @@ struct SwiftBlockTests {
 
     @Test func `is copied word for word from a compiled file`() throws {
         let sources = try Repository.files(
-            in: ["Snippets", "Examples", "Sources", "Tests/MVITests/Documented"], ".swift"
+            in: ["Examples", "Sources", "Tests/MVITests/Documented"], ".swift"
         )
         .filter { !$0.contains(".docc/") }.map { SourceLines(try Repository.text($0)) }
         let blocks = try Self.swift().filter { !$0.isManifest && !$0.isForApple }
@@ -21,10 +21,10 @@ struct SwiftBlockTests {
             #expect(
                 sources.contains { $0.contain(block.lines) },
                 """
-                \(block.page):\(block.line): this code is in no Swift file of Snippets, Examples, Sources or \
-                Tests/MVITests/Documented. Put it into one of Snippets, word for word; only \
+                \(block.page):\(block.line): this code is in no Swift file of Examples, Sources or \
+                Tests/MVITests/Documented. Put it into one of Examples/Pages, word for word; only \
                 indentation and blank lines may differ, and what stands between "// snippet.hide" \
-                and "// snippet.show" is left out.
+                and "// snippet.show" is left out, and "// @main" stands for "@main".
                 """)
         }
     }
@@ -53,7 +53,6 @@ struct SwiftBlockTests {
         let source = SourceLines(
             """
             import MVI
-            // snippet.one
             func f() {
                 // snippet.hide
                 hidden()
@@ -61,7 +60,6 @@ struct SwiftBlockTests {
 
                 shown()
             }
-            // snippet.end
             """)
         #expect(source.contain(["import MVI", "", "func f() {", "shown()", "}"]))
         #expect(source.contain(["shown()", "}"]))
@@ -92,8 +90,10 @@ struct SourceLines {
             switch line {
             case "// snippet.hide": isHidden = true
             case "// snippet.show": isHidden = false
-            case _ where isHidden || line.hasPrefix("// snippet.") || line.hasPrefix("// swift-format-ignore"): continue
+            case _ where isHidden || line.hasPrefix("// swift-format-ignore"): continue
             case _ where line.hasPrefix("import "): continue
+            // One module has one entry point.
+            case "// @main": lines.append("@main")
             default: lines.append(line)
             }
         }

@@ -13,14 +13,12 @@ struct Toasts: Feature {
 
     func reduce(_ state: inout State, _ message: Message) { state.count &+= 1 }
 
-    // snippet.time-to-live
     func timeToLive(of label: Label) -> Duration {
         switch label {
         case .toast: .seconds(10)
         case .milestone: .seconds(3_600)
         }
     }
-    // snippet.end
 }
 
 struct Tickets: Feature {
@@ -52,7 +50,5 @@ struct Tickets: Feature {
 }
 
 func book(_ tickets: [String], _ turn: inout Turn<Toasts>) {
-    // snippet.perform
     turn.perform(.add(tickets), on: Tickets.self)
-    // snippet.end
 }

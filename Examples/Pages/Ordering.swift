@@ -19,7 +19,6 @@ struct Cart: Feature {
         func find(_ code: String, for customer: String?) async throws -> Coupon? { try await find(code, customer) }
     }
 
-    // snippet.check
     func check(_ intent: Intent) -> Check? {
         guard case .applyCoupon(let code) = intent else { return nil }
         return { [coupons] context in
@@ -31,9 +30,7 @@ struct Cart: Feature {
             return .perform(.couponFound(coupon))
         }
     }
-    // snippet.end
 
-    // snippet.action
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {
         case .add(let item): turn.dispatch(.added(item))
@@ -48,7 +45,6 @@ struct Cart: Feature {
         case .couponFound(let coupon): turn.dispatch(.couponTaken(coupon))
         }
     }
-    // snippet.end
 
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
@@ -73,7 +69,6 @@ struct Checkout: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {
-        // snippet.other-stores
         case .placeOrder:
             let cart = try turn.view(of: Cart.self, key: turn.state.shop)
             guard !cart.items.isEmpty else {
@@ -81,8 +76,6 @@ struct Checkout: Feature {
             }
             turn.dispatch(.placed(cart.items))
             turn.send(.empty, to: Cart.self, key: turn.state.shop)
-        // snippet.end
-        // snippet.reminder
         case .reserve:
             turn.dispatch(.reserved(until: turn.now + .seconds(600)))
             turn.remind(id: "reservation", after: .seconds(600), .reservationEnded)
@@ -91,7 +84,6 @@ struct Checkout: Feature {
             // snippet.hide
             turn.dispatch(.paid)
         // snippet.show
-        // snippet.end
         }
     }
 
@@ -116,7 +108,6 @@ struct Subscription: Feature {
     static let examples: [Intent] = [.order]
     let initialState = State()
 
-    // snippet.principal
     struct Claims: Decodable { var tier: String }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
@@ -127,7 +118,6 @@ struct Subscription: Feature {
         let isPremium = try user.claims(as: Claims.self).tier == "premium"
         turn.dispatch(.ordered(by: user.subject, isPremium: isPremium))
     }
-    // snippet.end
 
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
@@ -140,9 +130,7 @@ struct Redeemed: Error {}
 
 func redeem(_ isExpired: Bool) throws {
     if isExpired {
-        // snippet.refusal
         throw Refusal(
             .invalid, code: "coupon-expired", "The coupon expired on Friday.", pointer: "/code")
-        // snippet.end
     }
 }

@@ -2,7 +2,6 @@ import MVI
 import MVIServer
 import Testing
 
-// snippet.reservation
 import MVIServerTesting
 
 @Test("a reservation ends after ten minutes, even if the server was restarted")
@@ -20,7 +19,6 @@ func reservation() async throws {
         try await events.state(of: seat) { !$0.isReserved }
     }
 }
-// snippet.end
 
 struct Seat: Feature {
     struct State: Codable, Equatable, Sendable { var isReserved = false }

@@ -15,32 +15,26 @@ struct Search: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
         switch intent {
-        // snippet.debounce
         case .queryChanged(let text):
             turn.dispatch(.queryChanged(text))
             turn.debounce(id: "search", for: .milliseconds(300)) { [find] work in
                 await work.dispatch(.found(try await find(text)))
             }
-        // snippet.end
         case .load:
             turn.launch(id: "load") { [next] work in
-                // snippet.retry
                 let number = try await work.retry(
                     attempts: 3, backoff: .exponential(from: .milliseconds(200), to: .seconds(5))
                 ) {
                     try await work.timeout(after: .seconds(2)) { try await next() }
                 }
-                // snippet.end
                 await work.dispatch(.loaded(number))
             }
         }
     }
 
-    // snippet.failure
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {
         if case .work("search") = failure.stage { turn.dispatch(.failed) }
     }
-    // snippet.end
 
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
@@ -64,7 +58,6 @@ public struct Inbox: Feature {
     let arrivals: @Sendable () -> AsyncStream<[String]>
     let fetch: @Sendable () async throws -> [String]
 
-    // snippet.bootstrap
     public func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
         // The store is new, or was evicted or restarted before the mails were loaded.
         if turn.state.mails == nil || turn.state.isLoading { load(&turn) }
@@ -74,7 +67,6 @@ public struct Inbox: Feature {
             await work.dispatch(.loaded(mails))
         }
     }
-    // snippet.end
 
     public func execute(_ intent: Intent, _ turn: inout Turn<Self>) { load(&turn) }
 
@@ -108,7 +100,6 @@ public struct Account: Feature {
     public let initialState = State()
     let count: @Sendable (String) -> Void
 
-    // snippet.migration
     /// Version 1 held euros.
     struct StateV1: Decodable {
         var euros: Double
@@ -121,9 +112,7 @@ public struct Account: Feature {
             State(cents: Int((old.euros * 100).rounded()), owner: old.owner ?? "")
         }
     ]
-    // snippet.end
 
-    // snippet.middleware
     public var middleware: Middleware<Self> {
         Middleware.intercepting { intent, interception in
             if case .send(let amount) = intent, amount < 1 || amount > interception.state.balance {
@@ -136,7 +125,6 @@ public struct Account: Feature {
                 if case .intent(.send) = observation.event { count("transfer_sent") }
             })
     }
-    // snippet.end
 
     public func reduce(_ state: inout State, _ intent: Intent) {
         switch intent {
@@ -144,16 +132,13 @@ public struct Account: Feature {
         }
     }
 
-    // snippet.view
     public func view(_ state: State) -> ViewState {
         let (euros, cents) = (state.cents / 100, state.cents % 100)
         return ViewState(
             balance: "\(euros).\(cents < 10 ? "0" : "")\(cents)", mayWithdraw: state.cents > 0)
     }
-    // snippet.end
 }
 
-// snippet.common-middleware
 /// Counts intents by feature.
 struct IntentCounts: CommonMiddleware {
     let count: @Sendable (_ feature: String) -> Void
@@ -164,4 +149,3 @@ struct IntentCounts: CommonMiddleware {
         }
     }
 }
-// snippet.end

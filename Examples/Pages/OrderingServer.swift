@@ -1,11 +1,10 @@
 import MVI
 import PostgresServer
 
-// snippet.settings
 import JWTAuthentication
 import MVIServer
 
-@main
+// @main
 struct OrderingServer: FeatureServerCommand {
     var jwt = JWTSettings()
     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "The time to pay an order.")
@@ -19,13 +18,10 @@ struct OrderingServer: FeatureServerCommand {
         }
     }
 }
-// snippet.end
 
-// snippet.storage
 extension OrderingServer {
     var sharedStorage: SharedStorage? { .postgres }
 }
-// snippet.end
 
 struct Orders: Feature {
     struct State: Codable, Equatable, Sendable {}

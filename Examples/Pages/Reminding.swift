@@ -1,8 +1,7 @@
 import MVI
-// snippet.settings
 import MVIServer
 
-@main
+// @main
 struct Reminding: FeatureServerCommand {
     @Setting(
         "reminder-delay", .time(.seconds(1) ... .seconds(30 * 86_400)),
@@ -11,7 +10,6 @@ struct Reminding: FeatureServerCommand {
 
     var content: ServerContent { Books(delay: delay) }
 }
-// snippet.end
 
 struct Books: Feature {
     struct State: Codable, Equatable, Sendable {
@@ -19,7 +17,6 @@ struct Books: Feature {
         var isReminded = false
     }
     enum Intent: Codable, Sendable { case add(book: String) }
-    // snippet.reminder
     enum Action: Codable, Sendable { case remind }
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) {
@@ -27,7 +24,6 @@ struct Books: Feature {
         case .remind: turn.dispatch(.reminded)
         }
     }
-    // snippet.end
     enum Message: Equatable, Sendable { case added(String), reminded }
     static let examples: [Intent] = [.add(book: "Emma")]
     let initialState = State()

@@ -2,7 +2,6 @@ import FoundationEssentials
 import MVITesting
 import Testing
 
-// snippet.tally
 import MVI
 
 struct Tally: Feature {
@@ -18,9 +17,7 @@ struct Tally: Feature {
         }
     }
 }
-// snippet.end
 
-// snippet.counter
 public protocol NumberRepository: Sendable {
     func next() async throws -> Int
 }
@@ -78,9 +75,7 @@ public struct Counter: Feature {
         }
     }
 }
-// snippet.end
 
-// snippet.tests
 struct FixedNumbers: NumberRepository {
     var number: Int?
     struct None: Error {}
@@ -112,9 +107,7 @@ struct FixedNumbers: NumberRepository {
     @Test("every intent and every label has an example")
     func examples() { checkExamples(of: Counter.self) }
 }
-// snippet.end
 
-// snippet.gate
 struct HeldNumbers: NumberRepository {
     let gate: Gate
     func next() async throws -> Int {
@@ -132,7 +125,6 @@ func slowly() async {
     await store.receive(.loaded(42)) { $0 = Counter.State(count: 42) }
     await store.finish()
 }
-// snippet.end
 
 struct Ledger: Feature {
     struct State: Codable, Equatable, Sendable { var cents = 0 }
@@ -148,18 +140,14 @@ struct Ledger: Feature {
 }
 
 func record(_ url: URL) async throws {
-    // snippet.record
     let store = TestStore(Ledger())
     await store.send(.deposit(cents: 4_200)) { $0.cents = 4_200 }
     try await Data(store.fixture().json).write(to: url)
     await store.finish()
-    // snippet.end
 }
 
 func replay(_ url: URL) throws {
-    // snippet.replay
     let fixture = try Fixture(Array(Data(contentsOf: url)))
     let states = try fixture.replay(Ledger())
     #expect(states.last?.cents == 4_200)
-    // snippet.end
 }
