@@ -48,10 +48,11 @@ struct PackagesTests {
         let folder = try folder(["a": "1.2.3", "b-c": "4.0.0"])
         try await #expect(run("script/packages --update", in: folder).code == 0)
         try await #expect(run("script/packages", in: folder).code == 0)
-        for (versions, lines) in [
+        let changes: [(versions: [String: String], lines: [String])] = [
             (["a": "1.2.4", "b-c": "4.0.0"], ["< a 1.2.3", "> a 1.2.4"]), (["b-c": "4.0.0"], ["< a 1.2.3"]),
             (["a": "1.2.3", "b-c": "4.0.0", "d": "1.0.0"], ["> d 1.0.0"]),
-        ] {
+        ]
+        for (versions, lines) in changes {
             try resolve(versions, in: folder)
             let (code, text) = try await run("script/packages", in: folder)
             #expect(code == 1 && text.contains("script/packages --update"))

@@ -270,7 +270,8 @@ struct ConflictTests {
         try await store.send("nothing")
         try await store.send("a")
         // The first one makes the store.
-        #expect(log.appends.flatMap(\.stores).map { $0.state != nil } == [true, false, true])
+        let withState: [Bool] = log.appends.flatMap(\.stores).map { $0.state != nil }
+        #expect(withState == [true, false, true])
         store.dispose()
     }
 

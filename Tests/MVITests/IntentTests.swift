@@ -14,7 +14,8 @@ struct IntentTests {
             store.accept("\(index)", completion: { if case .success = $0 { told.append(index) } })
             #expect(told.all.count == index + 1)
         }
-        #expect(store.messages == (0..<100).map(String.init))
+        let expected: [String] = (0..<100).map { "\($0)" }
+        #expect(store.messages == expected)
         store.dispose()
     }
 

@@ -9,11 +9,13 @@ struct MadeFixtureTests {
     @Test("54: the turns of a test are a fixture, which a file holds and a later test replays")
     func ofStore() async throws {
         let store = TestStore(Counter(), exhaustive: false)
-        for intent in [Counter.Intent.increment, .add(amount: 9), .load, .reset] { await store.send(intent) }
+        let intents: [Counter.Intent] = [.increment, .add(amount: 9), .load, .reset]
+        for intent in intents { await store.send(intent) }
         await store.sendRejected(.fail)
         let fixture = try await store.fixture()
         // The last one is the turn of the failure.
-        #expect(try fixture.replay(Counter()).map(\.count) == [0, 1, 10, 10, 42, 42, 42])
+        let counts: [Int] = try fixture.replay(Counter()).map(\.count)
+        #expect(counts == [0, 1, 10, 10, 42, 42, 42])
         let read = try Fixture(fixture.json)
         #expect(try read.replay(Counter()) == fixture.replay(Counter()))
         #expect(try read.state(of: Counter()) == store.state && read.json == fixture.json)
