@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Locking
 import MVI
 import SQLite
@@ -57,12 +58,9 @@ import Testing
 
     /// The names of the folder's files that contain the marker.
     private func found(_ folder: TemporaryFolder) throws -> [String] {
-        let marker = Array(Self.marker.utf8)
+        let marker = Data(Self.marker.utf8)
         return try folder.names().filter { name in
-            let bytes = try contents("\(folder.path)/\(name)")
-            return bytes.indices.contains { index in
-                bytes[index] == marker[0] && bytes[index...].prefix(marker.count).elementsEqual(marker)
-            }
+            try Data(contents("\(folder.path)/\(name)")).range(of: marker) != nil
         }
     }
 
