@@ -1,9 +1,9 @@
 """The short form of script/trial kill."""
 
-from checks import trials
+from checks import scripts
 
 HOLDS = "after SIGKILL no answered intent is lost or ran twice, and recorded turns replay the same"
 
 
 async def run(world):
-    await trials.run(world, "kill")
+    await scripts.run(world, "trial", "kill", "--short")
