@@ -7,12 +7,16 @@ class NotYet(Exception):
     """The page is being changed while it is looked at: look again."""
 
 
-def until(what, probe, seconds=10):
+# A browser that does not respond for so long hangs; a busy machine takes less. In seconds.
+HANG = 120
+
+
+def until(what, probe):
     """Calls `probe` until it returns something true, and returns that.
 
-    Raises AssertionError with `what` and the last result after `seconds`. `what` says what is waited for.
+    Raises AssertionError with `what` and the last result after `HANG`. `what` says what is waited for.
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + HANG
     last = None
     while True:
         try:
@@ -23,6 +27,6 @@ def until(what, probe, seconds=10):
             if last:
                 return last
         if time.monotonic() > end:
-            raise AssertionError(f"after {seconds} s: {what} (last seen: {last!r})")
+            raise AssertionError(f"after {HANG} s: {what} (last seen: {last!r})")
         # Between two looks, so that the browser gets the processor.
         time.sleep(0.02)

@@ -25,12 +25,12 @@ class Screen:
         """The words of the connection: 'Live', 'Reconnecting…'."""
         return (self.tab.run("() => look.text('status', '')") or "").strip()
 
-    def live(self, seconds=15):
-        until("the page is live", lambda: self._is("Live"), seconds)
+    def live(self):
+        until("the page is live", lambda: self._is("Live"))
         return self
 
-    def not_live(self, seconds=15):
-        until("the page sees that it is not live", lambda: self.condition() not in ("", "Live"), seconds)
+    def not_live(self):
+        until("the page sees that it is not live", lambda: self.condition() not in ("", "Live"))
         return self
 
     def _is(self, words):
@@ -44,23 +44,23 @@ class Screen:
         text = self.tab.run("(name) => look.text('article', name)", card) or ""
         return [line.strip() for line in text.split("\n") if line.strip()]
 
-    def shows(self, card, words, seconds=10):
+    def shows(self, card, words):
         """Waits until a line of the card is, or contains, these words; a number must be the line."""
         def seen():
             lines = self.lines(card)
             if any(words == line or (not words.lstrip("-").isdigit() and words in line) for line in lines):
                 return True
             raise NotYet(" | ".join(lines))
-        until(f"the card {card!r} shows {words!r}", seen, seconds)
+        until(f"the card {card!r} shows {words!r}", seen)
         return self
 
-    def sent(self, card, seconds=10):
+    def sent(self, card):
         """Waits until the server has confirmed all that the card shows."""
         def confirmed():
             if any("sending" in line for line in self.lines(card)):
                 raise NotYet(self.lines(card))
             return True
-        until(f"{card} has sent everything", confirmed, seconds)
+        until(f"{card} has sent everything", confirmed)
         return self
 
     def count(self):
@@ -78,21 +78,21 @@ class Screen:
         found = self.tab.run("() => /Session\\s+(\\S+)/.exec(document.body.innerText)?.[1]")
         return found
 
-    def message(self, words, seconds=10):
+    def message(self, words):
         """Waits until a message, which a label became, has these words."""
         def seen():
             text = self.tab.run("() => look.text('status', 'Messages')") or ""
             if words in text:
                 return True
             raise NotYet(text)
-        until(f"a message says {words!r}", seen, seconds)
+        until(f"a message says {words!r}", seen)
         return self
 
-    def arrived(self, words, seconds=10):
+    def arrived(self, words):
         """Waits until the list of events has these words."""
         def seen():
             return words in (self.tab.run("(name) => look.text('list', name)", LOG) or "")
-        until(f"the list of events has {words!r}", seen, seconds)
+        until(f"the list of events has {words!r}", seen)
         return self
 
     def alerts(self):
@@ -141,7 +141,7 @@ class Screen:
             if step:
                 self.button(step, "Order").shows("Order", steps[step])
             raise NotYet(" | ".join(lines))
-        until("the order is received", received, 20)
+        until("the order is received", received)
         return self
 
     def button(self, name, card=None):

@@ -42,8 +42,8 @@ class Server:
                      "MVI_JWT_AUDIENCE": identities.AUDIENCE},
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )
-        self.port = self.port or until("the server says its port", lambda: self._said_port(begin), 30)
-        until("the server is ready", self._is_ready, 30)
+        self.port = self.port or until("the server says its port", lambda: self._said_port(begin))
+        until("the server is ready", self._is_ready)
 
     @property
     def inspector(self):

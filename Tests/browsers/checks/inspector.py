@@ -19,7 +19,7 @@ def _open(visit):
           lambda: tab.run(f"() => document.body.textContent.includes('{session}')"), 15)
     assert "token" not in tab.run("() => location.href"), "the token is in the address"
     tab.run(f"() => {{ location.hash = '#session/{session}' }}")
-    until("the turns are there", lambda: sum("increment" in row for row in tab.run(_ROWS)) == 3, 15)
+    until("the turns are there", lambda: sum("increment" in row for row in tab.run(_ROWS)) == 3)
     return tab
 
 
@@ -29,11 +29,11 @@ def stepped(visit):
             "row.textContent.includes('increment')).at(-1).click()")
     last = tab.run(_CHOSEN)
     assert "intent increment" in last, last
-    until("the change is there", lambda: "2 → 3" in tab.run("() => document.querySelector('#detail').textContent"), 10)
+    until("the change is there", lambda: "2 → 3" in tab.run("() => document.querySelector('#detail').textContent"))
     tab.press("k")
-    until("the turn before is chosen", lambda: tab.run(_CHOSEN) != last, 10)
+    until("the turn before is chosen", lambda: tab.run(_CHOSEN) != last)
     tab.press("j")
-    until("the turn is chosen again", lambda: tab.run(_CHOSEN) == last, 10)
+    until("the turn is chosen again", lambda: tab.run(_CHOSEN) == last)
 
 
 def narrow(visit):

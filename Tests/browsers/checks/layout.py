@@ -51,7 +51,7 @@ _CONTRAST = """() => {
 
 def _is_sound(screen):
     # A message covers what is below it for a few seconds.
-    until("nothing overflows", lambda: _is(screen.tab.run(_OVERFLOW), {"scrolls": 0, "out": []}), 3)
+    until("nothing overflows", lambda: _is(screen.tab.run(_OVERFLOW), {"scrolls": 0, "out": []}))
     until("everything is reachable", lambda: _is(screen.tab.run(_UNREACHABLE), []))
 
 

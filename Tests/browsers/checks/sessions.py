@@ -28,7 +28,7 @@ def ended_then_clicked(visit):
         if seen != ("Live", True, 1):
             raise NotYet(seen)
         return True
-    until("the click counts in the new session (its condition, whether it is new, its count)", is_over, 30)
+    until("the click counts in the new session (its condition, whether it is new, its count)", is_over)
     assert not screen.alerts(), screen.alerts()
 
 

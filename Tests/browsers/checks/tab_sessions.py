@@ -68,7 +68,7 @@ class _Origin:
     def tab(self, user=None):
         tab = self.visit.tab()
         tab.goto(self.url)
-        until("the client is loaded", lambda: tab.run("() => Boolean(window.createClient)"), 60)
+        until("the client is loaded", lambda: tab.run("() => Boolean(window.createClient)"))
         tab.run(_BEGIN, self.kind)
         if user:
             self.sign_in(tab, user)

@@ -24,11 +24,11 @@ class Bidi:
         self.events = []
 
     def command(self, method, **params):
-        """Runs a command and returns its result; raises BidiError, or TimeoutError after 20 s."""
+        """Runs a command and returns its result; raises BidiError, or TimeoutError after two minutes."""
         self._last += 1
         self._socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
         while True:
-            message = json.loads(self._socket.recv(timeout=20))
+            message = json.loads(self._socket.recv(timeout=120))
             if message["type"] == "event":
                 self.events.append(message)
             elif message["id"] == self._last:

@@ -131,8 +131,8 @@ class DrivenBrowser:
 
     def begin(self):
         # A page that does not load is a failure soon.
-        self.driver.set_page_load_timeout(15)
-        self.driver.set_script_timeout(60)
+        self.driver.set_page_load_timeout(120)
+        self.driver.set_script_timeout(120)
         # It stays open and empty, since the last tab's end would end the browser.
         self.home = self.driver.current_window_handle
 

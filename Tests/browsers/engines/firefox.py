@@ -146,7 +146,7 @@ class Firefox:
             self.process = subprocess.Popen(
                 ["firefox-esr", "--headless", "--no-remote", "--profile", self.profile, "--remote-debugging-port", "0",
                  "about:blank"], stdout=said, stderr=said, stdin=subprocess.DEVNULL)
-        self.bidi = Bidi(until("Firefox says its address", self._said_address, 30))
+        self.bidi = Bidi(until("Firefox says its address", self._said_address))
         self.bidi.command("session.new", capabilities={})
         self.bidi.command("session.subscribe", events=["log.entryAdded"])
 
