@@ -123,7 +123,7 @@ class SlowRelay:
 
 def tap(screen, number):
     screen.tab.run(TAP, str(number))
-    return until(f"tap {number} is confirmed", lambda: screen.tab.run("() => window.tap"), 30)
+    return until(f"tap {number} is confirmed", lambda: screen.tab.run("() => window.tap"))
 
 
 def figures(name, milliseconds):
@@ -150,9 +150,9 @@ def others(server, relay, screen, count, taps):
         for _ in range(taps):
             screen.tab.run("() => document.querySelector('[data-feature=counter] [aria-label=Increment]').click()")
         time.sleep(0.7)
-    until("all changes are shown", lambda: screen.count() // 1000 >= begin + count, 30)
+    until("all changes are shown", lambda: screen.count() // 1000 >= begin + count)
     shown = screen.tab.run("() => window.thousands")[begin:]
-    screen.sent("Counter", 60)
+    screen.sent("Counter")
     return [after - before for after, before in zip(shown, sent)]
 
 
@@ -168,7 +168,7 @@ def main():
         relay = SlowRelay(server)
         browser = ENGINES["chromium"]()
         screen = Screen(browser.new_tab()).open(relay.url)
-        screen.shows("Counter", "0", 30)
+        screen.shows("Counter", "0")
         times = [tap(screen, number + 1) for number in range(given.taps)]
         figures("tap to changed document", [shown for shown, _ in times])
         figures("tap to confirmed state (without predictions)", [confirmed for _, confirmed in times])
@@ -181,11 +181,11 @@ def main():
         screen.not_live()
         for _ in range(10):
             screen.button("Increment", "Counter")
-        screen.shows("Counter", str(begin + 10), 1)
+        screen.shows("Counter", str(begin + 10))
         time.sleep(given.offline)
         relay.mend()
         browser.set_offline(screen.tab, False)
-        screen.live(60).sent("Counter", 60).shows("Counter", str(begin + 10))
+        screen.live().sent("Counter").shows("Counter", str(begin + 10))
         print(f"ten taps during {given.offline:.0f} s without a network: shown at once, each counted once")
     finally:
         if browser:

@@ -16,7 +16,7 @@ def killed(visit):
     screen.button("Increment", "Counter").button("Add", "Counter")
     visit.server.start()
     # The clicks of before and of meanwhile are there, each once.
-    screen.shows("Counter", "13", 30).live(30).sent("Counter", 30)
+    screen.shows("Counter", "13").live().sent("Counter")
     assert screen.session() == session, "the session is another one"
     assert screen.version("Lesson") >= version, "the lesson went back"
     screen.button("Increment", "Counter").shows("Counter", "14").shows("User", "member since")
@@ -31,7 +31,7 @@ def killed_while_clicking(visit):
     visit.server.kill()
     visit.server.start()
     # The click was answered, or is repeated with its key: it counts once either way.
-    screen.live(30).sent("Counter", 30).shows("Counter", str(begin + 1))
+    screen.live().sent("Counter").shows("Counter", str(begin + 1))
     screen.button("Increment", "Counter").shows("Counter", str(begin + 2))
 
 
@@ -43,7 +43,7 @@ def offline(visit):
     # Shown at once, though nothing can be sent.
     screen.button("Increment", "Counter").button("Increment", "Counter").shows("Counter", "3")
     visit.go_online(screen.tab)
-    screen.live(30).sent("Counter", 30).shows("Counter", "3")
+    screen.live().sent("Counter").shows("Counter", "3")
     assert not screen.alerts(), screen.alerts()
 
 
@@ -53,8 +53,8 @@ def dropped(visit):
     session = screen.session()
     for count in range(1, 4):
         visit.relay.drop()
-        screen.button("Increment", "Counter").sent("Counter", 30).shows("Counter", str(count))
-    screen.live(30)
+        screen.button("Increment", "Counter").sent("Counter").shows("Counter", str(count))
+    screen.live()
     assert screen.session() == session, "the session is another one"
 
 
@@ -64,7 +64,7 @@ def frozen(visit):
     screen.button("Increment", "Counter").shows("Counter", "1")
     # The stream's connection is there and carries nothing: only the missing pings tell.
     visit.relay.freeze_streams()
-    screen.button("Increment", "Counter").shows("Counter", "2").sent("Counter", 30).live(30)
+    screen.button("Increment", "Counter").shows("Counter", "2").sent("Counter").live()
 
 
 def refused(visit):
