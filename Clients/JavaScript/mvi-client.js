@@ -441,7 +441,7 @@ class Session {
     try {
       const body = JSON.stringify({ credential, identity, shared });
       const { status, content } = await this.#ask("POST", "/sessions", { body });
-      this.#identityAnswered();
+      if (identity !== undefined) this.#identityAnswered();
       this.#accept({ ...content, isNew: status === 201 });
       return identity !== undefined;
     } catch (error) {
@@ -488,6 +488,8 @@ class Session {
 
   async #renew(given) {
     const identity = await this.#identity(given);
+    // Its answer could replace the cookie of this one.
+    await this.#making?.catch(() => {});
     const { generation } = this;
     const keepsStores = this.#keepsStores;
     try {

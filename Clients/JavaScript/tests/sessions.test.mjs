@@ -196,6 +196,22 @@ test("a sign-in whose answer is lost is repeated when its credential is refused"
   assert.equal(server.stream.request.headers.Authorization, "Bearer signed-in");
 });
 
+test("a sign-in while a session is created is sent after its answer, as it was wanted", async () => {
+  const { client, server, clock } = start();
+  let answer;
+  server.answer("POST /sessions", () => new Promise((resolve) => { answer = resolve; }));
+  server.answer("PUT /sessions/current/identity", () => json(200, { id: "s1", token: "signed-in", identity: { subject: "u" } }));
+  client.store("counter").subscribe(() => {});
+  await clock.advance();
+  const signedIn = client.signIn("jwt", { keep: false });
+  await settle();
+  answer(json(201, { id: "s1", token: "anonymous" }));
+  await signedIn;
+  assert.deepEqual(server.requests.filter(({ body }) => body).map(({ kind, body }) => [kind, body]), [
+    ["POST /sessions", { credential: "bearer" }], ["PUT /sessions/current/identity", { identity: "jwt", keep: false }],
+  ]);
+});
+
 test("signing in without a session creates one for the subject", async () => {
   const { client, server } = start();
   await client.signIn("jwt");

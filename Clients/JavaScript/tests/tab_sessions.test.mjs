@@ -369,3 +369,23 @@ test("a signed-out tab shows nothing, and the same user's state after the next s
   assert.equal(a.client.condition, "live");
   assert.deepEqual(kept.count, a.store.state.count);
 });
+
+test("a sign-in waits for the answer of a request that may set the older cookie", async () => {
+  const all = world();
+  const a = await all.open("cookie");
+  let answer;
+  all.server.answer("POST /sessions", () => new Promise((resolve) => { answer = resolve; }));
+  const b = start({ ...all, tab: all.browser.tab(), page: new Page(), credential: "cookie" });
+  const asked = b.client.request("GET", "/sessions/current");
+  b.client.store("counter").subscribe(() => {});
+  await calm(all);
+  // The other tab has said which session it is; the own request is unanswered.
+  assert.equal(b.client.session, a.client.session);
+  const signedIn = b.client.signIn("ann");
+  await calm(all);
+  const puts = () => all.server.asked("PUT /sessions/current/identity").length;
+  assert.equal(puts(), 0);
+  answer(Response.json({ id: a.client.session }, { status: 200 }));
+  await Promise.all([signedIn, asked]);
+  assert.equal(puts(), 1);
+});

@@ -118,23 +118,17 @@ struct CallerResolver: Sendable {
         case .damaged(let session, let error):
             return Caller(session: session, token: token, isByCookie: isByCookie, refresh: nil, damage: error)
         case .ended:
-            throw ended(isByCookie)
+            throw ended()
         case .unknown:
-            throw gone(.sessionNotFound, "The credential names no session of this server.", isByCookie)
+            throw Problem(.sessionNotFound, "The credential names no session of this server.")
         case .failed(let refusal): throw Problem(refusal)
         }
     }
 
     /// The problem for a credential that was replaced or signed out, or whose session has ended.
-    func ended(_ isByCookie: Bool) -> Problem {
-        gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
-    }
-
-    private func gone(_ type: ProblemType, _ detail: String, _ isByCookie: Bool) -> Problem {
-        var problem = Problem(type, detail)
-        if isByCookie { problem.fields.append(cookies.clear) }
-        return problem
-    }
+    ///
+    /// The cookie stays: a sign-in may have replaced it after the refused request was sent.
+    func ended() -> Problem { Problem(.sessionEnded, "The session of this credential has ended.") }
 
     /// The token of `Authorization`; nil if there is none. Other schemes belong to other parties, such as a proxy, and
     /// are ignored.

@@ -183,7 +183,7 @@ struct SessionEndpoints: Sendable {
         case .success(.signedIn(let session, let credential, let token)):
             return response(200, session, credential, token: token)
         case .failure(let error) where error.code == .gone || error.code == .signedOut:
-            throw credentials.ended(caller.isByCookie)
+            throw credentials.ended()
         case .failure(let error): throw problem(error)
         }
     }

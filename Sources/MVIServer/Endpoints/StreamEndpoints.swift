@@ -117,7 +117,7 @@ struct StreamEndpoints: Sendable {
     /// Answers with another node's refusal, in the form of this endpoint.
     private func refuse(_ relayed: Response, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply) {
         if relayed.problemName == ProblemType.sessionEnded.name {
-            return reply.answer(ended(isByCookie: caller.isByCookie))
+            return reply.answer(Self.ended)
         }
         guard Self.passing.contains(relayed.status) else { return reply.answer(relayed) }
         guard wantsProblem else {
@@ -222,7 +222,7 @@ struct StreamEndpoints: Sendable {
     @Sendable
     private func answer(sessionFallback problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
         switch problem.type {
-        case .sessionEnded: return ended(isByCookie: problem.fields.contains { $0.name == "Set-Cookie" })
+        case .sessionEnded: return Self.ended
         case .identityExpired:
             guard !incoming.isHead else { throw problem }
             return try putOff(
@@ -241,7 +241,7 @@ struct StreamEndpoints: Sendable {
         if case .features(let features) = filter, features.count == 1 { feature = features.first }
         if error.code == .gone || error.code == .signedOut {
             // The browser may have received a new cookie meanwhile.
-            return reply.answer(ended(isByCookie: caller.isByCookie && error.code == .gone))
+            return reply.answer(Self.ended)
         }
         if error.code == .identityExpired, !wantsProblem {
             return putOff(.identity, IdentityRule.expired, false, reply, retry: GoAwayReason.retryAfterExpiry())
@@ -276,11 +276,7 @@ struct StreamEndpoints: Sendable {
     }
 
     /// The answer for a stream of an ended session: at 204 an EventSource stops forever.
-    private func ended(isByCookie: Bool) -> Response {
-        var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
-        if isByCookie { response.fields.append(credentials.cookies.clear) }
-        return response
-    }
+    private static let ended = Response(status: 204, fields: AnswerFields.sessionEmpty)
 }
 
 extension StreamHandle: StreamWaker {}

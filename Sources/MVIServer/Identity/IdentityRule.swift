@@ -27,7 +27,7 @@ struct IdentityRule: Sendable {
 
     func check(_ caller: Caller, _ incoming: Incoming) throws(Problem) {
         if let credential = caller.credential {
-            if credential.isRevoked { throw credentials.ended(caller.isByCookie) }
+            if credential.isRevoked { throw credentials.ended() }
             // A principal that cannot be read has to be renewed.
             guard let principal = caller.principal, !principal.hasExpired(at: now),
                 !caller.session.isUnused(credential)
