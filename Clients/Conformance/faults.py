@@ -246,6 +246,8 @@ fault("in-progress-is-a-refusal", 59, "intent-in-progress", ("intents.py", ' or 
 fault("intent-ignores-retry-after", 59, "intent-429", ("waiting.py", ", asked(answer))", ")"))
 fault("retries-refusals", 60, "intent-422-intent-refused", ("intents.py", "(200, 202, 408, 429,", "(200, 202, 422, 408, 429,"))
 fault("refusals-of-a-fault-are-retried", 60, "intent-500-intent-failed", ("intents.py", "(200, 202, 408, 429,", "(200, 202, 500, 408, 429,"))
+for limit, name in (("intent-limited", "429"), ("check-timeout", "503")):
+    fault(f"retries-{limit}", 60, f"intent-{name}-{limit}", ("intents.py", f'"/problems/{limit}"', '""'))
 fault("new-session-for-an-ended-one", 60, "intent-session-ended",
       ("intents.py", '"/problems/session-not-found", "/problems/unauthorized")', '"/problems/session-not-found", "/problems/session-ended")'))
 fault("sends-offline", 61, "offline-queue", ("intents.py", "            await self.network.online()\n", ""))

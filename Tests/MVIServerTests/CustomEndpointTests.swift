@@ -35,7 +35,7 @@ struct CustomEndpointTests {
     private static let ways: [(way: String, body: String, problem: ProblemType)] = [
         ("refused", "", .crossSite), ("forbidden", "", .forbidden), ("missing", "", .targetNotFound),
         ("conflict", "", .intentConflict),
-        ("invalid", "", .intentRefused), ("many", "", .tooManyRequests), ("broken", "", .endpointFailed),
+        ("invalid", "", .intentRefused), ("many", "", .intentLimited), ("broken", "", .endpointFailed),
         ("pay", "{", .invalidJSON), ("pay", #"{"session":1}"#, .invalidBody),
         ("pay", #"{"session":"nobody"}"#, .sessionEnded), ("pay", #"{"session":"SESSION"}"#, .featureNotFound),
     ]

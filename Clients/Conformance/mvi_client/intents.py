@@ -119,5 +119,7 @@ class Intents:
 
 
 def is_trouble(answer):
-    """Whether another try may go better."""
+    """Whether another try may go better. What the feature itself refuses is for the app to decide."""
+    if answer.problem in ("/problems/intent-limited", "/problems/check-timeout"):
+        return False
     return answer.status in (200, 202, 408, 429, 502, 503, 504) or answer.problem == "/problems/intent-in-progress"

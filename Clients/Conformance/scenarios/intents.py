@@ -139,7 +139,7 @@ def refusal(status, problem):
 
 
 for each in ((400, "bad-request"), (403, "forbidden"), (404, "feature-not-found"), (409, "intent-conflict"), (410, "store-disposed"),
-             (413, "body-too-large"), (422, "intent-refused"), (500, "intent-failed")):
+             (413, "body-too-large"), (422, "intent-refused"), (429, "intent-limited"), (500, "intent-failed"), (503, "check-timeout")):
     refusal(*each)
 
 

@@ -5,7 +5,7 @@ extension ProblemType {
     static let ofIntents = [
         featureNotFound, intentInProgress, outOfSequence, receiptExpired, storeDisposed,
         preconditionFailed, invalidIntent, idempotencyKeyReused, intentRefused, forbidden,
-        targetNotFound, intentConflict, checkTimeout, intentFailed, stateUnavailable,
+        targetNotFound, intentConflict, intentLimited, checkTimeout, intentFailed, stateUnavailable,
     ]
 
     static let featureNotFound = ProblemType(
@@ -101,6 +101,12 @@ extension ProblemType {
             + "The intent did not run.",
         remedy: "Read the state and the `code`, which the feature's author wrote, and let the user decide again.",
         errors: [ErrorText(.conflict)])
+
+    static let intentLimited = ProblemType(
+        "intent-limited", 429, "The feature limits this intent",
+        meaning: "The intent is well formed, but a rule of the feature limits how often it runs. It did not run.",
+        remedy: "Read the `code`, which the feature's author wrote, and tell the user. It may run after `Retry-After`.",
+        errors: [ErrorText(.tooMany, retryAfter: .seconds(1))])
 
     static let checkTimeout = ProblemType(
         "check-timeout", 503, "The feature's check timed out",

@@ -12,10 +12,9 @@ extension ProblemType {
         "too-many-requests", 429, "Too many requests",
         meaning:
             "The session sends intents faster than the server allows; or its address makes sessions, signs in or sends "
-            + "unknown tokens too fast. `RateLimit-Policy` gives the rate. Or a rule of the feature limits the rate of "
-            + "this intent.",
+            + "unknown tokens too fast. `RateLimit-Policy` gives the rate.",
         remedy: "Wait as long as `Retry-After` says.",
-        isLimit: true, errors: [ErrorText(.tooMany, retryAfter: .seconds(1))])
+        isLimit: true)
 
     static let tooManyConnections = ProblemType(
         "too-many-connections", 429, "Too many connections of one address",

@@ -285,7 +285,7 @@ struct AdminSessionTests {
     @Test(arguments: [
         ("{", "invalid-json"), (#"{"type":"unknown"}"#, "invalid-intent"), (#"{"type":"add"}"#, "invalid-intent"),
         (#"{"type":"secret"}"#, "forbidden"), (#"{"type":"nonsense"}"#, "intent-refused"),
-        (#"{"type":"hurry"}"#, "too-many-requests"), (#"{"type":"fail"}"#, "intent-failed"),
+        (#"{"type":"hurry"}"#, "intent-limited"), (#"{"type":"fail"}"#, "intent-failed"),
         (#"{"type":"poison"}"#, "state-unavailable"), (#"{"type":"grow","bytes":2000000}"#, "state-too-large"),
     ])
     func `an intent is refused like a client's`(body: String, problem: String) async throws {

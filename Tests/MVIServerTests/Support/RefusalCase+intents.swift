@@ -18,7 +18,7 @@ extension RefusalCase {
             intent(.invalidIntent, when: "a number is too large", #"{"type":"add","amount":1e30}"#),
             intent(.forbidden, when: "an interceptor forbids it", #"{"type":"secret"}"#),
             intent(.intentRefused, when: "an interceptor refuses it as invalid", #"{"type":"nonsense"}"#),
-            intent(.tooManyRequests, when: "an interceptor limits the rate", #"{"type":"hurry"}"#),
+            intent(.intentLimited, when: "an interceptor limits the rate", #"{"type":"hurry"}"#),
             RefusalCase(
                 "sendIntent", .tooManyRequests, when: "its session exceeds the rate",
                 settings: { $0.intentRate = 1 },
