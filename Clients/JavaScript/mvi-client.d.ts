@@ -86,7 +86,7 @@ export class SendError extends Error {
    * The time ran out, a thousand intents were waiting already, the client was closed, or the intent's session does not
    * belong to the client any more.
    */
-  readonly reason: "no-answer" | "queue-full" | "closed" | "other-session";
+  readonly reason: "no-answer" | "queue-full" | "closed" | "other-session" | "aborted";
   /** True if the server may have run the intent. */
   readonly mayHaveRun: boolean;
 }
@@ -166,9 +166,11 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
    * runs once, never in another user's session. Rejects with `Problem` if it is refused, with `SendError` if no answer
    * came.
    *
-   * @param options `until: "shown"` waits until the watched store shows the effect of the intent.
+   * @param options `until: "shown"` waits until the watched store shows the effect of the intent. `signal` gives the
+   *   intent up: it rejects with the reason `aborted`, and `mayHaveRun` says whether it was sent. `ifMatch` is the version
+   *   of the state that the user decided by: with another one the server refuses the intent with 412.
    */
-  send(intent: Intent | string, options?: { until?: "shown" }): Promise<Sent>;
+  send(intent: Intent | string, options?: { until?: "shown"; signal?: AbortSignal; ifMatch?: number }): Promise<Sent>;
   /**
    * Disposes of the store on the server, after the intents that were sent before: its state is gone, and its work ends.
    * The next use creates a new one. Rejects as `send` does.
@@ -212,7 +214,10 @@ export interface Platform {
   locks: LockManager | undefined;
   window: EventTarget | undefined;
   document: (EventTarget & { visibilityState?: string }) | undefined;
+  /** Milliseconds of a clock that nobody sets. */
   now: () => number;
+  /** The time since 1970 in milliseconds. */
+  wallTime: () => number;
   setTimeout: (call: () => void, milliseconds: number) => unknown;
   clearTimeout: (timer: any) => void;
   /** A number from 0 to 1. */
@@ -228,8 +233,11 @@ export interface Client<F = Features> {
   readonly conditionDetails: ConditionDetails;
   /** The session's id on the last stream. */
   readonly session: string | null;
+  /** The intents that wait for their answers, of all stores, in the order of the calls. */
+  readonly pending: readonly { readonly id: string; readonly feature: string; readonly intent: unknown }[];
   /**
-   * The store of a feature: the same object for the same id.
+   * The store of a feature: the same object for the same id. Throws a `TypeError` if it can be no store's id, so that a key
+   * from a link leads nowhere else.
    *
    * @param options `predict` has intents shown before their answers; without it the store keeps its predictions.
    */

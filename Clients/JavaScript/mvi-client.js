@@ -31,7 +31,10 @@ export class Problem extends Error {
 
 function retryAfter(response) {
   const value = response.headers.get("Retry-After")?.trim() ?? "";
-  const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  // A date is the server's, and so is the one to compare it with. Scripts of other origins may not see that.
+  const sent = Date.parse(response.headers.get("Date") ?? "");
+  const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000
+    : Date.parse(value) - (Number.isNaN(sent) ? Date.now() : sent);
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
 }
 
@@ -51,6 +54,8 @@ function remedy({ status, kind }) {
   if (kind === "identity-expired") return "identity";
   if (status === 401 || kind === "session-not-found") return "session";
   if (kind === "intent-in-progress" || kind === "storage-full") return "wait";
+  // The feature's own refusals: the app decides.
+  if (kind === "intent-limited" || kind === "check-timeout") return "refused";
   return [408, 429, 502, 503, 504].includes(status) ? "wait" : "refused";
 }
 
@@ -105,36 +110,70 @@ function checkEvent(event, data) {
 // ---------------------------------------------------------------- patches
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const own = (object, key) => Object.hasOwn(object, key) ? object[key] : undefined;
 // Sets an own member, even one called `__proto__`.
-const withMember = (object, key, value) => ({ ...object, [key]: value });
+const set = (object, key, value) => Object.defineProperty(
+  object, key, { value, writable: true, enumerable: true, configurable: true });
 
+/** Applies a merge patch (RFC 7396). Copies each object that it changes once, and changes no argument. */
 export function applyMergePatch(target, patch) {
   if (!isObject(patch)) return patch;
-  let result = isObject(target) ? target : {};
+  const result = isObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
-    if (value !== null) {
-      const old = Object.hasOwn(result, key) ? result[key] : undefined;
-      result = withMember(result, key, applyMergePatch(old, value));
-    } else if (Object.hasOwn(result, key)) {
-      const { [key]: _, ...rest } = result;
-      result = rest;
-    }
+    if (value === null) delete result[key];
+    else set(result, key, applyMergePatch(own(result, key), value));
   }
   return result;
 }
 
-/** Applies a JSON Patch (RFC 6902), whole or not at all: it throws if an operation fails. Changes no argument. */
+/**
+ * Applies a JSON Patch (RFC 6902), whole or not at all: it throws if an operation fails. Copies each container that it
+ * changes once, and changes no argument.
+ */
 export function applyJSONPatch(target, operations) {
+  // The containers that this patch has made, and may change. What is in another one's place is in it, or is shared.
+  const made = new Set();
+  const copied = (container) => {
+    if (made.has(container)) return container;
+    const copy = Array.isArray(container) ? [...container] : { ...container };
+    made.add(copy);
+    return copy;
+  };
+  /** A value at a second place is shared: a change at one of them copies it again. */
+  const share = (value) => {
+    if (made.delete(value)) Object.values(value).forEach(share);
+    return value;
+  };
+  const edited = (document, path, change, value) => {
+    if (path.length === 0) return change === "remove" ? null : value;
+    const last = path.at(-1);
+    const root = copied(checked(document, path[0]));
+    let container = root;
+    for (let index = 0; index < path.length - 1; index += 1) {
+      const part = place(container, path[index]);
+      const inner = copied(checked(container[part], path[index + 1]));
+      set(container, part, inner);
+      container = inner;
+    }
+    if (Array.isArray(container)) {
+      const isEnd = change === "add" && (last === "-" || last === String(container.length));
+      const at = isEnd ? container.length : Number(place(container, last));
+      container.splice(at, change === "add" ? 0 : 1, ...(change === "remove" ? [] : [value]));
+    } else {
+      if (change !== "add") place(container, last);
+      if (change === "remove") delete container[last];
+      else set(container, last, value);
+    }
+    return root;
+  };
   return operations.reduce((document, operation) => {
     const { op, path, value } = operation;
     if (["add", "replace", "test"].includes(op) && !Object.hasOwn(operation, "value")) {
       throw new Error(`The operation "${op}" has no value.`);
     }
     switch (op) {
-      case "add": return edited(document, tokens(path), "add", value);
-      case "replace": return edited(document, tokens(path), "replace", value);
-      case "remove": return edited(document, tokens(path), "remove");
-      case "copy": return edited(document, tokens(path), "add", read(document, tokens(operation.from)));
+      case "add": case "replace": case "remove": return edited(document, tokens(path), op, value);
+      case "copy": return edited(document, tokens(path), "add", share(read(document, tokens(operation.from))));
       case "move": {
         if (path.startsWith(`${operation.from}/`)) throw new Error("A value cannot move into itself.");
         const moved = read(document, tokens(operation.from));
@@ -157,6 +196,12 @@ function tokens(pointer) {
   return pointer.slice(1).split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** A container that may have a value at a pointer's part. */
+function checked(container, part) {
+  if (!isObject(container) && !Array.isArray(container)) throw new Error(`There can be no value at "${part}".`);
+  return container;
+}
+
 /** The index or key of a pointer's part in an existing value; throws if there is none. */
 function place(container, part) {
   const isThere = Array.isArray(container)
@@ -167,27 +212,6 @@ function place(container, part) {
 }
 
 const read = (document, path) => path.reduce((value, part) => value[place(value, part)], document);
-
-/** A copy of the document with one place changed; it shares the parts off the path. */
-function edited(document, [part, ...rest], change, value) {
-  if (part === undefined) return change === "remove" ? null : value;
-  if (rest.length > 0) {
-    const inner = edited(document[place(document, part)], rest, change, value);
-    return Array.isArray(document) ? document.with(Number(part), inner) : withMember(document, part, inner);
-  }
-  if (Array.isArray(document)) {
-    const isEnd = change === "add" && (part === "-" || part === String(document.length));
-    const index = isEnd ? document.length : Number(place(document, part));
-    const copy = [...document];
-    copy.splice(index, change === "add" ? 0 : 1, ...(change === "remove" ? [] : [value]));
-    return copy;
-  }
-  if (!isObject(document)) throw new Error(`There can be no value at "${part}".`);
-  if (change !== "add") place(document, part);
-  if (change !== "remove") return withMember(document, part, value);
-  const { [part]: _, ...others } = document;
-  return others;
-}
 
 const isOfSame = (a, b) => a.session === b.session && a.epoch === b.epoch;
 
@@ -201,6 +225,12 @@ function isEqual(a, b) {
     && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
 }
 
+/** An id is a part of paths: a key from a link must not lead elsewhere. */
+function checkId(id) {
+  if (typeof id === "string" && /^[a-z][a-z0-9-]{0,47}(:[A-Za-z0-9._~-]{1,64})?$/.test(id)) return;
+  throw new TypeError(`${JSON.stringify(id)} is no store's id, such as "counter" or "order:42": a key has 1 to 64 of A-Z a-z 0-9 . _ ~ -`);
+}
+
 // ---------------------------------------------------------------- the session
 
 const userOf = (identity) => identity == null ? "" : JSON.stringify([identity.issuer, identity.subject]);
@@ -212,6 +242,12 @@ const userOf = (identity) => identity == null ? "" : JSON.stringify([identity.is
 const groupOf = (token) => token === null ? null : [...token].reduce(
   (hash, letter) => BigInt.asUintN(64, (hash ^ BigInt(letter.codePointAt())) * 0x100000001b3n), 0xcbf29ce484222325n,
 ).toString(16);
+
+/** A storage that a browser blocks, or that is full, is none: the token stays in memory. */
+function forgiving(storage) {
+  const call = (method) => (...values) => { try { return storage[method](...values); } catch { return null; } };
+  return { getItem: call("getItem"), setItem: call("setItem"), removeItem: call("removeItem") };
+}
 
 /** The client's session: its credential, its user, and requests with it. */
 class Session {
@@ -232,7 +268,7 @@ class Session {
 
   /** @param tell called with the server's answer when the session or its credential has changed */
   constructor(options, platform, tell) {
-    this.#options = options;
+    this.#options = { ...options, storage: options.storage && forgiving(options.storage) };
     this.#platform = platform;
     this.#tell = tell;
   }
@@ -274,8 +310,9 @@ class Session {
     return (await this.#ask(method, path, options)).content;
   }
 
-  async #ask(method, path, { body, headers, timeout = limits.request } = {}) {
+  async #ask(method, path, { body, headers, timeout = limits.request, signal } = {}) {
     const controller = new AbortController();
+    signal?.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
     const timer = this.#platform.setTimeout(
       () => controller.abort(new Error("The server did not answer in time.")), timeout);
     this.#requests.add(controller);
@@ -665,7 +702,7 @@ class Stream {
   }
 
   foreground() {
-    const isSilent = this.#platform.now() - this.#lastByte > this.#patience;
+    const isSilent = this.#platform.wallTime() - this.#lastByte > this.#patience;
     if (["reconnecting", "paused"].includes(this.condition)) this.open();
     else if (isSilent && ["connecting", "live"].includes(this.condition)) this.open();
   }
@@ -725,7 +762,8 @@ class Stream {
   get #patience() { return limits.silentHeartbeats * (this.hello?.heartbeat * 1000 || limits.heartbeat); }
 
   #sign() {
-    this.#lastByte = this.#platform.now();
+    // By a clock that also runs while the machine sleeps.
+    this.#lastByte = this.#platform.wallTime();
     this.#platform.clearTimeout(this.#watchdog);
     this.#watchdog = this.#platform.setTimeout(() => {
       this.#emit("silence", {});
@@ -975,7 +1013,7 @@ class Stream {
     this.#cut();
     [this.#isNamed, this.#next, this.#lostAt] = [isNamed, next, this.#platform.now()];
     this.#timer = this.#platform.setTimeout(next, milliseconds);
-    this.#show("reconnecting", { problem, retryAt: this.#platform.now() + milliseconds });
+    this.#show("reconnecting", { problem, retryAt: this.#platform.wallTime() + milliseconds });
   }
 }
 
@@ -998,17 +1036,32 @@ class Intents {
    * Resolves with the final result of `request`, which gets the milliseconds that it may take.
    *
    * @param isEnd true if it ends the session, so that later intents belong to the next one
+   * @param signal gives it up
+   * @param what describes it to the app
    */
-  add(request, { isEnd = false } = {}) {
+  add(request, { isEnd = false, signal, what } = {}) {
+    if (signal?.aborted) return Promise.reject(this.#failure({}, "aborted", signal.reason));
     if (this.#isClosed) return Promise.reject(new SendError("closed", "The client is closed."));
     if (this.#queue.length >= limits.queuedIntents) {
       return Promise.reject(new SendError("queue-full", `${limits.queuedIntents} intents are waiting already.`));
     }
     const target = this.#queue.some((item) => item.isEnd) ? null : this.#session.target;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ request, resolve, reject, target, isEnd, end: this.#onlineTime() + this.#patience });
+      const item = { request, resolve, reject, target, isEnd, signal, what, end: this.#onlineTime() + this.#patience };
+      this.#queue.push(item);
+      signal?.addEventListener("abort", () => this.#abort(item), { once: true });
       this.#run();
     });
+  }
+
+  /** What waits for its answer, in order. */
+  get pending() { return this.#queue.flatMap(({ what }) => what ?? []); }
+
+  #abort(item) {
+    const index = this.#queue.indexOf(item);
+    // The first one is running, or waits for a retry.
+    if (index === 0) this.#wake({ isForced: true });
+    else if (index > 0) this.#queue.splice(index, 1)[0].reject(this.#failure(item, "aborted", item.signal.reason));
   }
 
   /** Rejects the intents of the previous session after the session has changed. */
@@ -1024,7 +1077,7 @@ class Intents {
 
   #failure(item, reason, cause) {
     const what = {
-      closed: "The client was closed.", "no-answer": "No answer came.",
+      closed: "The client was closed.", aborted: "The intent was given up.", "no-answer": "No answer came.",
       "other-session": "The intent was meant for a session that is not the client's any more.",
     }[reason];
     const outcome = item.mayHaveRun ? "The server may have run the intent." : "The server did not run the intent.";
@@ -1065,9 +1118,12 @@ class Intents {
   async #send(item) {
     let cause;
     for (let attempt = 0; ; attempt += 1) {
-      while (this.#offlineSince !== null && !this.#isClosed && this.#session.serves(item.target)) await this.#pause();
+      while (this.#offlineSince !== null && !this.#isClosed && !item.signal?.aborted && this.#session.serves(item.target)) {
+        await this.#pause();
+      }
       const left = item.end - this.#onlineTime();
       if (this.#isClosed) throw this.#failure(item, "closed", cause);
+      if (item.signal?.aborted) throw this.#failure(item, "aborted", item.signal.reason);
       if (left <= 0) throw this.#failure(item, "no-answer", cause);
       if (!this.#session.serves(item.target)) throw this.#failure(item, "other-session", cause);
       let generation;
@@ -1083,6 +1139,7 @@ class Intents {
         cause = error;
         // Only 429 means that a waiting intent did not run.
         if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) item.mayHaveRun = true;
+        if (item.signal?.aborted) continue;
         const pause = await this.#delay(item, error, generation, attempt);
         const longest = Math.max(0, item.end - this.#onlineTime());
         if (pause > 0 && this.#session.serves(item.target)) await this.#pause(Math.min(pause, longest), error.retryAfter !== undefined);
@@ -1181,13 +1238,13 @@ class Predictions {
     }, state);
   }
 
-  add(id, intent) {
+  add(id, intent, options) {
     const body = typeof intent === "string" ? intent : JSON.stringify(intent);
     if (body === intent) try { intent = JSON.parse(body); } catch { /* The server refuses it. */ }
     const isPredicted = Object.hasOwn(this.functions, intent?.type);
     const oldest = this.#entries.find(({ status }) => status === "failed");
     if (isPredicted && oldest && this.#entries.length >= limits.predictions) this.#drop((entry) => entry === oldest);
-    return this.#begin({ id, intent, body }, isPredicted && this.#entries.length < limits.predictions);
+    return this.#begin({ id, intent, body, options }, isPredicted && this.#entries.length < limits.predictions);
   }
 
   #begin(entry, isPredicted) {
@@ -1373,15 +1430,19 @@ class Store {
     };
   }
 
-  async send(intent, { until } = {}) {
-    const answer = await this.#predictions.add(this.#client.uuid(), intent);
-    if (until === "shown") await this.shown(answer.version);
-    return answer;
+  send(intent, { until, ...options } = {}) {
+    const sending = this.#predictions.add(this.#client.uuid(), intent, options).then(async (answer) => {
+      if (until === "shown") await this.shown(answer.version);
+      return answer;
+    });
+    // A refusal that nobody awaits must not end a Node.js program.
+    sending.catch(() => {});
+    return sending;
   }
 
   #send(entry) {
     const predictions = this.#predictions;
-    return this.#client.send(this.id, entry.body, entry.id, async (request) => {
+    return this.#client.send(this.id, entry, async (request) => {
       const { isInDoubt = false, isLost } = entry;
       predictions.note(entry, { isInDoubt: true, isLost: isLost || isInDoubt });
       try {
@@ -1452,12 +1513,16 @@ class Store {
     this.#watched();
     return () => {
       listeners.delete(entry);
-      if (!this.isWatched) {
-        this.#predictions.unwatched();
-        this.#settle(false);
-      }
-      this.#watched();
+      // Another listener may come in the same task, when one screen follows another.
+      if (!this.isWatched) queueMicrotask(() => this.#left());
     };
+  }
+
+  #left() {
+    if (this.isWatched) return;
+    this.#predictions.unwatched();
+    this.#settle(false);
+    this.#watched();
   }
 
   #settle(isShown, isOver = () => true) {
@@ -1531,7 +1596,11 @@ class Tabs {
   }
 
   pass(event, data, cursor) {
-    if (this.#isLeading) this.#say({ type: "events", events: [[event, data]], cursor });
+    if (!this.#isLeading) return;
+    // A message keeps no classes.
+    const { status, document, retryAfter, message } = data?.problem ?? {};
+    const sent = message === undefined ? data : { ...data, problem: { status, document, retryAfter, message } };
+    this.#say({ type: "events", events: [[event, sent]], cursor });
   }
 
   order(what, value) { this.#say({ type: "order", what, value }); }
@@ -1689,6 +1758,7 @@ class Client {
   onEvent = (listener) => this.#add(this.#eventListeners, listener);
 
   store(id, { predict } = {}) {
+    checkId(id);
     if (!this.#stores.has(id)) this.#stores.set(id, new Store(id, this, this.#platform, () => this.#watchedChanged()));
     if (predict) this.#stores.get(id).predict(predict);
     return this.#stores.get(id);
@@ -1696,11 +1766,17 @@ class Client {
 
   uuid() { return this.#platform.uuid(); }
 
+  /** The intents that wait for their answers, of all stores, in order. */
+  get pending() { return this.#intents.pending; }
+
   /** For stores: sends an intent. `attempt` gets the function that makes one request, and calls it. */
-  async send(id, body, key, attempt) {
+  async send(feature, { id, intent, body, options: { signal, ifMatch } = {} }, attempt) {
+    // The version that the app decided by is of this epoch, also if the session's log is another one at the time of the request.
+    const tag = ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` };
+    const headers = { "Idempotency-Key": `"${id}"`, ...tag };
     const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
-      "POST", `/features/${id}/intents`,
-      { body, headers: { "Idempotency-Key": `"${key}"`, ...this.#session.field }, timeout })));
+      "POST", `/features/${feature}/intents`,
+      { body, headers: { ...headers, ...this.#session.field }, timeout, signal })), { signal, what: { id, feature, intent } });
     // The server is there.
     if (this.condition === "reconnecting") this.#lead("answered");
     // The stream shows another session than this tab's.
@@ -1709,6 +1785,7 @@ class Client {
   }
 
   async dispose(id) {
+    checkId(id);
     await this.#intents.add((timeout) => this.#session.request(
       "DELETE", `/features/${id}/state`, { headers: this.#session.field, timeout }));
   }
@@ -1736,7 +1813,11 @@ class Client {
     });
   }
 
-  reconnect() { this.#lead("reconnect"); }
+  reconnect() {
+    // A browser may say that it is offline while the server can be reached.
+    this.#intents.online();
+    this.#lead("reconnect");
+  }
 
   async signIn(identity, { keep = true } = {}) {
     await this.#session.signIn(identity, keep);
@@ -1795,6 +1876,7 @@ class Client {
         if (this.#hello && !isOfSame(data, this.#hello)) this.#forget(data);
         this.#hello = data;
         this.#session.meet(data.session);
+        this.#intents.online();
         this.#intents.wake();
         break;
       case "label":
@@ -1903,7 +1985,9 @@ class Client {
       if (event === "session") this.#session.adopt(data);
       else if (event === "hello" || !message.epoch || (this.#hello && isOfSame(message, this.#hello))) {
         this.#stream.note(event, data, message.cursor);
-        this.#hear(event, data);
+        const { status, document, retryAfter, message: text } = data?.problem ?? {};
+        const problem = status === undefined ? new Error(text) : new Problem(status, document, retryAfter);
+        this.#hear(event, text === undefined ? data : { ...data, problem });
       }
     }
   }
@@ -1975,7 +2059,9 @@ function ownPlatform() {
     fetch: (...request) => globalThis.fetch(...request),
     EventSource, BroadcastChannel, locks: navigator?.locks,
     document, window: document && globalThis,
-    now: () => Date.now(),
+    // In milliseconds. Durations are by the first, which nobody sets.
+    now: () => performance.now(),
+    wallTime: () => Date.now(),
     setTimeout: (call, milliseconds) => setTimeout(call, milliseconds),
     clearTimeout: (timer) => clearTimeout(timer),
     random: () => Math.random(),

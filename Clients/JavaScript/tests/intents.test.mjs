@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Server, json, live, problem, settle, start } from "./support.mjs";
 
@@ -124,4 +125,77 @@ test("a store is disposed of after the intents that were sent before, also after
   await Promise.all([sent, disposed]);
   assert.equal(server.asked(path).length, 2);
   assert.equal(server.asked(target).length, 2);
+});
+
+test("a clock that is set while an intent waits does not end its patience", async () => {
+  const { store, server, clock } = await live();
+  server.answer(path, () => problem(503, "busy", { "Retry-After": "2" }));
+  const sent = store.send({ type: "increment" });
+  await clock.advance(500);
+  clock.ahead += 3_600_000;
+  await clock.advance(5_000);
+  await sent;
+});
+
+for (const [status, kind] of [[429, "intent-limited"], [503, "check-timeout"]]) {
+  test(`a feature's own refusal with ${status} is the app's answer at once`, async () => {
+    const { store, server, clock } = await live();
+    server.answer(path, () => problem(status, kind, { "Retry-After": "60" }));
+    const refused = assert.rejects(store.send({ type: "increment" }), { name: "Problem", kind });
+    const next = store.send({ type: "increment" });
+    await clock.advance();
+    await refused;
+    await next;
+    assert.equal(server.asked(path).length, 2);
+  });
+}
+
+test("an intent that is given up while it waits is not sent; one that was sent may have run", async () => {
+  const { store, server, client } = await live();
+  let answer;
+  server.answer(path, () => new Promise((resolve) => { answer = resolve; }));
+  const [first, second] = [new AbortController(), new AbortController()];
+  const running = store.send({ type: "increment" }, { signal: first.signal });
+  const waiting = store.send({ type: "add", amount: 2 }, { signal: second.signal });
+  await settle();
+  second.abort();
+  await assert.rejects(waiting, { name: "SendError", reason: "aborted", mayHaveRun: false });
+  assert.equal(client.pending.length, 1);
+  first.abort();
+  await assert.rejects(running, { name: "SendError", reason: "aborted", mayHaveRun: true });
+  answer();
+  await assert.rejects(store.send({ type: "increment" }, { signal: first.signal }), { reason: "aborted", mayHaveRun: false });
+  await store.send({ type: "increment" });
+  assert.deepEqual(server.asked(path).map(({ body }) => body.type), ["increment", "increment"]);
+});
+
+test("an intent that is tied to a version names it with its epoch", async () => {
+  const { store, server } = await live();
+  await store.send({ type: "increment" }, { ifMatch: 7 });
+  await store.send({ type: "increment" });
+  assert.deepEqual(server.asked(path).map(({ headers }) => headers["If-Match"]), ['"e1.7"', undefined]);
+});
+
+test("a key from a link addresses no other resource: ids are checked at once", () => {
+  const { client, server } = start();
+  const { good, bad } = JSON.parse(readFileSync(new URL("../../Conformance/ids.json", import.meta.url)));
+  for (const id of good) assert.equal(client.store(id).id, id);
+  for (const id of [...bad, undefined, null, 7]) {
+    assert.throws(() => client.store(id), TypeError, `${id}`);
+    if (typeof id === "string") assert.rejects(client.dispose(id), TypeError);
+  }
+  assert.deepEqual(server.requests, []);
+});
+
+test("a refusal that nobody awaits ends no program", async () => {
+  const unhandled = [];
+  const note = (reason) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  const { store, server } = await live();
+  server.answer(path, () => problem(422, "intent-refused"));
+  store.send({ type: "increment" });
+  await new Promise((resolve) => { setImmediate(resolve); });
+  process.off("unhandledRejection", note);
+  assert.equal(server.asked(path).length, 1);
+  assert.deepEqual(unhandled, []);
 });

@@ -233,3 +233,16 @@ test("a signed-in session that is lost is replaced by one of the same subject, o
   assert.equal(server.asked("POST /sessions").length, 1, "no anonymous session");
   await settle();
 });
+
+for (const [name, storage] of Object.entries({
+  full: { getItem: () => null, setItem() { throw new DOMException("quota", "QuotaExceededError"); }, removeItem() {} },
+  blocked: Object.fromEntries(["getItem", "setItem", "removeItem"].map(
+    (method) => [method, () => { throw new DOMException("denied", "SecurityError"); }])),
+})) {
+  test(`with a storage that is ${name} the session is in memory`, async () => {
+    const { client, store, server } = await live({ storage });
+    await store.send({ type: "increment" });
+    assert.equal(client.condition, "live");
+    assert.equal(server.asked("POST /sessions").length, 1);
+  });
+}

@@ -104,9 +104,50 @@ test("a silent connection is cut after two and a half heartbeats, and any byte i
 
 test("after sleep the stream is reopened when the page is visible", async () => {
   const { server, clock, page } = await live();
-  clock.time += 3_600_000;
+  clock.ahead += 3_600_000;
   await page.fire(page.window, "focus");
   assert.equal(server.streams.length, 2);
+});
+
+test("after an offline event that was wrong, reconnect opens the stream and frees the intents", async () => {
+  const { client, server, page, store } = await live();
+  await page.fire(page.window, "offline");
+  const sent = store.send({ type: "increment" });
+  await settle();
+  assert.deepEqual(client.pending.map(({ feature, intent }) => [feature, intent]), [["counter", { type: "increment" }]]);
+  client.reconnect();
+  await settle();
+  await sent;
+  assert.equal(server.streams.length, 2);
+  assert.deepEqual(client.pending, []);
+});
+
+test("a store whose listener is replaced in one task keeps its stream and its predictions", async () => {
+  const { client, server, clock } = await live();
+  const store = client.store("tally", { predict: { add: (state, { amount }) => ({ count: state.count + amount }) } });
+  const leave = store.subscribe(() => {});
+  await clock.advance();
+  await server.stream.hello();
+  await server.stream.state("tally", 1, { count: 0 });
+  await store.send({ type: "add", amount: 5 });
+  const streams = server.streams.length;
+  const seen = [];
+  leave();
+  store.subscribe(() => seen.push(store.state?.count));
+  await clock.advance();
+  assert.equal(store.state?.count, 5);
+  assert.ok(seen.every((count) => count === 5), `${seen}`);
+  assert.equal(server.streams.length, streams);
+});
+
+test("a Retry-After date is compared with the answer's Date, since the device's clock may be wrong", async () => {
+  const { client, server, clock } = await live();
+  const headers = { Date: "Thu, 01 Jan 2026 00:00:00 GMT", "Retry-After": "Thu, 01 Jan 2026 00:00:10 GMT" };
+  server.answer("GET /events", () => problem(503, "draining", headers));
+  await server.stream.end();
+  await clock.advance(5_000);
+  // With a random value of 0.5: a tenth longer.
+  assert.equal(Math.round(client.conditionDetails.retryAt - clock.wallTime()), 11_000 - (5_000 - 2_250));
 });
 
 test("a page in the back-forward cache holds no stream, and has one when it is shown again", async () => {

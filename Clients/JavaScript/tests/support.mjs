@@ -14,7 +14,12 @@ export class Clock {
   #timers = new Map();
   #last = 0;
 
+  /** What a user, a sleep or the network has set the wall clock ahead by. */
+  ahead = 0;
+
   now = () => this.time;
+
+  wallTime = () => this.time + this.ahead;
 
   setTimeout = (call, milliseconds) => {
     this.#last += 1;
@@ -436,7 +441,7 @@ export function start({
   const client = createClient({
     credential: browser ? "cookie" : "bearer", ...options,
     platform: {
-      fetch: server.fetch, EventSource: undefined, window: page.window, now: clock.now, setTimeout: clock.setTimeout,
+      fetch: server.fetch, EventSource: undefined, window: page.window, now: clock.now, wallTime: clock.wallTime, setTimeout: clock.setTimeout,
       clearTimeout: clock.clearTimeout, random: () => 0.5, report: (error) => reports.push(error),
       ...tab.platform?.(server, clock), locks, BroadcastChannel, document: browser && page.document, ...platform,
     },
