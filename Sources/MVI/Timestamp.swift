@@ -124,10 +124,24 @@ extension Timestamp: Codable {
     }
 
     /// Encodes RFC 3339 text in UTC. Fractions of a millisecond are dropped.
+    ///
+    /// - Throws: `EncodingError` outside the years 0000 to 9999, which RFC 3339 has no text for.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
+        guard Self.writable.contains(sinceEpoch) else {
+            throw EncodingError.invalidValue(
+                self,
+                .init(
+                    codingPath: encoder.codingPath,
+                    debugDescription:
+                        "a time must be in the years 0000 to 9999; use an optional for one that never comes"))
+        }
         try container.encode(description)
     }
+
+    /// The years 0000 to 9999.
+    private static let writable =
+        Duration.seconds(days(0, 1, 1) * 86_400)..<Duration.seconds(days(10_000, 1, 1) * 86_400)
 }
 
 extension Int64 {

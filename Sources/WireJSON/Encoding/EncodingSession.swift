@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The output of an encoding, and the values that are open in it.
 ///
 /// Values are written directly into one buffer, innermost last. A container that an author nests by hand can be written
@@ -57,7 +63,12 @@ final class EncodingSession {
         let encoder = try push(T.self)
         located = nil
         do {
-            try value.encode(to: encoder)
+            // As the other languages write it, so that a client finds the id that it sent (RFC 9562 section 4).
+            if T.self == UUID.self, let id = value as? UUID {
+                try encoder.encode(id.uuidString.lowercased())
+            } else {
+                try value.encode(to: encoder)
+            }
             try close()
             current = outer.popLast() ?? .none
         } catch {

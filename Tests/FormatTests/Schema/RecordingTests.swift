@@ -125,7 +125,23 @@ struct RecordingTests {
             time: Timestamp(sinceEpoch: .seconds(1)), id: UUID(), date: Date(), data: Data([1]),
             url: try #require(URL(string: "https://example.com/")))
         let json = String(decoding: try WireJSON.encode(value), as: UTF8.self)
+        #expect(json.contains(#""id":"\#(value.id.uuidString.lowercased())""#))
+        #expect(try WireJSON.decode(Foreign.self, from: Array(json.utf8)).id == value.id)
         #expect(json.contains(#""data":[1]"#) && json.contains(#""url":{"relative":"https://example.com/"}"#))
+    }
+
+    @Test func `a time is written only if it can be read back`() throws {
+        for text in ["0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"] {
+            let time = try #require(Timestamp(text))
+            #expect(String(decoding: try WireJSON.encode([time]), as: UTF8.self) == #"["\#(text)"]"#)
+            #expect(try WireJSON.decode([Timestamp].self, from: try WireJSON.encode([time])) == [time])
+        }
+        let (first, last) = (
+            try #require(Timestamp("0000-01-01T00:00:00Z")), try #require(Timestamp("9999-12-31T23:59:59Z"))
+        )
+        for time in [first - .milliseconds(1), last + .seconds(1), Timestamp(sinceEpoch: .seconds(Int64.max / 2))] {
+            #expect(throws: WireEncodingError.self) { try WireJSON.encode([time]) }
+        }
     }
 
     private struct Wrapper: RawRepresentable, Codable { var rawValue: String }
