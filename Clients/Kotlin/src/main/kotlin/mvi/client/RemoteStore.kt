@@ -17,6 +17,7 @@ import mvi.client.store.LabelReader
 import mvi.client.store.Predictions
 import mvi.client.store.StoreFeed
 import mvi.client.store.WatchingFlow
+import mvi.client.wire.StoreId
 
 /**
  * The client of one feature: shows its states, delivers its labels and sends its intents.
@@ -30,6 +31,7 @@ import mvi.client.store.WatchingFlow
  * @param predict returns the state that the server is expected to make of a state and an intent, so that the intent is
  *     shown before its answer. It is called again for each new state, on any thread, and has no other effect. A
  *     prediction that throws is not shown.
+ * @throws IllegalArgumentException if [feature] can be no store's id, such as a key from a link with a slash.
  */
 class RemoteStore<State : Any, Intent : Any, Label : Any>(
     val feature: String,
@@ -39,6 +41,10 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
     labelSerializer: KSerializer<Label>,
     predict: ((State, Intent) -> State)? = null,
 ) {
+    init {
+        StoreId.check(feature)
+    }
+
     private val feed = StoreFeed(
         feature, server.core, server.options.json, stateSerializer, labelSerializer, predict,
         server.options.watchLinger, server.options.report,
@@ -179,6 +185,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
  * Returns the store of a feature with serializable types. No request is sent.
  *
  * @param predict as for [RemoteStore].
+ * @throws IllegalArgumentException if [feature] can be no store's id.
  */
 inline fun <reified State : Any, reified Intent : Any, reified Label : Any> RemoteServer.store(
     feature: String,

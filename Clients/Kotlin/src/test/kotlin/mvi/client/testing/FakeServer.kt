@@ -67,4 +67,7 @@ internal class FakeServer : Transport {
     fun nextCut(): Exchange = cuts.poll(60, TimeUnit.SECONDS) ?: throw TestFailure("no request was canceled")
 
     val isIdle: Boolean get() = exchanges.isEmpty()
+
+    /** True if there was no request at all, also for a session. */
+    val isUnasked: Boolean get() = pending.isEmpty()
 }

@@ -1,5 +1,6 @@
 package mvi.client.testing
 
+import java.io.File
 import kotlin.system.exitProcess
 
 /** A test. Its name is a sentence that is true when it passes. */
@@ -7,6 +8,9 @@ class Test(val name: String, val run: () -> Unit)
 
 /** The failure of a test. */
 class TestFailure(message: String) : Exception(message)
+
+/** A file of `Clients/Conformance`. */
+internal fun conformance(path: String) = File(System.getenv("MVI_ROOT") ?: "../..", "Clients/Conformance/$path")
 
 /** Fails the test if a condition does not hold. */
 fun require(holds: Boolean, message: () -> String) {

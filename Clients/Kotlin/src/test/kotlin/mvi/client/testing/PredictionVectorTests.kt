@@ -1,6 +1,5 @@
 package mvi.client.testing
 
-import java.io.File
 import kotlin.time.Duration.Companion.milliseconds
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.Json
@@ -54,10 +53,7 @@ private class Step(
 )
 
 internal fun predictionVectorTests(): List<Test> {
-    val root = System.getenv("MVI_ROOT") ?: "../.."
-    val file = Json.decodeFromString(
-        VectorFile.serializer(), File(root, "Clients/Conformance/predictions.json").readText(),
-    )
+    val file = Json.decodeFromString(VectorFile.serializer(), conformance("predictions.json").readText())
     val count = Test("the vectors are there") { require(file.vectors.size > 30) { "${file.vectors.size} vectors" } }
     return listOf(count) + file.vectors.map { vector -> Test(vector.name) { perform(vector) } }
 }

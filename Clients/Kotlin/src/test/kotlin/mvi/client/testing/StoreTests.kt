@@ -14,6 +14,8 @@ import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
+import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.Json
 import mvi.client.Availability
 import mvi.client.Condition
 import mvi.client.PredictionStatus
@@ -23,6 +25,10 @@ import mvi.client.RemoteServerOptions
 import mvi.client.RemoteStore
 import mvi.client.SendCompletion
 import mvi.client.store
+
+/** The ids that all clients accept and refuse. */
+@Serializable
+private class IdFile(val comment: String, val good: List<String>, val bad: List<String>)
 
 /** A store of a server whose answers a test decides. */
 private class Shop(linger: Duration) {
@@ -208,5 +214,16 @@ internal fun storeTests(): List<Test> = listOf(
         requireEqual(line, "DELETE /features/list/state", "the request")
         request.answer(204, "")
         disposed.await()
+    },
+    test("a key from a link addresses no other resource: ids are checked when the store is made") { shop ->
+        val file = Json.decodeFromString(IdFile.serializer(), conformance("ids.json").readText())
+        require(file.good.size > 5 && file.bad.size > 20) { "${file.good.size} and ${file.bad.size} ids" }
+        for (id in file.good) requireEqual(shop.server.store<IdList, IdIntent, String>(id).feature, id)
+        for (id in file.bad) {
+            val made = runCatching { shop.server.store<IdList, IdIntent, String>(id) }
+            val error = made.exceptionOrNull() as? IllegalArgumentException
+            require("such as \"counter\" or \"order:42\"" in error?.message.orEmpty()) { "the id $id: $made" }
+        }
+        require(shop.fake.isUnasked) { "there was a request" }
     },
 )

@@ -62,7 +62,7 @@ internal fun wireTests(): List<Test> = listOf(
         }
     },
     Test("the golden streams give their events, however they are cut") {
-        val folder = File(System.getenv("MVI_ROOT") ?: "../..", "Clients/Conformance/golden/parser")
+        val folder = conformance("golden/parser")
         val names = folder.listFiles().orEmpty().filter { it.extension == "bytes" }.map { it.nameWithoutExtension }
         require(names.size > 30) { "${names.size} files" }
         for (name in names) {
