@@ -1,10 +1,5 @@
 package mvi.client.wire
 
-import kotlinx.serialization.json.JsonArray
-import kotlinx.serialization.json.JsonElement
-import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.JsonPrimitive
-
 /** A path to a value inside a document (RFC 6901). */
 internal class JsonPointer(text: String) {
     /** Names and array indexes, outermost first. */
@@ -18,18 +13,6 @@ internal class JsonPointer(text: String) {
     /** Returns true if the other pointer refers to a value inside this one's value. */
     fun isAbove(other: JsonPointer): Boolean =
         tokens.size < other.tokens.size && other.tokens.subList(0, tokens.size) == tokens
-
-    fun valueIn(root: JsonElement): JsonElement = tokens.fold(root) { value, token -> child(value, token) }
-
-    /** Returns the document with another parent of the value; the pointer is not empty. */
-    fun changing(root: JsonElement, change: (parent: JsonElement, last: String) -> JsonElement): JsonElement {
-        fun changed(value: JsonElement, index: Int): JsonElement {
-            val token = tokens[index]
-            if (index == tokens.lastIndex) return change(value, token)
-            return replacing(value, token, changed(child(value, token), index + 1))
-        }
-        return changed(root, 0)
-    }
 
     companion object {
         /** Resolves escapes (section 3): `~1` is `/`, `~0` is `~`. */
@@ -51,22 +34,6 @@ internal class JsonPointer(text: String) {
                 index += 2
             }
             return text.toString()
-        }
-
-        fun child(value: JsonElement, token: String): JsonElement = when (value) {
-            is JsonObject -> value[token] ?: throw nothing(token)
-            is JsonArray -> value[index(token, value.size)]
-            is JsonPrimitive -> throw nothing(token)
-        }
-
-        /** Returns the value with another value for an existing child. */
-        fun replacing(value: JsonElement, token: String, child: JsonElement): JsonElement = when (value) {
-            is JsonObject -> JsonObject(LinkedHashMap(value).also { it[token] = child })
-            is JsonArray -> {
-                val place = index(token, value.size)
-                JsonArray(value.toMutableList().also { it[place] = child })
-            }
-            is JsonPrimitive -> throw nothing(token)
         }
 
         /** Returns an array index: digits without a leading zero (section 4). */
