@@ -207,6 +207,8 @@ private fun Connection.intentRefused(answer: HttpAnswer, generation: Int) {
             refuse(problem)
             leaveSession()
         }
+        // The feature's own refusals: the app decides.
+        status == 429 && name == "intent-limited" || status == 503 && name == "check-timeout" -> refuse(problem)
         status == 429 -> {
             if (!intent.mayHaveRun) tell(Progress.Unsent, intent)
             tryIntentLater(answer.retryAfter)

@@ -33,8 +33,8 @@ internal class Play(settings: ConnectionSettings, random: Double) {
     }
 
     /** Answers a request whole. */
-    fun answer(id: Long, status: Int, body: String, type: String): List<Command> =
-        handle(Input.Head(id, HttpAnswer(status, mapOf("content-type" to type)))) +
+    fun answer(id: Long, status: Int, body: String, type: String, retryAfter: Duration? = null): List<Command> =
+        handle(Input.Head(id, HttpAnswer(status, mapOf("content-type" to type), retryAfter))) +
             handle(Input.Piece(id, body.encodeToByteArray())) + handle(Input.End(id, null))
 
     private fun opened(): Long = stream ?: throw TestFailure("there is no stream")
