@@ -36,8 +36,9 @@ class RemoteServer(url: String, internal val options: RemoteServerOptions = Remo
     }
 
     /**
-     * Notes that the app is in the foreground: pending attempts are made at once, and an idle connection is reopened.
-     * Call it when the app's process or activity starts.
+     * Notes that the app is in the foreground: pending attempts are made at once, and an idle connection is reopened,
+     * also if [RemoteServerOptions.network] says that there is no network. Call it when the app's process or activity
+     * starts, and for a button such as "Try again".
      */
     fun foreground() = core.handle(Input.Foreground)
 

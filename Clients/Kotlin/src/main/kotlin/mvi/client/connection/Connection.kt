@@ -28,7 +28,12 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
     var commands = mutableListOf<Command>()
 
     val watched = TreeSet<String>()
+
+    /** True if requests may be sent: the network's signal said so, or the app has called it in doubt since. */
     var isOnline = true
+
+    /** The network's last signal. */
+    private var isSignaled = true
     var isClosed = false
     var session = SessionState()
     val stream = StreamState()
@@ -101,7 +106,11 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
             is Input.Send -> enqueue(input.intent)
             is Input.CancelIntent -> cancelIntent(input.id)
             is Input.Online -> changeOnline(input.isOnline)
-            Input.Foreground -> retryNow(includingPaused = true)
+            Input.Foreground -> {
+                // The signal may be wrong: attempts tell.
+                isOnline = true
+                retryNow(includingPaused = true)
+            }
             is Input.SignIn -> signIn(input.keepsStores)
             Input.RenewSession -> renewSession()
             Input.Close -> close()
@@ -196,7 +205,8 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
     // Requests of the app
 
     private fun changeOnline(isOnline: Boolean) {
-        if (isOnline == this.isOnline) return
+        if (isOnline == isSignaled) return
+        isSignaled = isOnline
         this.isOnline = isOnline
         if (isOnline) retryNow(includingPaused = false) else closeStream()
     }

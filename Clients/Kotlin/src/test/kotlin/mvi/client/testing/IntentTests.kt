@@ -1,7 +1,9 @@
 package mvi.client.testing
 
+import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
 import mvi.client.RemoteError
+import mvi.client.TransportFailure
 import mvi.client.connection.Command
 import mvi.client.connection.ConnectionSettings
 import mvi.client.connection.Input
@@ -48,5 +50,31 @@ internal fun intentTests(): List<Test> = listOf(429 to "intent-limited", 503 to 
             // A tenth of the time is added, by chance.
             requireEqual(play.advance(20.seconds).intents, listOf("{\"n\":1}"), "$status $name")
         }
+    },
+    Test("after an offline signal that was wrong, foreground opens the stream and frees the intents") {
+        val play = live()
+        play.handle(Input.Online(false))
+        requireEqual(play.send(1).intents + play.advance(1.minutes).intents, listOf(), "offline")
+        val commands = play.handle(Input.Foreground)
+        requireEqual(commands.intents, listOf("{\"n\":1}"), "the intents")
+        requireEqual(commands.starts("/events").size, 1, "the streams")
+        // What the signal said is known to be wrong.
+        requireEqual(play.handle(Input.Online(false)), listOf(), "the same signal")
+        play.hello()
+        play.answer(commands.starts("/intents").single().id, 202, """{"intent":"i","version":2}""", "application/json")
+        requireEqual(play.send(2).intents, listOf("{\"n\":2}"), "a later intent")
+    },
+    Test("after an offline signal that was right, attempts are made at once when the network returns") {
+        val play = live()
+        play.handle(Input.Online(false))
+        play.send(1)
+        val attempt = play.handle(Input.Foreground)
+        play.cut()
+        play.handle(Input.End(attempt.starts("/intents").single().id, TransportFailure(mayHaveReached = false)))
+        val commands = play.handle(Input.Online(true))
+        requireEqual(commands.intents, listOf("{\"n\":1}"), "the intents")
+        requireEqual(commands.starts("/events").size, 1, "the streams")
+        play.handle(Input.Online(false))
+        requireEqual(play.connection.stream.open, null, "the stream of a device that is offline again")
     },
 )
