@@ -112,7 +112,7 @@ class OkHttpTransport(
     private fun read(response: Response, told: (TransportEvent) -> Unit) {
         val headers = OkHttpAnswers.headers(response)
         val fields = headers.names().associate { it.lowercase() to headers.values(it).first() }
-        val retryAfter = fields["retry-after"]?.let { RetryAfter.parse(it.trim(), System.currentTimeMillis()) }
+        val retryAfter = RetryAfter.of(fields, System.currentTimeMillis())
         told(TransportEvent.Head(HttpAnswer(OkHttpAnswers.code(response), fields, retryAfter)))
         val source = OkHttpAnswers.source(response)
         val buffer = ByteArray(16 * 1_024)

@@ -61,7 +61,8 @@ data class HttpRequest(
  * An answer of the server.
  *
  * @property fields the header fields, with names in lower case.
- * @property retryAfter the delay in `Retry-After`, counted from the answer's arrival.
+ * @property retryAfter the delay in `Retry-After`, counted from the answer's arrival. A date is compared with the
+ *     field `Date`, if the answer has it.
  */
 class HttpAnswer(
     val status: Int,

@@ -11,6 +11,19 @@ internal object RetryAfter {
     private val months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(' ')
 
     /**
+     * Returns the delay of an answer; null if it has none that can be read. A date is the server's, so it is compared
+     * with the answer's own, if there is one: the device's clock may be wrong.
+     *
+     * @param fields the header fields, with names in lower case.
+     * @param now the present time of the device in milliseconds since 1970.
+     */
+    fun of(fields: Map<String, String>, now: Long): Duration? {
+        val text = fields["retry-after"] ?: return null
+        val sent = fields["date"]?.let { secondsOfDate(it) }
+        return parse(text.trim(), sent?.let { it * 1_000 } ?: now)
+    }
+
+    /**
      * Returns the delay; null if the text is neither a number of seconds nor a date in the preferred form. Numbers that
      * are too large count as a day.
      *

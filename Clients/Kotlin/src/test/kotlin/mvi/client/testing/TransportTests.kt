@@ -5,10 +5,14 @@ import java.net.InetAddress
 import java.net.ServerSocket
 import java.net.Socket
 import java.net.UnknownHostException
+import java.util.concurrent.CompletableFuture
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit
 import kotlin.concurrent.thread
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+import mvi.client.HttpAnswer
 import mvi.client.HttpRequest
 import mvi.client.OkHttpTransport
 import mvi.client.TransportEvent
@@ -39,6 +43,16 @@ internal fun transportTests(): List<Test> = listOf(
         transport.start(1, HttpRequest("GET", "/")) { if (it is TransportEvent.End) ended.countDown() }
         require(ended.await(60, TimeUnit.SECONDS)) { "the request does not end" }
     },
+    Test("a Retry-After date is compared with the answer's Date, since the device's clock may be wrong") {
+        val sent = "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\n"
+        val until = "Retry-After: Thu, 01 Jan 2026 00:00:10 GMT\r\n"
+        requireEqual(retryAfter(sent + until), 10.seconds, "with a date")
+        requireEqual(retryAfter("Retry-After: 7\r\n$sent"), 7.seconds, "seconds")
+        // By the device's clock, which is later than that.
+        requireEqual(retryAfter(until), Duration.ZERO, "without a date")
+        requireEqual(retryAfter("Date: soon\r\n$until"), Duration.ZERO, "with a date that cannot be read")
+        requireEqual(retryAfter(sent), null, "without a delay")
+    },
     Test("a canceled request leaves no connection open that has sent it") {
         StreamingServer().use { server ->
             val count = 2_000
@@ -57,6 +71,21 @@ internal fun transportTests(): List<Test> = listOf(
         }
     },
 )
+
+/** Returns the delay in an answer with these fields. */
+private fun retryAfter(fields: String): Duration? = ServerSocket(0, 0, InetAddress.getLoopbackAddress()).use { server ->
+    val answer = CompletableFuture<HttpAnswer>()
+    val transport = OkHttpTransport("http://127.0.0.1:${server.localPort}")
+    transport.start(1, HttpRequest("GET", "/")) { event ->
+        if (event is TransportEvent.Head) answer.complete(event.answer)
+        if (event is TransportEvent.End) event.failure?.let { answer.completeExceptionally(IOException(it.message)) }
+    }
+    server.accept().use { socket ->
+        val head = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n$fields\r\n"
+        socket.getOutputStream().write(head.encodeToByteArray())
+        answer.get(60, TimeUnit.SECONDS).retryAfter
+    }.also { transport.close() }
+}
 
 /** Answers each request with a stream that does not end, and waits for its client to close the connection. */
 private class StreamingServer : AutoCloseable {
