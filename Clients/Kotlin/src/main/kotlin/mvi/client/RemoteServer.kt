@@ -28,6 +28,12 @@ class RemoteServer(url: String, internal val options: RemoteServerOptions = Remo
     /** The condition of the connection. */
     val condition: StateFlow<Condition> = shownCondition.asStateFlow()
 
+    /**
+     * The intents that wait for their answers, of all stores, in the order of the calls: those that a user would lose
+     * with the process. A canceled one that is being sent is among them until its answer.
+     */
+    val pending: StateFlow<List<WaitingIntent>> = core.waitingIntents
+
     init {
         core.listen { shownCondition.value = it }
         network = options.network?.let { network ->

@@ -5,6 +5,7 @@ import mvi.client.Condition
 import mvi.client.HttpRequest
 import mvi.client.IntentReceipt
 import mvi.client.RemoteError
+import mvi.client.WaitingIntent
 
 /** An action that a [Connection] requests. Actions are performed in order. */
 internal sealed interface Command {
@@ -23,6 +24,9 @@ internal sealed interface Command {
     data class Tell(val intent: Long, val progress: Progress) : Command
 
     data class Show(val condition: Condition) : Command
+
+    /** The waiting intents have changed. */
+    data class ShowWaiting(val intents: List<WaitingIntent>) : Command
 
     /** Passes a message to the app's log. */
     data class Report(val text: String) : Command

@@ -83,6 +83,8 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
             take(input)
             if (!isClosed) advance()
             showCondition()
+            // First: whoever learns an intent's result finds it gone.
+            intents.takeShown()?.let { commands.add(0, Command.ShowWaiting(it)) }
         } else if (input is Input.Send) {
             finish(input.intent, Outcome.Failed(closedError()))
         }

@@ -3,6 +3,7 @@ package mvi.client.connection
 import kotlin.time.Duration
 import mvi.client.IntentReceipt
 import mvi.client.SendCompletion
+import mvi.client.WaitingIntent
 
 /**
  * An intent, or the disposal of a store, that has no answer yet.
@@ -20,6 +21,9 @@ internal class PendingIntent(
     val completion: SendCompletion = SendCompletion.COMMITTED,
     val isPredicted: Boolean = false,
 ) {
+    /** What the app sees of it; null for a disposal. */
+    val shown = body?.let { WaitingIntent(feature, it, key) }
+
     /** The time at which the intent is abandoned; set when it is enqueued. */
     var deadline = Duration.ZERO
     var attempts = 0
@@ -52,6 +56,19 @@ internal class IntentState {
 
     /** The committed intents that are not shown yet. */
     val shownWaits = mutableListOf<ShownWait>()
+
+    /** The number of intents that were shown last, and the last of them. */
+    private var shownCount = 0
+    private var shownLast: PendingIntent? = null
+
+    /** Returns the intents for the app if they have changed since the last call. They are added at the end only. */
+    fun takeShown(): List<WaitingIntent>? {
+        val last = queue.lastOrNull()
+        if (queue.size == shownCount && last === shownLast) return null
+        shownCount = queue.size
+        shownLast = last
+        return queue.mapNotNull { it.shown }
+    }
 
     fun retryNow(now: Duration) {
         if (!isAskedTo && nextTry != null) nextTry = now

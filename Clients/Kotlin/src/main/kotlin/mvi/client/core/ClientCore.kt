@@ -7,6 +7,9 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.flow.MutableStateFlow
+import kotlinx.coroutines.flow.StateFlow
+import kotlinx.coroutines.flow.asStateFlow
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.suspendCancellableCoroutine
 import mvi.client.Condition
@@ -15,6 +18,7 @@ import mvi.client.IntentReceipt
 import mvi.client.SendCompletion
 import mvi.client.Transport
 import mvi.client.TransportEvent
+import mvi.client.WaitingIntent
 import mvi.client.connection.Command
 import mvi.client.connection.Connection
 import mvi.client.connection.ConnectionSettings
@@ -66,6 +70,11 @@ internal class ClientCore(
     private val watchers = HashMap<String, LinkedHashMap<Long, Watcher>>()
     private val listeners = LinkedHashMap<Long, (Condition) -> Unit>()
     private var condition: Condition = Condition.Idle
+
+    private val shownIntents = MutableStateFlow<List<WaitingIntent>>(emptyList())
+
+    /** The intents that wait for their answers, in order. */
+    val waitingIntents: StateFlow<List<WaitingIntent>> = shownIntents.asStateFlow()
 
     @Volatile
     var isClosed = false
@@ -161,6 +170,7 @@ internal class ClientCore(
                 }
                 for (listener in all) listener(command.condition)
             }
+            is Command.ShowWaiting -> shownIntents.value = command.intents
             is Command.Report -> report(command.text)
         }
     }

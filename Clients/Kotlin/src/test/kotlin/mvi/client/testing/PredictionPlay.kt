@@ -37,6 +37,10 @@ internal class PredictionPlay(random: Double) {
         IdList(list.ids + intent.id)
     }
     val labels = mutableListOf<String>()
+
+    /** The keys of the intents that wait for their answers, as the app sees them. */
+    var waiting = listOf<String>()
+        private set
     var inFlight: Attempt? = null
         private set
     private val keys = mutableMapOf<Long, String>()
@@ -68,6 +72,7 @@ internal class PredictionPlay(random: Double) {
                     if (outcome is Outcome.Failed) keys[command.intent]?.let { book.fail(outcome.error, it) }
                 }
                 is Command.Deliver -> take(command.delivery)
+                is Command.ShowWaiting -> waiting = command.intents.map { it.key }
                 else -> {}
             }
             follow()

@@ -65,6 +65,8 @@ private class Watch {
     var stepsBack = 0
 
     fun check(store: PredictionPlay) {
+        val queue = store.play.connection.intents.queue.map { it.key }
+        require(store.waiting == queue) { "${store.waiting} wait, not $queue" }
         val (ids, confirmed) = store.shown to store.confirmed
         require(ids.toSet().size == ids.size) { "an id is shown twice: $ids" }
         require(ids.take(confirmed.size) == confirmed) { "the server's list comes first: $ids, not $confirmed" }

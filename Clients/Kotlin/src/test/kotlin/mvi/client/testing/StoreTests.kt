@@ -109,6 +109,7 @@ internal fun storeTests(): List<Test> = listOf(
         val committed = async { shop.list.send(add("a")) }
         shop.fake.next().accept(2)
         requireEqual(committed.await().version, 2L, "the version")
+        requireEqual(shop.server.pending.value, listOf(), "the intents that wait")
         stream.state(2, "\"a\"")
         val shown = async { shop.list.send(add("b"), SendCompletion.SHOWN) }
         shop.fake.next().accept(3)
@@ -214,6 +215,32 @@ internal fun storeTests(): List<Test> = listOf(
         requireEqual(line, "DELETE /features/list/state", "the request")
         request.answer(204, "")
         disposed.await()
+    },
+    test("the server's pending intents are those of all stores, in order, until their answers") { shop ->
+        val cart = shop.server.store<IdList, IdIntent, String>("cart:7")
+        requireEqual(shop.server.pending.value, listOf(), "at first")
+        shop.list.post(add("a"))
+        cart.post(add("b"))
+        val disposal = launch(start = CoroutineStart.UNDISPATCHED) { shop.list.dispose() }
+        val canceled = launch(start = CoroutineStart.UNDISPATCHED) { cart.send(add("c")) }
+        val waiting = shop.server.pending.first { it.size == 3 }
+        val expected = listOf("list" to "a", "cart:7" to "b", "cart:7" to "c")
+            .map { (feature, id) -> feature to """{"type":"add","id":"$id"}""" }
+        requireEqual(waiting.map { it.feature to it.intent }, expected, "three")
+        canceled.cancelAndJoin()
+        requireEqual(shop.server.pending.first { it.size == 2 }, waiting.take(2), "after the cancellation")
+        val first = shop.fake.next()
+        requireEqual(first.request["Idempotency-Key"], "\"${waiting[0].key}\"", "the key")
+        first.accept(2)
+        requireEqual(shop.server.pending.first { it.size == 1 }, listOf(waiting[1]), "after an answer")
+        shop.fake.next().refuse(422, "full")
+        shop.server.pending.first { it.isEmpty() }
+        shop.fake.next().answer(204, "")
+        disposal.join()
+        shop.list.post(add("d"))
+        shop.server.pending.first { it.size == 1 }
+        shop.server.close()
+        shop.server.pending.first { it.isEmpty() }
     },
     test("a key from a link addresses no other resource: ids are checked when the store is made") { shop ->
         val file = Json.decodeFromString(IdFile.serializer(), conformance("ids.json").readText())
