@@ -158,7 +158,7 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
   subscribe: (listener: () => void) => End;
   /**
    * Watches the store: calls `listener` once for each label. Labels that arrived while only `subscribe` watched come
-   * first.
+   * first, if they are not older than their time to live.
    */
   onLabel(listener: (label: Label, info: LabelInfo) => void): End;
   /**

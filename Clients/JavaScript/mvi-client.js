@@ -1372,11 +1372,12 @@ class Store {
   state;
   pending = [];
   status = "loading";
-  #client; #watched; #listeners = new Set(); #labelListeners = new Set(); #unheard = []; #waits = []; #predictions;
+  #client; #platform; #watched; #listeners = new Set(); #labelListeners = new Set(); #unheard = []; #waits = []; #predictions;
 
   constructor(id, client, platform, watched) {
     this.id = id;
     this.#client = client;
+    this.#platform = platform;
     this.#watched = watched;
     this.#predictions = new Predictions(platform, {
       changed: () => this.#changed(),
@@ -1398,7 +1399,8 @@ class Store {
 
   onLabel(listener) {
     const end = this.#add(this.#labelListeners, listener);
-    for (const data of this.#unheard.splice(0)) this.#call(listener, data);
+    const now = this.#platform.now();
+    for (const { data, end: over } of this.#unheard.splice(0)) if (now < over) this.#call(listener, data);
     return end;
   }
 
@@ -1499,7 +1501,9 @@ class Store {
 
   #hand(data) {
     if (this.#labelListeners.size > 0) for (const listener of [...this.#labelListeners]) this.#call(listener, data);
-    else if (this.#unheard.push(data) > limits.keptLabels) this.#unheard.shift();
+    else if (this.#unheard.push({ data, end: this.#platform.now() + (data.expiresIn ?? Infinity) * 1000 }) > limits.keptLabels) {
+      this.#unheard.shift();
+    }
   }
 
   #call(listener, { label, id, version, intent, replay = false }) {

@@ -23,6 +23,7 @@ struct StreamTests {
     struct Label: Decodable {
         struct Text: Decodable { var text: String }
         var replay: Bool
+        var expiresIn: Int
         var label: Text
     }
     struct Farewell: Decodable {
@@ -152,6 +153,22 @@ struct StreamTests {
             _ = try await server.send(session.request("DELETE", "/features/probe/state"))
             let end = try await offThePool { try stream.event("end") }
             #expect(String(decoding: end.data, as: UTF8.self) == #"{"feature":"probe"}"#)
+        }
+    }
+
+    @Test("a label says for how many seconds it is of use")
+    func lifeOfLabels() async throws {
+        try await TestServer.run(.socket) { server in
+            let session = try await server.session()
+            _ = try await server.send(session.intent(#"{"type":"say","text":"hello"}"#))
+            // The life of labels is 5 minutes, unless their feature says otherwise.
+            for (passed, left) in [(Duration.zero, 300), (.milliseconds(99_500), 201), (.milliseconds(500), 200)] {
+                server.time.advance(by: passed)
+                let (stream, _) = try await open(
+                    server, session.request("GET", "/features/probe/events?last_event_id=earliest"))
+                let data = try await offThePool { try stream.event("label").data }
+                #expect(try WireJSON.decode(Label.self, from: data).expiresIn == left)
+            }
         }
     }
 

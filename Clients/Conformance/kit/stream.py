@@ -82,7 +82,7 @@ class Stream:
 
     def label(self, label_id, cursor=None, feature="counter", version=1, replay=False, label=None):
         """One label, with the cursor of its batch as `id` if there is one."""
-        self.event("label", {"feature": feature, "version": version, "id": label_id, "replay": replay,
+        self.event("label", {"feature": feature, "version": version, "id": label_id, "replay": replay, "expiresIn": 300,
                              "label": label or {"type": "toast", "text": label_id}}, cursor)
 
     def patch(self, start, to, patch, feature="counter", id=None):

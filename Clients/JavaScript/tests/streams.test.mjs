@@ -240,3 +240,14 @@ test("the reason why an EventSource failed is determined, and a new session crea
   assert.equal(server.asked("POST /sessions").length, 2);
   assert.equal(made.length, 2);
 });
+
+test("a label that waited for a listener beyond its life is not shown", async () => {
+  const { store, server, clock } = await live();
+  for (const [id, expiresIn] of [["e1.2.0", 1], ["e1.2.1", 60], ["e1.2.2", undefined]]) {
+    await server.stream.send("label", { feature: "counter", version: 2, id, replay: false, expiresIn, label: { id } });
+  }
+  await clock.advance(5_000);
+  const got = [];
+  store.onLabel(({ id }) => got.push(id));
+  assert.deepEqual(got, ["e1.2.1", "e1.2.2"]);
+});

@@ -261,7 +261,8 @@ extension SessionCore {
             let isReplay =
                 number <= streams.all[index].replayThrough
                 && (streams.all[index].startedResumed || entry.isWritten(to: streams.all[index].credential))
-            StreamEvents.label(entry.label, epoch: epoch, isReplay: isReplay, into: &bytes)
+            StreamEvents.label(
+                entry.label, epoch: epoch, isReplay: isReplay, life: entry.expiry - now, into: &bytes)
             streams.tally.labels += 1
             if isReplay { streams.tally.replayed += 1 }
         }

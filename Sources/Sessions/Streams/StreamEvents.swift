@@ -111,7 +111,10 @@ package enum StreamEvents {
         bytes.append(literal: "}\n\n")
     }
 
-    static func label(_ label: StoredLabel, epoch: String, isReplay: Bool, into bytes: inout [UInt8]) {
+    /// - Parameter life: the rest of the label's life, of which whole seconds are written.
+    static func label(
+        _ label: StoredLabel, epoch: String, isReplay: Bool, life: Duration, into bytes: inout [UInt8]
+    ) {
         bytes.append(literal: "event: label\ndata: {\"feature\":\"")
         head(label.feature, version: label.version, intent: label.intent, into: &bytes)
         bytes.append(literal: ",\"id\":\"")
@@ -120,7 +123,10 @@ package enum StreamEvents {
         WireJSON.appendInteger(label.id.number, to: &bytes)
         bytes.append(UInt8(ascii: "."))
         WireJSON.appendInteger(UInt64(label.id.index), to: &bytes)
-        bytes.append(literal: isReplay ? "\",\"replay\":true,\"label\":" : "\",\"replay\":false,\"label\":")
+        bytes.append(literal: isReplay ? "\",\"replay\":true,\"expiresIn\":" : "\",\"replay\":false,\"expiresIn\":")
+        let (seconds, attoseconds) = max(life, .zero).components
+        WireJSON.appendInteger(UInt64(attoseconds > 0 ? seconds + 1 : seconds), to: &bytes)
+        bytes.append(literal: ",\"label\":")
         bytes.append(contentsOf: label.json)
         bytes.append(literal: "}\n\n")
     }

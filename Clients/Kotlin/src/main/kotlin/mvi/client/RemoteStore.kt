@@ -13,7 +13,6 @@ import kotlinx.serialization.KSerializer
 import kotlinx.serialization.SerializationException
 import kotlinx.serialization.serializer
 import mvi.client.connection.Outcome
-import mvi.client.store.LabelReader
 import mvi.client.store.Predictions
 import mvi.client.store.StoreFeed
 import mvi.client.store.WatchingFlow
@@ -90,11 +89,11 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
 
     /**
      * The labels, each once, beginning with up to 1,000 that arrived while nobody collected. Each collector gets all
-     * labels that arrive while it collects; what a canceled last collector did not get waits for the next one. The
-     * store is watched while this is collected. The flow ends when the server is closed.
+     * labels that arrive while it collects; what a canceled last collector did not get waits for the next one, for the
+     * label's time to live. The store is watched while this is collected. The flow ends when the server is closed.
      */
     val labels: Flow<Label> = flow {
-        val reader = LabelReader<Label>()
+        val reader = feed.labelReader()
         feed.enter()
         try {
             feed.addReader(reader)

@@ -1,5 +1,6 @@
 package mvi.client.connection
 
+import kotlin.time.Duration
 import kotlinx.serialization.json.JsonElement
 import mvi.client.Condition
 import mvi.client.HttpRequest
@@ -43,12 +44,14 @@ internal sealed interface Delivery {
     /** @property intent the key of the intent that led to it, if known. */
     data class State(val version: Long, val intent: String?, val state: JsonElement) : Delivery
 
+    /** @property end the time until which it may be shown; null from a server that does not say. */
     data class Label(
         val id: String,
         val version: Long,
         val intent: String?,
         val isReplay: Boolean,
         val label: JsonElement,
+        val end: Duration? = null,
     ) : Delivery
 
     /** The store was disposed of. */

@@ -1,5 +1,6 @@
 package mvi.client.connection
 
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlinx.serialization.json.JsonElement
@@ -40,11 +41,12 @@ private class PatchEvent(members: JsonObject) {
     val patch = members.any("patch")
 }
 
-private class LabelEvent(members: JsonObject) {
+private class LabelEvent(members: JsonObject, now: Duration) {
     val feature = members.string("feature")
     val label = Delivery.Label(
         id = members.string("id"), version = members.version("version"), intent = members.optionalString("intent"),
         isReplay = members.optionalBoolean("replay") ?: false, label = members.any("label"),
+        end = members.optionalNumber("expiresIn")?.let { now + it.seconds },
     )
 }
 
@@ -64,7 +66,7 @@ internal fun Connection.take(event: ParsedEvent) {
             "hello" -> greet(Hello(Wire.readObject(event.data)))
             "state" -> show(StateEvent(Wire.readObject(event.data)))
             "patch" -> patch(PatchEvent(Wire.readObject(event.data)))
-            "label" -> hand(LabelEvent(Wire.readObject(event.data)))
+            "label" -> hand(LabelEvent(Wire.readObject(event.data), now))
             "end" -> lose(Wire.readObject(event.data).string("feature"), Delivery.Ended)
             "denied" -> lose(Wire.readObject(event.data).string("feature"), Delivery.Denied)
             "reset" -> {

@@ -84,7 +84,7 @@ internal class ClientCore(
     private var timer: Job? = null
     private var lastStorageCall: Job? = null
 
-    private fun now(): Duration = elapsed() - start
+    fun now(): Duration = elapsed() - start
 
     // Inputs
 

@@ -1,16 +1,18 @@
 package mvi.client.store
 
+import kotlin.time.Duration
 import kotlinx.coroutines.channels.Channel
 
-/** A reader of labels. Used by any thread. */
-internal class LabelReader<Label> {
-    class Item<Label>(val label: Label)
+/** A label, and the time until which it may be shown; null without one. */
+internal class DatedLabel<Label>(val label: Label, val end: Duration?)
 
-    private val queue = ArrayDeque<Label>()
+/** A reader of labels. Used by any thread. */
+internal class LabelReader<Label>(private val now: () -> Duration) {
+    private val queue = ArrayDeque<DatedLabel<Label>>()
     private val signal = Channel<Unit>(Channel.CONFLATED)
 
     /** Adds labels, and drops the oldest above a limit. Returns true if one was dropped. */
-    fun put(labels: List<Label>, limit: Int): Boolean {
+    fun put(labels: List<DatedLabel<Label>>, limit: Int): Boolean {
         val excess = synchronized(queue) {
             queue.addAll(labels)
             (queue.size - limit).also { excess -> repeat(excess) { queue.removeFirst() } }
@@ -19,10 +21,14 @@ internal class LabelReader<Label> {
         return excess > 0
     }
 
-    /** Returns its next label; null if none waits. */
-    fun take(): Item<Label>? = synchronized(queue) { if (queue.isEmpty()) null else Item(queue.removeFirst()) }
+    /** Returns its next label that may still be shown; null if none waits. */
+    fun take(): DatedLabel<Label>? = synchronized(queue) {
+        val time = now()
+        queue.removeAll { it.end != null && it.end <= time }
+        queue.removeFirstOrNull()
+    }
 
-    fun takeAll(): List<Label> = synchronized(queue) { queue.toList().also { queue.clear() } }
+    fun takeAll(): List<DatedLabel<Label>> = synchronized(queue) { queue.toList().also { queue.clear() } }
 
     /** Suspends until labels may wait. Returns false after the end. */
     suspend fun await(): Boolean = signal.receiveCatching().isSuccess
@@ -34,11 +40,11 @@ internal class LabelReader<Label> {
 }
 
 /** The labels of a store that were not collected. Used by one thread at a time. */
-internal class LabelQueue<Label> {
+internal class LabelQueue<Label>(now: () -> Duration) {
     val readers = mutableListOf<LabelReader<Label>>()
 
     /** Holds the labels that arrive while there is no reader. */
-    private val nobody = LabelReader<Label>()
+    private val nobody = LabelReader<Label>(now)
 
     fun add(reader: LabelReader<Label>) {
         readers += reader
@@ -51,7 +57,7 @@ internal class LabelQueue<Label> {
     }
 
     /** Adds labels for all readers. Returns true if one was dropped. */
-    fun put(labels: List<Label>): Boolean {
+    fun put(labels: List<DatedLabel<Label>>): Boolean {
         if (labels.isEmpty()) return false
         return readers.ifEmpty { listOf(nobody) }.map { it.put(labels, LIMIT) }.any { it }
     }

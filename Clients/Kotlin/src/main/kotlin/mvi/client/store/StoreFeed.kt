@@ -49,8 +49,8 @@ internal class StoreFeed<State : Any, Intent, Label>(
 
     // Used by changes.
     private val number = core.number()
-    private val book = Predictions<State, Intent, Label>(prediction)
-    private val labels = LabelQueue<Label>()
+    private val book = Predictions<State, Intent, DatedLabel<Label>>(prediction)
+    private val labels = LabelQueue<Label>(core::now)
     private var availability = Availability.UNKNOWN
     private var failure: RemoteError? = null
     private var readers = 0
@@ -95,6 +95,8 @@ internal class StoreFeed<State : Any, Intent, Label>(
         book.unwatched()
     }
 
+    fun labelReader() = LabelReader<Label>(core::now)
+
     /** Adds a reader of labels, which receives those that arrived while there was none, and later ones. */
     fun addReader(reader: LabelReader<Label>) = change {
         labels.add(reader)
@@ -120,7 +122,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
             }
             is Delivery.Label -> {
                 val label = decoded(labelSerializer, delivery.label, "label") ?: return
-                change { book.deliver(label.value) }
+                change { book.deliver(DatedLabel(label.value, delivery.end)) }
             }
             Delivery.Ended -> end(Availability.ENDED)
             Delivery.Denied -> end(Availability.DENIED)

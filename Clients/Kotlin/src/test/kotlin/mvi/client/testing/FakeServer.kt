@@ -37,8 +37,10 @@ internal class FakeServer : Transport {
         fun state(version: Int, ids: String) =
             event("state", """{"feature":"list","version":$version,"state":{"ids":[$ids]}}""")
 
-        fun label(id: String) =
-            event("label", """{"feature":"list","version":1,"id":"$id","replay":false,"label":"$id"}""")
+        fun label(id: String, expiresIn: Int = 300) = event(
+            "label",
+            """{"feature":"list","version":1,"id":"$id","replay":false,"expiresIn":$expiresIn,"label":"$id"}""",
+        )
     }
 
     private val exchanges = LinkedBlockingQueue<Exchange>()

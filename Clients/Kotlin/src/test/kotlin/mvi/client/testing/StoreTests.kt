@@ -2,6 +2,7 @@ package mvi.client.testing
 
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.hours
+import kotlin.time.Duration.Companion.nanoseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
@@ -34,10 +35,15 @@ private class IdFile(val comment: String, val good: List<String>, val bad: List<
 private class Shop(linger: Duration) {
     val fake = FakeServer()
     val reports = mutableListOf<String>()
+
+    /** What the clock is ahead by. */
+    @Volatile
+    var ahead = Duration.ZERO
     val server = RemoteServer(
         "http://127.0.0.1",
         RemoteServerOptions(
-            transport = fake, watchLinger = linger, report = { synchronized(reports) { reports += it } },
+            transport = fake, watchLinger = linger, elapsed = { System.nanoTime().nanoseconds + ahead },
+            report = { synchronized(reports) { reports += it } },
         ),
     )
     val list: RemoteStore<IdList, IdIntent, String> =
@@ -149,6 +155,16 @@ internal fun storeTests(): List<Test> = listOf(
         val two = async(start = CoroutineStart.UNDISPATCHED) { shop.list.labels.first() }
         stream.label("l4")
         requireEqual(listOf(one.await(), two.await()), listOf("l4", "l4"), "two collectors")
+        job.cancelAndJoin()
+    },
+    test("a label that nobody collected in its time to live is not delivered") { shop ->
+        val (job, stream) = watch(shop)
+        stream.label("short", expiresIn = 1)
+        stream.label("long", expiresIn = 60)
+        stream.state(1, "\"z\"")
+        shop.shows("z")
+        shop.ahead = 30.seconds
+        requireEqual(shop.list.labels.first(), "long", "the first one")
         job.cancelAndJoin()
     },
     test("of the labels that nobody collects, the last 1,000 are kept") { shop ->
