@@ -200,10 +200,23 @@ export interface ClientOptions {
   patience?: number;
   /** False: this tab has a stream of its own. */
   share?: boolean;
+  /**
+   * Keeps the intents that wait for their answers, so that they survive the end of the page or the app: the next client with
+   * this storage and URL sends them first, with their keys, if it has the same session and their patience is not over by the
+   * wall clock. Its methods may return promises (React Native's AsyncStorage). One client at a time may use it: give tabs
+   * `sessionStorage`. Without it a waiting intent ends with the page.
+   */
+  pendingStorage?: PendingStorage;
   /** `fetch`: reads the stream by `fetch`, not by `EventSource`, even with a cookie. */
   transport?: "fetch";
   /** Replaces parts of the browser's functions; for tests. */
   platform?: Partial<Platform>;
+}
+
+/** A storage such as `sessionStorage` or AsyncStorage. One that throws or rejects keeps nothing. */
+export interface PendingStorage {
+  getItem(key: string): string | null | Promise<string | null>;
+  setItem(key: string, value: string): unknown;
 }
 
 /** The client's environment. */
@@ -248,7 +261,8 @@ export interface Client<F = Features> {
   onCondition: (listener: () => void) => End;
   /**
    * Calls `listener` with every event of the stream, with `session` after a change of the session, and with
-   * `misprediction` (`feature`, `intent`, `predicted`, `state`) if a state differs from the prediction; for logs.
+   * `misprediction` (`feature`, `intent`, `predicted`, `state`) if a state differs from the prediction; for logs. With
+   * `abandoned` (`feature`, `intent`, `error`) if an intent that `pendingStorage` kept failed.
    */
   onEvent: (listener: (event: string, data: any) => void) => End;
   /** Disposes of a feature's store; see `Store.dispose`. */

@@ -310,7 +310,7 @@ class Session {
     return (await this.#ask(method, path, options)).content;
   }
 
-  async #ask(method, path, { body, headers, timeout = limits.request, signal } = {}) {
+  async #ask(method, path, { body, headers, timeout = limits.request, signal, keepalive } = {}) {
     const controller = new AbortController();
     signal?.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
     const timer = this.#platform.setTimeout(
@@ -318,7 +318,7 @@ class Session {
     this.#requests.add(controller);
     try {
       const type = body === undefined ? {} : { "Content-Type": "application/json" };
-      const response = await this.fetch(path, { method, body, headers: { ...type, ...headers }, signal: controller.signal });
+      const response = await this.fetch(path, { method, body, headers: { ...type, ...headers }, keepalive, signal: controller.signal });
       if (!response.ok) throw await Problem.from(response);
       const text = await response.text();
       return { status: response.status, content: text === "" ? undefined : JSON.parse(text) };
@@ -1023,6 +1023,10 @@ class Stream {
 class Intents {
   #platform; #session; #ended; #patience; #queue = []; #isRunning = false; #isClosed = false;
   #wake = (_) => {}; #offlineSince = null; #offlineTime = 0;
+  /** Called when the intents that wait, or what is known of one, have changed. */
+  onChange = () => {};
+  /** What must be over before the first one is sent. */
+  restored = Promise.resolve();
 
   /** @param ended called when an intent was refused because the session has ended */
   constructor(patience, platform, session, ended) {
@@ -1038,8 +1042,9 @@ class Intents {
    * @param isEnd true if it ends the session, so that later intents belong to the next one
    * @param signal gives it up
    * @param what describes it to the app
+   * @param kept what was kept of it by an earlier run of the app: it goes before those of this run
    */
-  add(request, { isEnd = false, signal, what } = {}) {
+  add(request, { isEnd = false, signal, what, kept } = {}) {
     if (signal?.aborted) return Promise.reject(this.#failure({}, "aborted", signal.reason));
     if (this.#isClosed) return Promise.reject(new SendError("closed", "The client is closed."));
     if (this.#queue.length >= limits.queuedIntents) {
@@ -1047,8 +1052,14 @@ class Intents {
     }
     const target = this.#queue.some((item) => item.isEnd) ? null : this.#session.target;
     return new Promise((resolve, reject) => {
-      const item = { request, resolve, reject, target, isEnd, signal, what, end: this.#onlineTime() + this.#patience };
-      this.#queue.push(item);
+      const left = kept ? kept.until - this.#platform.wallTime() : this.#patience;
+      const item = {
+        request, resolve, reject, target: kept ? null : target, isEnd, signal, what, kept, mayHaveRun: kept?.mayHaveRun,
+        end: this.#onlineTime() + left, until: this.#platform.wallTime() + left,
+      };
+      const next = kept ? this.#queue.findIndex((other) => !other.kept) : -1;
+      this.#queue.splice(next < 0 ? this.#queue.length : next, 0, item);
+      this.onChange();
       signal?.addEventListener("abort", () => this.#abort(item), { once: true });
       this.#run();
     });
@@ -1057,11 +1068,19 @@ class Intents {
   /** What waits for its answer, in order. */
   get pending() { return this.#queue.flatMap(({ what }) => what ?? []); }
 
+  /** The same for a storage, with the session that each is for. */
+  get kept() {
+    return this.#queue.flatMap(({ what, target, kept, until, mayHaveRun }) => what === undefined ? [] : {
+      ...what, session: target?.id ?? kept?.session ?? this.#session.id ?? undefined, until, mayHaveRun,
+    });
+  }
+
   #abort(item) {
     const index = this.#queue.indexOf(item);
     // The first one is running, or waits for a retry.
     if (index === 0) this.#wake({ isForced: true });
     else if (index > 0) this.#queue.splice(index, 1)[0].reject(this.#failure(item, "aborted", item.signal.reason));
+    this.onChange();
   }
 
   /** Rejects the intents of the previous session after the session has changed. */
@@ -1107,10 +1126,12 @@ class Intents {
   async #run() {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    await this.restored;
     while (this.#queue.length > 0) {
       const item = this.#queue[0];
       await this.#send(item).then(item.resolve, item.reject);
       this.#queue.shift();
+      this.onChange();
     }
     this.#isRunning = false;
   }
@@ -1125,12 +1146,15 @@ class Intents {
       if (this.#isClosed) throw this.#failure(item, "closed", cause);
       if (item.signal?.aborted) throw this.#failure(item, "aborted", item.signal.reason);
       if (left <= 0) throw this.#failure(item, "no-answer", cause);
-      if (!this.#session.serves(item.target)) throw this.#failure(item, "other-session", cause);
+      if (item.isForeign || !this.#session.serves(item.target)) throw this.#failure(item, "other-session", cause);
       let generation;
       let isSent = false;
       try {
         await this.#session.have();
         if (!this.#session.serves(item.target)) continue;
+        // The session of an earlier run of the app is gone.
+        item.isForeign = item.kept?.session !== undefined && item.kept.session !== this.#session.id;
+        if (item.isForeign) continue;
         item.target ??= this.#session.target;
         generation = this.#session.generation;
         isSent = true;
@@ -1138,7 +1162,10 @@ class Intents {
       } catch (error) {
         cause = error;
         // Only 429 means that a waiting intent did not run.
-        if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) item.mayHaveRun = true;
+        if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) {
+          item.mayHaveRun = true;
+          this.onChange();
+        }
         if (item.signal?.aborted) continue;
         const pause = await this.#delay(item, error, generation, attempt);
         const longest = Math.max(0, item.end - this.#onlineTime());
@@ -1244,7 +1271,7 @@ class Predictions {
     const isPredicted = Object.hasOwn(this.functions, intent?.type);
     const oldest = this.#entries.find(({ status }) => status === "failed");
     if (isPredicted && oldest && this.#entries.length >= limits.predictions) this.#drop((entry) => entry === oldest);
-    return this.#begin({ id, intent, body, options }, isPredicted && this.#entries.length < limits.predictions);
+    return this.#begin({ id, intent, body, options, isLost: options?.kept?.mayHaveRun }, isPredicted && this.#entries.length < limits.predictions);
   }
 
   #begin(entry, isPredicted) {
@@ -1462,6 +1489,12 @@ class Store {
       predictions.note(entry, { status: "failed", isInDoubt: false, error, isLost: entry.isLost || error.mayHaveRun });
       throw error;
     });
+  }
+
+  /** Sends an intent that an earlier run of the app has kept. */
+  resume(kept) {
+    this.#predictions.add(kept.id, kept.body, { kept }).catch((error) =>
+      this.#client.report("abandoned", { feature: this.id, intent: kept.intent, error }));
   }
 
   dispose() { return this.#client.dispose(this.id); }
@@ -1746,6 +1779,7 @@ class Client {
     });
     this.#intents = new Intents(this.#options.patience, this.#platform, this.#session, () => this.#endHere());
     this.#session.onReplaced = () => this.#intents.review();
+    if (options?.pendingStorage) this.#intents.restored = this.#restore(options.pendingStorage);
     this.#tabs = new Tabs(this.#isShared ? `mvi-client:${this.#options.url}` : null, this.#platform, this.#tabHooks());
     this.#listenToPage();
     this.#tabs.enter(this.#session.group);
@@ -1771,16 +1805,41 @@ class Client {
   uuid() { return this.#platform.uuid(); }
 
   /** The intents that wait for their answers, of all stores, in order. */
-  get pending() { return this.#intents.pending; }
+  get pending() { return this.#intents.pending.map(({ id, feature, intent }) => ({ id, feature, intent })); }
+
+  /** Sends what an earlier run of the app has kept, and keeps what waits. */
+  async #restore(storage) {
+    const key = `mvi-client:${this.#options.url} pending`;
+    const stored = new Promise((resolve) => { resolve(storage.getItem(key)); }).catch(() => null);
+    // In this task the app makes its stores, with their predictions.
+    await new Promise((resolve) => { this.#platform.setTimeout(resolve, 0); });
+    let kept = [];
+    try { kept = JSON.parse(await stored) ?? []; } catch { /* Another program's text is none. */ }
+    if (this.#isClosed) return;
+    for (const each of kept) this.guard(() => this.store(each.feature).resume(each));
+    let saving = Promise.resolve();
+    let isSaved = true;
+    this.#intents.onChange = () => {
+      if (!isSaved || this.#isClosed) return;
+      isSaved = false;
+      saving = saving.then(() => {
+        isSaved = true;
+        // What a closed client gives up is for the next run.
+        return this.#isClosed ? undefined : storage.setItem(key, JSON.stringify(this.#intents.kept));
+      }).catch(() => {});
+    };
+    this.#intents.onChange();
+  }
 
   /** For stores: sends an intent. `attempt` gets the function that makes one request, and calls it. */
-  async send(feature, { id, intent, body, options: { signal, ifMatch } = {} }, attempt) {
+  async send(feature, { id, intent, body, options: { signal, ifMatch, kept } = {} }, attempt) {
     // The version that the app decided by is of this epoch, also if the session's log is another one at the time of the request.
-    const tag = ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` };
+    const tag = kept ? kept.tag : ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` };
     const headers = { "Idempotency-Key": `"${id}"`, ...tag };
     const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
       "POST", `/features/${feature}/intents`,
-      { body, headers: { ...headers, ...this.#session.field }, timeout, signal })), { signal, what: { id, feature, intent } });
+      // It arrives when the page is left. A browser sends 64 KiB so.
+      { body, headers: { ...headers, ...this.#session.field }, timeout, signal, keepalive: body.length < 30_000 })), { signal, kept, what: { id, feature, intent, body, tag } });
     // The server is there.
     if (this.condition === "reconnecting") this.#lead("answered");
     // The stream shows another session than this tab's.

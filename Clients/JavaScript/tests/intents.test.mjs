@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Server, json, live, problem, settle, start } from "./support.mjs";
+import { Clock, Page, Server, json, live, problem, settle, start } from "./support.mjs";
 
 const path = "POST /features/counter/intents";
 const cut = () => Promise.reject(new TypeError("network"));
@@ -198,4 +198,156 @@ test("a refusal that nobody awaits ends no program", async () => {
   process.off("unhandledRejection", note);
   assert.equal(server.asked(path).length, 1);
   assert.deepEqual(unhandled, []);
+});
+
+/** A storage that outlives clients, as the browser's or a phone's does. */
+function keeping({ isAsync = false } = {}) {
+  const items = new Map();
+  const given = (value) => isAsync ? Promise.resolve(value) : value;
+  return {
+    items,
+    getItem: (key) => given(items.get(key) ?? null),
+    setItem: (key, value) => {
+      assert.equal(typeof value, "string");
+      return given(items.set(key, value) && undefined);
+    },
+    get kept() { return JSON.parse([...items.values()][0] ?? "[]").map(({ body }) => JSON.parse(body).amount); },
+  };
+}
+
+/** A client of a run of the app. Its end is sudden: it is just not asked any more. */
+function run(server, clock, pendingStorage, options) {
+  const page = new Page();
+  const all = start({ server, clock, page, pendingStorage, storage: { getItem: () => server.session, setItem() {}, removeItem() {} }, ...options });
+  const abandoned = [];
+  all.client.onEvent((event, data) => { if (event === "abandoned") abandoned.push([data.intent.amount, data.error.reason]); });
+  const predict = { add: (state, { amount }) => ({ count: state.count + amount }) };
+  const store = all.client.store("counter", { predict });
+  store.subscribe(() => {});
+  return { ...all, store, abandoned, die: () => page.fire(page.window, "offline") };
+}
+
+const amounts = (server) => server.asked(path).map(({ body, headers }) => [body.amount, headers["Idempotency-Key"]]);
+
+for (const isAsync of [false, true]) {
+  test(`intents that waited when the app was killed are sent by the next run, first and with their keys${isAsync ? ", from an async storage" : ""}`, async () => {
+    const [server, clock, storage] = [new Server(), new Clock(), keeping({ isAsync })];
+    const first = run(server, clock, storage);
+    await clock.advance();
+    server.answer(path, cut);
+    for (const amount of [1, 2, 3]) first.store.send({ type: "add", amount });
+    await clock.advance(100);
+    await first.die();
+    assert.deepEqual(storage.kept, [1, 2, 3]);
+    const before = amounts(server);
+    assert.deepEqual(before.map(([amount]) => amount), [1]);
+
+    const second = run(server, clock, storage);
+    const sent = second.store.send({ type: "add", amount: 4 });
+    await clock.advance(100);
+    await sent;
+    const after = amounts(server).slice(1);
+    assert.deepEqual(after.map(([amount]) => amount), [1, 2, 3, 4]);
+    assert.equal(after[0][1], before[0][1], "the same key");
+    assert.deepEqual(storage.kept, []);
+    assert.deepEqual(second.abandoned, []);
+  });
+}
+
+test("kept intents are predicted after the first state, but not one that may have run", async () => {
+  const [server, clock, storage] = [new Server(), new Clock(), keeping()];
+  const first = run(server, clock, storage);
+  await clock.advance();
+  server.answer(path, cut);
+  for (const amount of [1, 20]) first.store.send({ type: "add", amount });
+  await clock.advance(100);
+  await first.die();
+
+  server.answer(path, () => new Promise(() => {}));
+  const second = run(server, clock, storage);
+  await clock.advance();
+  await server.stream.hello();
+  await server.stream.state("counter", 7, { count: 100 });
+  await clock.advance(2_000);
+  assert.deepEqual(second.store.state, { count: 120 });
+  assert.deepEqual(second.store.pending.map(({ intent }) => intent.amount), [1, 20]);
+});
+
+test("kept intents end with their session, and with their patience by the wall clock", async () => {
+  for (const [change, reason] of [
+    [({ server }) => server.become("another", "bob"), "other-session"], [({ clock }) => { clock.ahead += 300_001; }, "no-answer"],
+  ]) {
+    const [server, clock, storage] = [new Server(), new Clock(), keeping()];
+    const first = run(server, clock, storage);
+    await clock.advance();
+    await first.die();
+    first.store.send({ type: "add", amount: 1 });
+    await clock.advance();
+    change({ server, clock });
+    const second = run(server, clock, storage);
+    await clock.advance(100);
+    assert.deepEqual(second.abandoned, [[1, reason]]);
+    assert.deepEqual(amounts(server), []);
+    assert.deepEqual(storage.kept, []);
+  }
+});
+
+test("a client that is closed leaves its waiting intents to the next run; a storage that fails keeps none", async () => {
+  const [server, clock, storage] = [new Server(), new Clock(), keeping()];
+  const first = run(server, clock, storage);
+  await clock.advance();
+  await first.die();
+  first.store.send({ type: "add", amount: 1 });
+  await clock.advance();
+  first.client.close();
+  await clock.advance();
+  assert.deepEqual(storage.kept, [1]);
+  const broken = { getItem() { throw new Error("denied"); }, setItem: () => Promise.reject(new Error("full")) };
+  for (const each of [broken, { ...storage, getItem: () => "no JSON" }, { ...storage, getItem: () => '[{"feature":"../x","body":"{}"}]' }]) {
+    const other = run(server, clock, each);
+    await clock.advance();
+    await other.store.send({ type: "add", amount: 5 });
+  }
+});
+
+test("over many kills of the app each intent runs once, in order, and none is lost", async () => {
+  for (let seed = 1; seed <= Number(process.env.MVI_SEEDS ?? 200); seed += 1) {
+    let state = seed;
+    const random = (count) => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+      return Math.floor(state / 256) % count;
+    };
+    const [server, clock, storage] = [new Server(), new Clock(), keeping({ isAsync: seed % 2 === 0 })];
+    const ran = [];
+    const keys = new Set();
+    let isCalm = false;
+    const usual = server.usual.bind(server);
+    server.usual = (request) => {
+      if (request.kind === path) {
+        if (!isCalm && random(4) === 0) return cut();
+        const key = request.headers["Idempotency-Key"];
+        if (!keys.has(key)) ran.push(request.body.amount);
+        keys.add(key);
+        if (!isCalm && random(4) === 0) return cut();
+      }
+      return usual(request);
+    };
+    let app = run(server, clock, storage);
+    let count = 0;
+    for (let step = 0; step < 20; step += 1) {
+      await clock.advance(random(800));
+      if (random(3) > 0) app.store.send({ type: "add", amount: count += 1 });
+      else {
+        // What is sent in the task of a kill is lost with it.
+        await clock.advance();
+        await app.die();
+        app.client.close();
+        app = run(server, clock, storage);
+      }
+    }
+    isCalm = true;
+    await clock.advance(60_000);
+    assert.deepEqual(ran, Array.from({ length: count }, (_, index) => index + 1), `seed ${seed}`);
+    app.client.close();
+  }
 });
