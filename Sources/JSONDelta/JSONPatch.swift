@@ -92,14 +92,7 @@ struct PatchTarget {
         }
         let parent = try root.value(at: path.tokens.dropLast())
         switch parent.content {
-        case .object(var members):
-            parent.content = .array([])
-            if let place = members.firstIndex(where: { $0.name == last }) {
-                members[place].value = value
-            } else {
-                members.append(JSONValue.Member(name: last, value: value))
-            }
-            parent.content = .object(members)
+        case .object(let members): members.set(last, value)
         case .array(var elements):
             let place =
                 last == [UInt8(ascii: "-")]
@@ -117,11 +110,8 @@ struct PatchTarget {
         guard let last = path.tokens.last else { throw DeltaError("the whole document cannot be removed") }
         let parent = try root.value(at: path.tokens.dropLast())
         switch parent.content {
-        case .object(var members):
-            guard let place = members.firstIndex(where: { $0.name == last }) else { throw JSONValue.nothing(last) }
-            parent.content = .array([])
-            let removed = members.remove(at: place).value
-            parent.content = .object(members)
+        case .object(let members):
+            guard let removed = members.remove(last) else { throw JSONValue.nothing(last) }
             return removed
         case .array(var elements):
             let place = try JSONValue.index(last, below: elements.count)

@@ -63,8 +63,8 @@ extension JSONValue {
         for token in tokens {
             switch value.content {
             case .object(let members):
-                guard let member = members.first(where: { $0.name == token }) else { throw Self.nothing(token) }
-                value = member.value
+                guard let member = members[token] else { throw Self.nothing(token) }
+                value = member
             case .array(let elements): value = elements[try Self.index(token, below: elements.count)]
             case .plain, .string: throw Self.nothing(token)
             }

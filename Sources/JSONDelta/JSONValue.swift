@@ -11,7 +11,7 @@ final class JSONValue {
         /// Characters as UTF-8.
         case string([UInt8])
         case array([JSONValue])
-        case object([Member])
+        case object(JSONMembers)
     }
 
     struct Member {
@@ -41,9 +41,10 @@ final class JSONValue {
             case .array: .array(document.elements(of: place).map { JSONValue(document, at: $0) })
             case .object:
                 .object(
-                    document.names(of: place).map {
-                        Member(name: document.text($0), value: JSONValue(document, at: $0 + 1))
-                    })
+                    JSONMembers(
+                        document.names(of: place).map {
+                            Member(name: document.text($0), value: JSONValue(document, at: $0 + 1))
+                        }))
             }
     }
 
@@ -62,7 +63,7 @@ final class JSONValue {
         switch content {
         case .plain, .string: 0
         case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
-        case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
+        case .object(let members): 1 + (members.lazy.map(\.value.depth).max() ?? 0)
         }
     }
 
@@ -80,7 +81,7 @@ final class JSONValue {
         case .plain, .string: JSONValue(content)
         case .array(let elements): JSONValue(.array(elements.map { $0.copy() }))
         case .object(let members):
-            JSONValue(.object(members.map { Member(name: $0.name, value: $0.value.copy()) }))
+            JSONValue(.object(JSONMembers(members.map { Member(name: $0.name, value: $0.value.copy()) })))
         }
     }
 
@@ -130,9 +131,8 @@ extension JSONValue {
         }
     }
 
-    private static func haveSameMembers(_ one: [Member], _ two: [Member]) -> Bool {
-        let values = Dictionary(two.map { ($0.name, $0.value) }) { first, _ in first }
-        return one.allSatisfy { member in values[member.name].map { member.value.isEqual(to: $0) } ?? false }
+    private static func haveSameMembers(_ one: JSONMembers, _ two: JSONMembers) -> Bool {
+        one.allSatisfy { member in two[member.name].map { member.value.isEqual(to: $0) } ?? false }
     }
 
     /// Compares numbers as 64-bit values; larger integers are equal only if their texts are.

@@ -16,25 +16,18 @@ package enum MergePatch {
         merge(try JSONValue(patch), into: try JSONValue(document)).bytes
     }
 
-    /// Recurses to the depth of the patch, which the scanner has limited.
+    /// Changes the target. Recurses to the depth of the patch, which the scanner has limited.
     private static func merge(_ patch: JSONValue, into target: JSONValue?) -> JSONValue {
         guard case .object(let changes) = patch.content else { return patch }
-        var members: [JSONValue.Member] = []
+        var members = JSONMembers()
         if let target, case .object(let existing) = target.content { members = existing }
-        var places = Dictionary(members.indices.map { (members[$0].name, $0) }) { first, _ in first }
-        var removed: Set<Int> = []
         for change in changes {
-            let place = places[change.name]
             if change.value.isNull {
-                if let place { removed.insert(place) }
-            } else if let place {
-                members[place].value = merge(change.value, into: members[place].value)
+                _ = members.remove(change.name)
             } else {
-                places[change.name] = members.count
-                members.append(JSONValue.Member(name: change.name, value: merge(change.value, into: nil)))
+                members.set(change.name, merge(change.value, into: members[change.name]))
             }
         }
-        if !removed.isEmpty { members = members.indices.filter { !removed.contains($0) }.map { members[$0] } }
         return JSONValue(.object(members))
     }
 }

@@ -67,4 +67,52 @@ import Testing
         }
         #expect(throws: DeltaError.self) { try apply("[\(nesting.joined(separator: ","))]", to: "[]") }
     }
+
+    // A step through all members for each operation would take several times the limit.
+    @Test("A patch does not cost its operations times the members", .timeLimit(.minutes(5)))
+    func manyOperations() throws {
+        let count = 100_000
+        func list(_ item: (Int) -> String) -> String { (0..<count).map(item).joined(separator: ",") }
+        let document = "{\(list { "\"item-\($0)\":0" })}"
+        let replaced = try apply(
+            "[\(list { "{\"op\":\"replace\",\"path\":\"/item-\($0)\",\"value\":1}" })]", to: document)
+        #expect(replaced == "{\(list { "\"item-\($0)\":1" })}")
+        let removed = try apply("[\(list { "{\"op\":\"remove\",\"path\":\"/item-\($0)\"}" })]", to: document)
+        #expect(removed == "{}")
+        let merged = String(
+            decoding: try MergePatch.apply(Array(replaced.utf8), to: Array(document.utf8)), as: UTF8.self)
+        #expect(merged == replaced)
+    }
+
+    @Test("Members that are removed, added and moved in a large object are found where they are")
+    func largeObject() throws {
+        let document = "{" + (0..<40).map { "\"m\($0)\":\($0)" }.joined(separator: ",") + "}"
+        var operations: [String] = []
+        for number in 0..<30 {
+            operations.append("{\"op\":\"test\",\"path\":\"/m\(number)\",\"value\":\(number)}")
+            operations.append("{\"op\":\"remove\",\"path\":\"/m\(number)\"}")
+        }
+        operations.append(#"{"op":"add","path":"/m3","value":"new"}"#)
+        operations.append(#"{"op":"add","path":"/m31","value":"set"}"#)
+        operations.append(#"{"op":"move","from":"/m30","path":"/m4"}"#)
+        operations += (32..<40).map { "{\"op\":\"remove\",\"path\":\"/m\($0)\"}" }
+        operations.append(#"{"op":"test","path":"","value":{"m4":30,"m3":"new","m31":"set"}}"#)
+        let patch = "[\(operations.joined(separator: ","))]"
+        #expect(try apply(patch, to: document) == #"{"m31":"set","m3":"new","m4":30}"#)
+        #expect(throws: DeltaError("there is no value at 'm30'")) {
+            try apply(patch.dropLast() + #",{"op":"remove","path":"/m30"}]"#, to: document)
+        }
+    }
+
+    @Test("A value that is copied, moved or merged changes at one place only")
+    func places() throws {
+        let patch = """
+            [{"op":"copy","from":"/a","path":"/b"},{"op":"replace","path":"/a/list/0","value":2},
+            {"op":"move","from":"/b","path":"/c"},{"op":"add","path":"/c/list/-","value":3},
+            {"op":"copy","from":"/c/list","path":"/a/other"},{"op":"remove","path":"/a/other/0"}]
+            """
+        #expect(
+            try apply(patch, to: #"{"a":{"list":[1]}}"#)
+                == #"{"a":{"list":[2],"other":[3]},"c":{"list":[1,3]}}"#)
+    }
 }
