@@ -18,6 +18,8 @@ public struct RemoteError: Error, Sendable, Equatable {
         public static let closed = Code(name: "closed")
         /// The intent cannot be written as JSON.
         public static let notEncodable = Code(name: "notEncodable")
+        /// The store's id can be none, for instance because its key is from a link. Nothing was sent.
+        public static let invalidFeature = Code(name: "invalidFeature")
     }
 
     /// The kind of failure.

@@ -9,7 +9,7 @@ extension RemoteServer {
     /// This sends no request; ``RemoteStore/watch()`` does.
     ///
     /// - Parameters:
-    ///   - key: the key of the instance, for a keyed feature.
+    ///   - key: the key of the instance, for a keyed feature: 1 to 64 of `A-Z a-z 0-9 . _ ~ -`.
     ///   - predict: as for ``RemoteStore``.
     public nonisolated func store<F: Feature>(
         of feature: F.Type, key: String? = nil,

@@ -49,7 +49,9 @@ public final class RemoteStore<
     /// Creates the client of a feature. No request is sent.
     ///
     /// - Parameters:
-    ///   - feature: the feature id, with its key for a keyed feature: `order:42`.
+    ///   - feature: the feature id, with its key for a keyed feature: `order:42`. If it can be no store's id, such as with
+    ///     a wrong key from a link, nothing is ever sent: intents fail with ``RemoteError/Code/invalidFeature``, and the
+    ///     store is ``Availability/missing``.
     ///   - predict: changes a view state as the server is expected to, so that an intent is shown before its answer. It
     ///     is called again for each new state, on any thread. A prediction that throws is not shown.
     public nonisolated init(

@@ -19,6 +19,9 @@ extension ClientConnection {
     mutating func enqueue(_ intent: PendingIntent) {
         var intent = intent
         intent.deadline = now + settings.patience
+        guard FeatureID.isValid(intent.feature) else {
+            return finish(intent, .failure(FeatureID.error(intent.feature)))
+        }
         switch session.phase {
         case .ended:
             return finish(intent, .failure(RemoteError(.sessionEnded, "The session has ended; begin a new one.")))

@@ -18,6 +18,7 @@ extension ClientConnection {
     // MARK: Watched stores
 
     mutating func watch(_ feature: String) {
+        guard FeatureID.isValid(feature) else { return deliver(feature, .missing) }
         guard watched.insert(feature).inserted else {
             // For another watcher of the same store.
             if let shown = stream.shown[feature] { deliver(feature, .state(version: shown.version, shown.state)) }
