@@ -70,14 +70,14 @@ struct IntentTests {
     @Test(arguments: [
         (400, "bad-request"), (403, "forbidden"), (404, "feature-not-found"), (409, "intent-conflict"),
         (410, "store-disposed"), (413, "body-too-large"), (422, "intent-refused"), (500, "intent-failed"),
-        (507, "state-too-large"),
+        (507, "state-too-large"), (429, "intent-limited"), (503, "check-timeout"),
     ])
     func `another refusal is an error, and the next intent goes on`(status: Int, problem: String) throws {
         var play = try Play.live()
         play.send(1)
         let first = try play.request()
         play.send(2)
-        play.refuse(first.id, status, problem)
+        play.refuse(first.id, status, problem, retryAfter: .seconds(60))
         guard case .failure(let error)? = play.outcomes[1] else {
             Issue.record("\(play.commands)")
             return

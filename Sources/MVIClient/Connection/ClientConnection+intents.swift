@@ -210,6 +210,8 @@ extension ClientConnection {
         case (409, "other-session"?) where !isOldCredential:
             refuse(problem)
             leaveSession()
+        // The feature's own refusals: the app decides.
+        case (429, "intent-limited"?), (503, "check-timeout"?): refuse(problem)
         case (429, _):
             if !intents.queue[0].mayHaveRun { tell(.unsent, of: intents.queue[0]) }
             tryIntentLater(answer.retryAfter)
