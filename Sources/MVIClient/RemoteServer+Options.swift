@@ -26,8 +26,8 @@ extension RemoteServer {
     }
 }
 
-/// The source of the network's availability for a ``RemoteServer``. Without a network no attempts are made; when it
-/// returns, they are made at once.
+/// The source of the network's availability for a ``RemoteServer``. Without a network no attempts are made before
+/// ``RemoteServer/foreground()``; when it returns, they are made at once.
 public enum NetworkSource: Sendable {
     /// The system, on Apple platforms. On Linux the same as ``always``.
     case system

@@ -75,8 +75,8 @@ public final class RemoteServer {
         return stream
     }
 
-    /// Notes that the app is in the foreground: pending attempts are made at once, and an idle connection is reopened.
-    /// Call it when the scene becomes active.
+    /// Notes that the app is in the foreground: pending attempts are made at once, also if the system reports no network,
+    /// which may be wrong, and a paused stream is reopened. Call it when the scene becomes active.
     public nonisolated func foreground() { core.handle(.foreground) }
 
     /// Notes that a user signed in. The options' `identity` is called, and its result is sent to the server. Call it at

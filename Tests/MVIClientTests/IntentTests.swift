@@ -107,6 +107,36 @@ struct IntentTests {
         #expect(first["Idempotency-Key"] == "\"key-1\"")
     }
 
+    @Test func `after a report of no network that was wrong, foreground frees the intents and the stream`() throws {
+        var play = try Play.live()
+        play.handle(.online(false))
+        play.send(1)
+        play.handle(.foreground)
+        #expect(play.conditions == [.connecting])
+        let intent = try #require(play.requests.first)
+        #expect(intent["Idempotency-Key"] == "\"key-1\"" && play.requests.last?.target == "/events?feature=counter")
+        #expect(try play.hello().contains(.show(.live)))
+        // The same report again is none.
+        #expect(play.handle(.online(false)).isEmpty)
+        #expect(play.handle(.online(true)).isEmpty)
+        #expect(play.handle(.online(false)).contains(.show(.offline)))
+    }
+
+    @Test func `after a report that was right, the network's return ends the wait at once`() throws {
+        var play = try Play.live()
+        play.handle(.online(false))
+        play.send(1)
+        play.handle(.foreground)
+        let stream = try #require(play.stream)
+        for case .start(let id, _) in play.commands where id != stream {
+            play.handle(.end(id, TransportFailure(mayHaveReached: false)))
+        }
+        try play.end(cut: true)
+        #expect(play.conditions == [.reconnecting(after: .seconds(3))])
+        play.handle(.online(true))
+        #expect(play.requests.map(\.method) == ["POST", "GET"])
+    }
+
     @Test(arguments: [true, false])
     func `an intent is given up when its patience is over, and says whether it may have run`(wasSent: Bool) throws {
         var play = try Play.live(change: { $0.answerTime = .seconds(1_000) })

@@ -133,8 +133,6 @@ struct StreamTests {
         let first = try #require(play.stream)
         #expect(play.handle(.online(false)) == [.cut(first), .show(.offline)])
         #expect(play.advance(by: .seconds(600)).isEmpty && play.connection.deadline == nil)
-        play.handle(.foreground)
-        #expect(play.requests.isEmpty)
         play.handle(.online(true))
         #expect(try play.request().request["Last-Event-ID"] == "e1.1")
     }

@@ -24,6 +24,8 @@ struct ClientConnection: Sendable {
 
     private var lastExchange: UInt64 = 0
     private var shownCondition = Condition.idle
+    /// The last report of the network's availability, which may be wrong.
+    private var wasReportedOnline = true
     private var shownNextTry: Duration?
 
     /// A pending request and the received part of its answer.
@@ -81,7 +83,10 @@ struct ClientConnection: Sendable {
         case .send(let intent): enqueue(intent)
         case .cancelIntent(let id): cancelIntent(id)
         case .online(let isOnline): setOnline(isOnline)
-        case .foreground: retryNow(includingPaused: true)
+        case .foreground:
+            // A system may report no network while the server can be reached. The attempt tells.
+            isOnline = true
+            retryNow(includingPaused: true)
         case .signIn(let keepsStores): signIn(keepsStores: keepsStores)
         case .renewSession: renewSession()
         case .close: close()
@@ -179,7 +184,8 @@ struct ClientConnection: Sendable {
     // MARK: Requests of the app
 
     private mutating func setOnline(_ isOnline: Bool) {
-        guard isOnline != self.isOnline else { return }
+        guard isOnline != wasReportedOnline else { return }
+        wasReportedOnline = isOnline
         self.isOnline = isOnline
         if isOnline { retryNow(includingPaused: false) } else { closeStream() }
     }
