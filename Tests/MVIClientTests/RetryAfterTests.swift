@@ -13,6 +13,19 @@ struct RetryAfterTests {
         #expect(RetryAfter.parse(text, secondsSince1970: 784_111_777) == .seconds(seconds))
     }
 
+    @Test func `a date is compared with the answer's own, since the device's clock may be wrong`() {
+        var fields = ["retry-after": "Thu, 01 Jan 2026 00:00:10 GMT", "date": "Thu, 01 Jan 2026 00:00:00 GMT"]
+        // A device a day behind.
+        let device = 1_767_225_600.0 - 86_400
+        #expect(RetryAfter.delay(in: fields, secondsSince1970: device) == .seconds(10))
+        fields["date"] = "yesterday"
+        #expect(RetryAfter.delay(in: fields, secondsSince1970: device + 86_400) == .seconds(10))
+        fields["date"] = nil
+        #expect(RetryAfter.delay(in: fields, secondsSince1970: device + 86_403) == .seconds(7))
+        #expect(RetryAfter.delay(in: ["retry-after": "7"], secondsSince1970: device) == .seconds(7))
+        #expect(RetryAfter.delay(in: [:], secondsSince1970: device) == nil)
+    }
+
     @Test func `knows leap years`() {
         #expect(RetryAfter.parse("Thu, 29 Feb 2024 00:00:09 GMT", secondsSince1970: 1_709_164_800) == .seconds(9))
         #expect(RetryAfter.parse("Fri, 01 Mar 2024 00:00:09 GMT", secondsSince1970: 1_709_251_200) == .seconds(9))

@@ -13,6 +13,18 @@ enum RetryAfter {
         return min(max(.seconds(Double(date) - secondsSince1970), .zero), day)
     }
 
+    /// Returns the delay that an answer asks for; nil if it asks for none that can be read.
+    ///
+    /// A date is the server's, and is compared with the answer's `Date`: the device's clock may be wrong.
+    ///
+    /// - Parameters:
+    ///   - fields: the answer's fields, with names in lower case.
+    ///   - secondsSince1970: the device's time, for an answer without a readable `Date`.
+    static func delay(in fields: [String: String], secondsSince1970: Double) -> Duration? {
+        let sent = fields["date"].flatMap { seconds(ofDate: $0) }.map { Double($0) }
+        return fields["retry-after"].flatMap { parse($0, secondsSince1970: sent ?? secondsSince1970) }
+    }
+
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]

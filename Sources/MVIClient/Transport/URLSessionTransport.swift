@@ -109,9 +109,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
             for case (let name as String, let value as String) in response.allHeaderFields {
                 fields[name.lowercased()] = value
             }
-            let retryAfter = fields["retry-after"].flatMap {
-                RetryAfter.parse($0, secondsSince1970: Date().timeIntervalSince1970)
-            }
+            let retryAfter = RetryAfter.delay(in: fields, secondsSince1970: Date().timeIntervalSince1970)
             tell(dataTask, .head(HTTPAnswer(status: response.statusCode, fields: fields, retryAfter: retryAfter)))
         }
         completionHandler(.allow)
