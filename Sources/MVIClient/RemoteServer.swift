@@ -62,6 +62,9 @@ public final class RemoteServer {
         core.close()
     }
 
+    /// The intents that wait for their answers, of all stores, in the order in which they are sent.
+    public nonisolated var pending: [WaitingIntent] { core.waiting }
+
     /// The condition of the connection, beginning with the present one.
     public nonisolated var conditions: AsyncStream<Condition> {
         let (stream, continuation) = AsyncStream.makeStream(of: Condition.self)

@@ -110,6 +110,25 @@ struct StoreTests {
         watching.cancel()
     }
 
+    @Test func `the intents that wait are listed in order, of all stores, until their answers`() async throws {
+        let (client, transport, store, watching) = await Self.live()
+        #expect(client.server.pending.isEmpty)
+        store.post(.add(amount: 1))
+        Store("other:7", on: client.server).post(.add(amount: 2))
+        let waiting = client.server.pending
+        #expect(waiting.map(\.feature) == ["tally", "other:7"])
+        #expect(waiting.map(\.intent) == [#"{"type":"add","amount":1}"#, #"{"type":"add","amount":2}"#])
+        let first = await transport.request(2)
+        #expect(first.request["Idempotency-Key"] == waiting.first.map { "\"\($0.id)\"" })
+        first.answer(202, #"{"intent":"i","session":"s1","version":2}"#)
+        #expect(client.server.pending == waiting.suffix(1))
+        let second = await transport.request(3)
+        #expect(second.request["Idempotency-Key"] == waiting.last.map { "\"\($0.id)\"" })
+        second.answer(202, #"{"intent":"i","session":"s1","version":2}"#)
+        #expect(client.server.pending.isEmpty)
+        watching.cancel()
+    }
+
     @Test func `a cancelled sender gets a CancellationError`() async {
         let (_, transport, store, watching) = await Self.live()
         let sending = Task { try await store.send(.add(amount: 1)) }

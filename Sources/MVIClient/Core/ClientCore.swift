@@ -193,6 +193,15 @@ final class ClientCore: Sendable {
 
     // MARK: Requests of the app
 
+    /// The intents without an answer, in order.
+    var waiting: [WaitingIntent] {
+        state.withLock(\.connection.intents.queue).compactMap { intent in
+            guard let body = intent.body else { return nil }
+            return WaitingIntent(
+                id: intent.key, feature: intent.feature, intent: String(decoding: body, as: UTF8.self))
+        }
+    }
+
     /// Calls `call` after a time, from any thread.
     func after(_ duration: Duration, _ call: @escaping @Sendable () -> Void) {
         let end = time.now() + duration
