@@ -52,7 +52,7 @@ public final class RemoteServer {
         core.listen(core.number()) { [weak self] condition in
             guard newest.put(condition) else { return }
             Task { @MainActor in
-                if let condition = newest.take() { self?.condition = condition }
+                if let self, let condition = newest.take(), self.condition != condition { self.condition = condition }
             }
         }
     }

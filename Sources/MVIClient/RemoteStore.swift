@@ -43,7 +43,8 @@ public final class RemoteStore<
     /// The server that has the store.
     @ObservationIgnored public nonisolated let server: RemoteServer
 
-    @ObservationIgnored private var number = 0
+    /// The numbers of `state` and `confirmed`.
+    @ObservationIgnored private var numbers = (state: 0, confirmed: 0)
     @ObservationIgnored private nonisolated let feed: StoreFeed<State, Intent, Label>
 
     /// Creates the client of a feature. No request is sent.
@@ -70,9 +71,15 @@ public final class RemoteStore<
     }
 
     private func show(_ picture: StoreFeed<State, Intent, Label>.Picture) {
-        if picture.number != number { (state, number) = (picture.state, picture.number) }
-        confirmed = picture.confirmed
-        if !pending.isEmpty || !picture.pending.isEmpty {
+        // What is set without a change has views drawn again.
+        if picture.number != numbers.state { (state, numbers.state) = (picture.state, picture.number) }
+        if picture.confirmedNumber != numbers.confirmed {
+            (confirmed, numbers.confirmed) = (picture.confirmed, picture.confirmedNumber)
+        }
+        let isSame = pending.elementsEqual(picture.pending) {
+            $0.id == $1.key && $0.status == $1.status && $0.error == $1.error
+        }
+        if !isSame {
             pending = picture.pending.map { [feed] entry in
                 PredictedIntent(
                     id: entry.key, intent: entry.intent, status: entry.status, error: entry.error,

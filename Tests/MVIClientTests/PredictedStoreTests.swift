@@ -48,6 +48,20 @@ struct PredictedStoreTests {
         setup.watching.cancel()
     }
 
+    @Test func `only what changes is drawn again`() async {
+        let setup = await Self.live()
+        let store = setup.store
+        let confirmed = await Redraws.of { _ = store.confirmed }
+        store.post(.add(amount: 2))
+        await observed { store.state == Count(count: 2) }
+        #expect(confirmed.all.isEmpty)
+        let pending = await Redraws.of { _ = store.pending }
+        await setup.transport.request(1).state(1, #"{"count":1}"#)
+        await observed { store.state == Count(count: 3) }
+        #expect(confirmed.all.count == 1 && pending.all.isEmpty)
+        setup.watching.cancel()
+    }
+
     @Test func `a sequence of states has the predicted ones`() async {
         let setup = await Self.live()
         var states = setup.store.states.makeAsyncIterator()

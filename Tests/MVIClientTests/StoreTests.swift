@@ -148,6 +148,33 @@ struct StoreTests {
         watching.cancel()
     }
 
+    @Test func `another store redraws no view of what is unchanged`() async throws {
+        let (client, transport, store, watching) = await Self.live()
+        await transport.request(1).state(1, #"{"count":1}"#)
+        await observed { store.state == Count(count: 1) && client.server.condition == .live }
+        let redrawn = await Redraws.of {
+            _ = (store.state, store.confirmed, store.pending.count, store.availability, client.server.condition)
+        }
+        let other = Store("other", on: client.server)
+        let alsoWatching = Task { await other.watch() }
+        let stream = await transport.request(2)
+        stream.accept()
+        stream.state(1, #"{"count":1}"#)
+        stream.write("event: state\ndata: {\"feature\":\"other\",\"version\":1,\"state\":{\"count\":3}}\n\n")
+        await observed { other.state == Count(count: 3) }
+        #expect(redrawn.all.isEmpty)
+        // What is different is shown, and the same after the end of the store.
+        stream.state(1, #"{"count":2}"#)
+        await observed { store.state == Count(count: 2) }
+        #expect(redrawn.all.count == 1)
+        stream.write("event: end\ndata: {\"feature\":\"tally\"}\n\n")
+        await observed { store.availability == .ended }
+        stream.state(1, #"{"count":2}"#)
+        await observed { store.availability == .shown }
+        watching.cancel()
+        alsoWatching.cancel()
+    }
+
     @Test func `the network that the app names decides whether anything is tried`() async throws {
         let (network, says) = AsyncStream.makeStream(of: Bool.self)
         let (client, transport, _, watching) = await Self.live { $0.network = .changes(network) }

@@ -55,6 +55,29 @@ struct StreamTests {
         #expect(play.handle(.bytes(first, Array("event: state\ndata: {\n\n".utf8))).isEmpty)
     }
 
+    @Test func `while another watched store opens a healthy stream anew, the client stays live`() throws {
+        var play = try Play.live()
+        play.handle(.watch("todo"))
+        #expect(play.conditions.isEmpty)
+        play.handle(.watch("tally"))
+        #expect(play.conditions.isEmpty)
+        try play.hello()
+        #expect(play.conditions.isEmpty)
+        play.handle(.unwatch("tally"))
+        try play.end(cut: true)
+        #expect(play.conditions == [.reconnecting(after: .seconds(3))])
+        play.handle(.unwatch("todo"))
+        play.handle(.foreground)
+        #expect(play.conditions == [.connecting])
+    }
+
+    @Test func `a stream that is opened anew and does not answer is lost`() throws {
+        var play = try Play.live()
+        play.handle(.watch("todo"))
+        play.advance(by: .seconds(50))
+        #expect(play.conditions == [.reconnecting(after: .seconds(3))])
+    }
+
     @Test func `without a watched store there is no stream`() throws {
         var play = try Play.live()
         let first = try #require(play.stream)

@@ -53,14 +53,14 @@ extension ClientConnection {
         switch stream.phase {
         case .open(let open) where open.features != features:
             closeStream()
-            openStream(features)
+            openStream(features, replacesLive: open.isLive || open.replacesLive)
         case .closed: openStream(features)
         case .waiting(let until) where until <= now: openStream(features)
         case .open, .waiting, .paused, .failed: break
         }
     }
 
-    private mutating func openStream(_ features: [String]) {
+    private mutating func openStream(_ features: [String], replacesLive: Bool = false) {
         guard isOnline, session.isUsable else { return }
         let asksForPatches = settings.delta != nil && stream.failedPatches < ClientStream.failedPatchLimit
         var query = features.map { "feature=\(Self.escaped($0))" }
@@ -75,7 +75,7 @@ extension ClientConnection {
         stream.phase = .open(
             ClientStream.OpenStream(
                 id: id, features: features, generation: session.generation, asksForPatches: asksForPatches,
-                lastByte: now))
+                replacesLive: replacesLive, lastByte: now))
         commands.append(.start(id, request("GET", "/events?" + query.joined(separator: "&"), fields)))
     }
 

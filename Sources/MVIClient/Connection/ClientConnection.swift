@@ -14,6 +14,7 @@ struct ClientConnection: Sendable {
     var commands: [Command] = []
 
     var watched: Set<String> = []
+    /// False if there is no network, as far as is known: no attempts are made.
     var isOnline = true
     var isClosed = false
     var session = SessionState()
@@ -23,9 +24,9 @@ struct ClientConnection: Sendable {
     var exchanges: [ExchangeID: Exchange] = [:]
 
     private var lastExchange: UInt64 = 0
-    private var shownCondition = Condition.idle
     /// The last report of the network's availability, which may be wrong.
     private var wasReportedOnline = true
+    private var shownCondition = Condition.idle
     private var shownNextTry: Duration?
 
     /// A pending request and the received part of its answer.
@@ -235,7 +236,8 @@ struct ClientConnection: Sendable {
         case .paused: return (.paused, nil)
         case .failed(let problem): return (.failed(problem), nil)
         case .waiting(let until): return (.reconnecting(after: until - now), until)
-        case .open(let open) where open.isLive: return (.live, nil)
+        // The shown states are current until another stream for other features is accepted or lost.
+        case .open(let open) where open.isLive || open.replacesLive: return (.live, nil)
         case .open: return (.connecting, nil)
         case .closed:
             if case .waiting(let until) = session.phase { return (.reconnecting(after: until - now), until) }

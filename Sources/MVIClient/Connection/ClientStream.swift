@@ -20,6 +20,8 @@ struct ClientStream: Sendable {
         let generation: Int
         /// True if patches were requested.
         let asksForPatches: Bool
+        /// True if it was requested in place of a healthy one, for other features.
+        let replacesLive: Bool
         var lastByte: Duration
         var heartbeat = Duration.seconds(20)
         /// True if `hello` was received.

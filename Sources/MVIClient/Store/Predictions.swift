@@ -46,6 +46,7 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         var version: UInt64
         var intent: String?
         var state: State
+        var text: [UInt8]?
         var labels: [Label] = []
     }
 
@@ -56,6 +57,10 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
 
     let predict: Predict?
     private(set) var confirmed: State?
+    /// Grows with each new `confirmed`.
+    private(set) var confirmedNumber = 0
+    /// The JSON of `confirmed`, if it is known.
+    private var text: [UInt8]?
     private(set) var version: UInt64?
     private(set) var entries: [Entry] = []
     /// The labels that can be delivered.
@@ -166,10 +171,11 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
 
     private var doubtful: Entry? { entries.first { $0.isInDoubt && $0.isShown } }
 
-    mutating func show(_ state: State, version: UInt64, intent: String?) {
+    /// - Parameter text: the state's JSON. The same text and version as before is nothing new: each stream begins with it.
+    mutating func show(_ state: State, version: UInt64, intent: String?, text: [UInt8]? = nil) {
         let isNewer = self.version.map { version > $0 } ?? true
         let isHeld = held != nil
-        held = Held(version: version, intent: intent, state: state, labels: held?.labels ?? [])
+        held = Held(version: version, intent: intent, state: state, text: text, labels: held?.labels ?? [])
         // No later intent was sent before an answer with exactly this version.
         let isAnswered = entries.contains { $0.version == version }
         if let doubtful, isNewer, intent != doubtful.key, !isAnswered {
@@ -198,7 +204,10 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
     private mutating func take() {
         guard let taken = release() else { return }
         let (before, known) = (confirmed, version)
-        (confirmed, version, isOver, number) = (taken.state, taken.version, false, number + 1)
+        if isOver || taken.version != version || taken.text == nil || taken.text != text {
+            (confirmed, text, version, isOver) = (taken.state, taken.text, taken.version, false)
+            (confirmedNumber, number) = (confirmedNumber + 1, number + 1)
+        }
         if before == nil {
             for index in entries.indices {
                 let entry = entries[index]

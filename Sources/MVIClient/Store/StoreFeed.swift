@@ -16,6 +16,8 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         /// The number of `state`, which grows with each new one.
         var number = 0
         var confirmed: State?
+        /// The number of `confirmed`, which grows with each new one.
+        var confirmedNumber = 0
         var pending: [Book.Entry] = []
         var availability = Availability.unknown
         /// The error of the last intent of `post`.
@@ -48,8 +50,9 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
 
         var picture: Picture {
             Picture(
-                state: book.shown, number: shownNumber, confirmed: book.confirmed, pending: book.entries,
-                availability: availability, failure: failure)
+                state: book.shown, number: shownNumber, confirmed: book.confirmed,
+                confirmedNumber: book.confirmedNumber, pending: book.entries, availability: availability,
+                failure: failure)
         }
     }
 
@@ -141,7 +144,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
                 let state = try WireJSON.decode(State.self, from: bytes)
                 change { contents, _ in
                     contents.availability = .shown
-                    contents.book.show(state, version: version, intent: intent)
+                    contents.book.show(state, version: version, intent: intent, text: bytes)
                 }
             } catch {
                 report("A state of \"\(feature)\" does not match the app's type: \(error)")
