@@ -81,8 +81,8 @@ struct StoreSlot: Identifiable {
     var view: [UInt8] { didSet { forgetPatches() } }
     /// The intent that led to `view`; nil if none did.
     var intent: String?
-    /// The time of its last use, on the monotonic clock.
-    var lastUse: Duration
+    /// The time of its last turn, read or stream, on the monotonic clock.
+    private(set) var lastUse: Duration
     private var kept: Kept?
 
     /// Stored outside the slot, since few stores have one of these.
@@ -150,6 +150,15 @@ struct StoreSlot: Identifiable {
         self.store = store
         view = change.view ?? []
         intent = change.viewIntent
+    }
+
+    /// Notes a read or a stream. A request does not bring back a store whose lifetime is over.
+    mutating func use(at time: Duration) { lastUse = max(lastUse, time) }
+
+    /// Notes a committed turn, of this node or of another one: its lifetime begins anew.
+    mutating func changed(at time: Duration) {
+        use(at: time)
+        if isPastLife { isPastLife = false }
     }
 
     /// Notes that its pending start is committed.

@@ -232,6 +232,7 @@ extension SessionCore {
     private mutating func apply(_ adoption: Adoption, since first: UInt64, _ now: Moment, _ applied: inout Applied) {
         let summary = adoption.stored.summary
         let version = stores[summary.feature]?.version
+        let isNewer = stores[summary.feature].map { $0.summary.number != summary.number } ?? true
         if version == nil { stores.append(StoreSlot(summary, lastUse: now.monotonic)) }
         guard let index = stores.index(of: summary.feature) else { return }
         // Even if this version of the code derives another view: a version means the same on every node.
@@ -247,6 +248,8 @@ extension SessionCore {
         if stores[index].store != nil, !stores[index].isStarted { stores[index].start = .restored(view: nil) }
         stores[index].summary = summary
         stores[index].lost = adoption.lost
+        // Another writer has used it since this was read.
+        if isNewer { stores[index].changed(at: now.monotonic) }
         guard version != summary.version else { return }
         stores[index].view = view
         stores[index].intent = adoption.stored.viewIntent

@@ -91,9 +91,7 @@ extension Session {
         // By index: a loop over the elements would copy each entry.
         let entries = pending.entries
         for index in entries.indices where !entries[index].isDisposed { entries[index].store?.commit() }
-        let hasTimes =
-            !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty || !pending.batch.reminders.isEmpty
-        let now = hasTimes ? Moment(shared.time) : nil
+        let now = Moment(shared.time)
         let node = shared.lease?.id
         let applied = core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) }
         guard let applied else { return .ended }
@@ -171,9 +169,9 @@ extension SessionCore {
     /// Returns nil, and changes nothing, if the session has ended meanwhile.
     ///
     /// - Parameters:
-    ///   - now: nil if the batch has no labels, receipts or reminders.
+    ///   - now: the time of the commit.
     ///   - node: this node's id; nil if its lease has ended.
-    mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits, node: NodeID?) -> Applied? {
+    mutating func apply(_ pending: PendingCommit, now: Moment, limits: SessionLimits, node: NodeID?) -> Applied? {
         guard isLive else { return nil }
         let first = head.number + 1
         head = pending.batch.head
@@ -188,12 +186,10 @@ extension SessionCore {
         let entries = pending.entries
         for index in entries.indices where entries[index].hasStarted { started(entries[index]) }
         let changes = pending.batch.stores
-        for place in changes.indices { apply(changes, place, pending, since: first, &applied) }
-        if let now {
-            if !pending.batch.reminders.isEmpty { reminders.apply(pending.batch.reminders, now: now) }
-            publish(pending.batch.labels, now: now, limits: limits, &applied)
-            for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
-        }
+        for place in changes.indices { apply(changes, place, pending, since: first, now, &applied) }
+        if !pending.batch.reminders.isEmpty { reminders.apply(pending.batch.reminders, now: now) }
+        publish(pending.batch.labels, now: now, limits: limits, &applied)
+        for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         // Given away, or the lease has ended meanwhile: work that began here begins with the next owner.
         if isElsewhere, pending.isOwners || pending.batch.ownerChange != nil { restoreStores() }
         applied.wakers = streams.takeWakers()
@@ -201,7 +197,8 @@ extension SessionCore {
     }
 
     private mutating func apply(
-        _ changes: [StoreChange], _ place: Int, _ pending: PendingCommit, since first: UInt64, _ applied: inout Applied
+        _ changes: [StoreChange], _ place: Int, _ pending: PendingCommit, since first: UInt64, _ now: Moment,
+        _ applied: inout Applied
     ) {
         // By index: a loop over the elements would copy each change.
         let feature = changes[place].feature
@@ -210,6 +207,7 @@ extension SessionCore {
         case (.disposed, _?): remove(feature, &applied)
         case (.changed, let index?):
             stores[index].summary.number = changes[place].number
+            stores[index].changed(at: now.monotonic)
             if changes[place].setsAside != nil { stores[index].lost = [] }
             guard let view = changes[place].view else { return }
             stores[index].summary.version = changes[place].version
@@ -218,7 +216,7 @@ extension SessionCore {
             markChanged(feature, at: index, since: first, &applied)
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
-            var slot = StoreSlot(changes[place], store, now: lastTouch)
+            var slot = StoreSlot(changes[place], store, now: now.monotonic)
             if let index {
                 slot.waiters = stores[index].waiters
                 if let old = stores[index].store, old !== store { applied.changes.append(.ended(old)) }

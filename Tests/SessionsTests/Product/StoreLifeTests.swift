@@ -2,6 +2,7 @@ import Locking
 import MVI
 import MVITesting
 import SessionJournal
+import TestSupport
 import Testing
 import WireJSON
 
@@ -10,19 +11,22 @@ import WireJSON
 /// A text that nobody needs after two days.
 private struct Draft: Feature {
     static let life = Life.unused(days: 2)
-    static let examples: [Intent] = [.write(text: "a"), .remember(days: 1)]
+    static let examples: [Intent] = [.write(text: "a"), .remember(days: 1), .work]
 
     struct State: Codable, Equatable, Sendable {
         var text = ""
+        var steps = 0
     }
 
     enum Intent: Codable, Equatable, Sendable {
         case write(text: String)
         case remember(days: Int)
+        case work
     }
 
     enum Message: Equatable, Sendable {
         case written(String)
+        case stepped
     }
 
     enum Action: Codable, Equatable, Sendable {
@@ -30,18 +34,27 @@ private struct Draft: Feature {
     }
 
     var initialState: State { State() }
+    var gate = Gate()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {
         case .write(let text): turn.dispatch(.written(text))
         case .remember(let days): turn.remind(id: "later", after: .seconds(days * 24 * 3600), .remind)
+        case .work:
+            turn.launch { [gate] work in
+                try await gate.wait()
+                await work.dispatch(.stepped)
+            }
         }
     }
 
-    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {}
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws { turn.dispatch(.stepped) }
 
     func reduce(_ state: inout State, _ message: Message) {
-        if case .written(let text) = message { state.text = text }
+        switch message {
+        case .written(let text): state.text = text
+        case .stepped: state.steps += 1
+        }
     }
 }
 
@@ -51,10 +64,12 @@ struct StoreLifeTests {
     private let draft = FeatureID(name: "draft", key: "1")
     private let anna = Principal(issuer: "i", subject: "anna")
 
-    private func table(_ kept: MemoryJournal, _ time: ManualTime, isServed: Bool = true) throws -> SessionTable {
+    private func table(
+        _ kept: any Journal, _ time: ManualTime, isServed: Bool = true, gate: Gate = Gate()
+    ) throws -> SessionTable {
         let features = try FeatureRegistry(
             isServed
-                ? [FeatureDefinition(keyed: { _, _ in Draft() }), FeatureDefinition(Trolley())]
+                ? [FeatureDefinition(keyed: { _, _ in Draft(gate: gate) }), FeatureDefinition(Trolley())]
                 : [FeatureDefinition(Trolley())])
         return SessionTable(
             environment: SessionEnvironment(features: features, journal: kept, time: time.source, clock: ManualClock()))
@@ -73,9 +88,24 @@ struct StoreLifeTests {
     }
 
     private func text(_ table: SessionTable, _ token: SessionToken) throws -> String {
+        try state(table, token).text
+    }
+
+    private func state(_ table: SessionTable, _ token: SessionToken) throws -> Draft.State {
         let (session, client) = try credential(table, token)
         let state = try session.stateNow(of: draft, for: client.credential)
-        return try WireJSON.decode(Draft.State.self, from: state.view).text
+        return try WireJSON.decode(Draft.State.self, from: state.view)
+    }
+
+    /// Opens a stream of another store, which keeps the session in memory.
+    private func showTrolley(_ table: SessionTable, _ token: SessionToken) throws {
+        let (session, client) = try credential(table, token)
+        let opened = Lock(false)
+        let trolley = FeatureID(name: Trolley.name, key: nil)
+        session.openStream(.features([trolley]), from: .now, for: client) { result in
+            if case .success = result { opened.withLock { $0 = true } }
+        }
+        #expect(opened.withLock { $0 })
     }
 
     private func stored(_ kept: MemoryJournal) async throws -> [FeatureID] {
@@ -89,8 +119,10 @@ struct StoreLifeTests {
     }
 
     /// A device of a shared session with a draft.
-    private func start(_ kept: MemoryJournal, _ time: ManualTime) async throws -> (SessionTable, SessionToken) {
-        let table = try table(kept, time)
+    private func start(
+        _ kept: MemoryJournal, _ time: ManualTime, gate: Gate = Gate()
+    ) async throws -> (SessionTable, SessionToken) {
+        let table = try table(kept, time, gate: gate)
         let (made, _) = try await table.create(.bearer, for: anna, isShared: true).get()
         try send(#"{"type":"write","text":"old"}"#, table, made.token)
         return (table, made.token)
@@ -164,5 +196,72 @@ struct StoreLifeTests {
         let table = try table(kept, time, isServed: false)
         for _ in 0..<3 { table.sweep(part: 1) }
         #expect(try await stored(kept) == [draft])
+    }
+
+    @Test(arguments: [false, true])
+    func `a life begins anew with the turn of a reminder`(isShown: Bool) async throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let (table, token) = try await start(kept, time)
+        try send(#"{"type":"remember","days":3}"#, table, token)
+        if isShown { try showTrolley(table, token) }
+        for _ in 0..<73 {
+            time.advance(by: .seconds(3600))
+            _ = await table.fireDueReminders()
+            table.sweep(part: 1)
+        }
+        // Long enough for the store to leave memory, and too short for the session.
+        for _ in 0..<(isShown ? 23 * 60 : 8) {
+            time.advance(by: .seconds(60))
+            table.sweep(part: 1)
+        }
+        #expect(try state(table, token) == Draft.State(text: "old", steps: 1))
+    }
+
+    @Test func `a life begins anew with a step of work`() async throws {
+        let (kept, time, gate) = (MemoryJournal(), ManualTime(), Gate())
+        let (table, token) = try await start(kept, time, gate: gate)
+        try send(#"{"type":"work"}"#, table, token)
+        await gate.waiters()
+        try showTrolley(table, token)
+        for _ in 0..<72 {
+            time.advance(by: .seconds(3600))
+            table.sweep(part: 1)
+        }
+        let (session, _) = try credential(table, token)
+        gate.open()
+        while session.core.withLock({ $0.stores[draft]?.store?.diagnostics.runningWork }) != 0 { await Task.yield() }
+        for _ in 0..<20 {
+            time.advance(by: .seconds(60))
+            table.sweep(part: 1)
+        }
+        #expect(try state(table, token) == Draft.State(text: "old", steps: 1))
+    }
+
+    @Test func `a node does not dispose of a store that another node uses`() async throws {
+        let (kept, time, cluster) = (MemoryJournal(), ManualTime(), NodeJournal.Cluster())
+        let here = try table(NodeJournal(kept, cluster), time)
+        let there = try table(NodeJournal(kept, cluster), time)
+        func beat() {
+            here.beat(at: "here:1")
+            there.beat(at: "there:2")
+        }
+        for each in [here, there] { each.listen() }
+        beat()
+        let (made, _) = try await here.create(.bearer, for: anna, isShared: true).get()
+        try send(#"{"type":"write","text":"first"}"#, here, made.token)
+        try showTrolley(here, made.token)
+        for day in 0..<4 {
+            for _ in 0..<24 {
+                time.advance(by: .seconds(3600))
+                beat()
+                for each in [here, there] { each.sweep(part: 1) }
+            }
+            try send(#"{"type":"write","text":"day \#(day)"}"#, there, made.token)
+        }
+        time.advance(by: .seconds(60))
+        beat()
+        here.sweep(part: 1)
+        #expect(try text(there, made.token) == "day 3")
+        #expect(try text(here, made.token) == "day 3")
     }
 }
