@@ -195,7 +195,7 @@ extension SessionCore {
             if now.monotonic - stores[index].lastUse >= SessionLimits.storeTouchDelay / 2, stores[index].store != nil,
                 streams.isShown(stores[index].feature)
             {
-                stores[index].use(at: now.monotonic)
+                stores[index].use(at: now.monotonic, byTurn: false)
             }
             let lastUse = now.sinceEpoch(stores[index].lastUse)
             if stores[index].summary.lastSeen == .zero { stores[index].summary.lastSeen = lastUse }

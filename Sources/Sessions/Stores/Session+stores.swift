@@ -18,7 +18,7 @@ extension Session {
     ) {
         let known = reading(as: client, feature) { core -> StateSnapshot? in
             guard let index = core.stores.index(of: feature), core.stores[index].isStarted else { return nil }
-            core.stores[index].use(at: core.lastTouch)
+            core.stores[index].use(at: core.lastTouch, byTurn: false)
             return core.snapshot(of: feature)
         }
         switch known {
@@ -293,7 +293,7 @@ extension SessionCore {
         // Shown until the bootstrap is committed, which may take long. A view that is not valid JSON is never shown.
         stores[index].view = derived == stored.view || stored.view.isOneLineOfJSON ? stored.view : derived
         stores[index].intent = stored.viewIntent
-        stores[index].use(at: lastTouch)
+        stores[index].use(at: lastTouch, byTurn: false)
         stores[index].lost = beginning.lost
         stores[index].start =
             beginning.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)

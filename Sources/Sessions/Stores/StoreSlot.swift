@@ -152,13 +152,11 @@ struct StoreSlot: Identifiable {
         intent = change.viewIntent
     }
 
-    /// Notes a read or a stream. A request does not bring back a store whose lifetime is over.
-    mutating func use(at time: Duration) { lastUse = max(lastUse, time) }
-
-    /// Notes a committed turn, of this node or of another one: its lifetime begins anew.
-    mutating func changed(at time: Duration) {
-        use(at: time)
-        if isPastLife { isPastLife = false }
+    /// Notes a read or a stream, or a committed turn, of this node or of another one. A turn begins the lifetime anew; a
+    /// request does not bring back a store whose lifetime is over.
+    mutating func use(at time: Duration, byTurn isTurn: Bool) {
+        lastUse = max(lastUse, time)
+        if isTurn, kept != nil { isPastLife = false }
     }
 
     /// Notes that its pending start is committed.

@@ -249,7 +249,7 @@ extension SessionCore {
         stores[index].summary = summary
         stores[index].lost = adoption.lost
         // Another writer has used it since this was read.
-        if isNewer { stores[index].changed(at: now.monotonic) }
+        if isNewer { stores[index].use(at: now.monotonic, byTurn: true) }
         guard version != summary.version else { return }
         stores[index].view = view
         stores[index].intent = adoption.stored.viewIntent
@@ -270,6 +270,14 @@ extension SessionCore {
         reminders = []
         streams.reset(.unknownCursor)
         return applied
+    }
+}
+
+extension SessionCore.Applied {
+    /// Removes a store: its work ends, and waiting requests are told.
+    mutating func add(_ slot: StoreSlot) {
+        if let store = slot.store { changes.append(.ended(store)) }
+        changes += slot.waiters.map { .news($0) }
     }
 }
 

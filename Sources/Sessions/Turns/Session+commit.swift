@@ -91,9 +91,11 @@ extension Session {
         // By index: a loop over the elements would copy each entry.
         let entries = pending.entries
         for index in entries.indices where !entries[index].isDisposed { entries[index].store?.commit() }
-        let now = Moment(shared.time)
+        let hasTimes =
+            !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty || !pending.batch.reminders.isEmpty
+        let (used, now) = (shared.time.monotonic(), hasTimes ? Moment(shared.time) : nil)
         let node = shared.lease?.id
-        let applied = core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) }
+        let applied = core.withLock { $0.apply(pending, at: used, now: now, limits: shared.limits, node: node) }
         guard let applied else { return .ended }
         if !applied.changes.isEmpty, applied.endsStores { queue.holdSettled() }
         follow(applied)
@@ -169,9 +171,11 @@ extension SessionCore {
     /// Returns nil, and changes nothing, if the session has ended meanwhile.
     ///
     /// - Parameters:
-    ///   - now: the time of the commit.
+    ///   - used, now: the time of the commit; `now` is nil if the batch has no labels, receipts or reminders.
     ///   - node: this node's id; nil if its lease has ended.
-    mutating func apply(_ pending: PendingCommit, now: Moment, limits: SessionLimits, node: NodeID?) -> Applied? {
+    mutating func apply(
+        _ pending: PendingCommit, at used: Duration, now: Moment?, limits: SessionLimits, node: NodeID?
+    ) -> Applied? {
         guard isLive else { return nil }
         let first = head.number + 1
         head = pending.batch.head
@@ -186,10 +190,12 @@ extension SessionCore {
         let entries = pending.entries
         for index in entries.indices where entries[index].hasStarted { started(entries[index]) }
         let changes = pending.batch.stores
-        for place in changes.indices { apply(changes, place, pending, since: first, now, &applied) }
-        if !pending.batch.reminders.isEmpty { reminders.apply(pending.batch.reminders, now: now) }
-        publish(pending.batch.labels, now: now, limits: limits, &applied)
-        for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
+        for place in changes.indices { apply(changes, place, pending, since: first, used, &applied) }
+        if let now {
+            if !pending.batch.reminders.isEmpty { reminders.apply(pending.batch.reminders, now: now) }
+            publish(pending.batch.labels, now: now, limits: limits, &applied)
+            for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
+        }
         // Given away, or the lease has ended meanwhile: work that began here begins with the next owner.
         if isElsewhere, pending.isOwners || pending.batch.ownerChange != nil { restoreStores() }
         applied.wakers = streams.takeWakers()
@@ -197,7 +203,7 @@ extension SessionCore {
     }
 
     private mutating func apply(
-        _ changes: [StoreChange], _ place: Int, _ pending: PendingCommit, since first: UInt64, _ now: Moment,
+        _ changes: [StoreChange], _ place: Int, _ pending: PendingCommit, since first: UInt64, _ used: Duration,
         _ applied: inout Applied
     ) {
         // By index: a loop over the elements would copy each change.
@@ -207,7 +213,7 @@ extension SessionCore {
         case (.disposed, _?): remove(feature, &applied)
         case (.changed, let index?):
             stores[index].summary.number = changes[place].number
-            stores[index].changed(at: now.monotonic)
+            stores[index].use(at: used, byTurn: true)
             if changes[place].setsAside != nil { stores[index].lost = [] }
             guard let view = changes[place].view else { return }
             stores[index].summary.version = changes[place].version
@@ -216,7 +222,7 @@ extension SessionCore {
             markChanged(feature, at: index, since: first, &applied)
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
-            var slot = StoreSlot(changes[place], store, now: now.monotonic)
+            var slot = StoreSlot(changes[place], store, now: used)
             if let index {
                 slot.waiters = stores[index].waiters
                 if let old = stores[index].store, old !== store { applied.changes.append(.ended(old)) }
@@ -251,14 +257,6 @@ extension SessionCore {
     mutating func started(_ entry: SessionBatch.Entry) {
         guard let index = stores.index(of: entry.feature), stores[index].store === entry.store else { return }
         stores[index].hasBegun()
-    }
-}
-
-extension SessionCore.Applied {
-    /// Removes a store: its work ends, and waiting requests are told.
-    mutating func add(_ slot: StoreSlot) {
-        if let store = slot.store { changes.append(.ended(store)) }
-        changes += slot.waiters.map { .news($0) }
     }
 }
 
