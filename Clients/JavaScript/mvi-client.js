@@ -283,6 +283,17 @@ class Session {
   /** The field that makes the server refuse a request if the credential belongs to another session now. */
   get field() { return this.id == null ? {} : { "MVI-Session": this.id }; }
 
+  /**
+   * What tells the session's owner over the end of the page: the session's id; while it is unknown the group of the token;
+   * nothing for a session that will be made. Null with a cookie whose session is unknown: it may be another user's.
+   */
+  get owner() {
+    if (this.id != null) return { session: this.id };
+    return this.#isByCookie ? null : { group: this.group };
+  }
+
+  isOwner({ session, group }) { return session === undefined ? [null, this.group].includes(group) : session === this.id; }
+
   get target() {
     if (!this.#keepsStores) return null;
     const stored = this.#stored;
@@ -312,7 +323,8 @@ class Session {
 
   async #ask(method, path, { body, headers, timeout = limits.request, signal, keepalive } = {}) {
     const controller = new AbortController();
-    signal?.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
+    const abort = () => controller.abort(signal.reason);
+    signal?.addEventListener("abort", abort);
     const timer = this.#platform.setTimeout(
       () => controller.abort(new Error("The server did not answer in time.")), timeout);
     this.#requests.add(controller);
@@ -324,6 +336,7 @@ class Session {
       return { status: response.status, content: text === "" ? undefined : JSON.parse(text) };
     } finally {
       this.#platform.clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
       this.#requests.delete(controller);
     }
   }
@@ -1051,28 +1064,37 @@ class Intents {
       return Promise.reject(new SendError("queue-full", `${limits.queuedIntents} intents are waiting already.`));
     }
     const target = this.#queue.some((item) => item.isEnd) ? null : this.#session.target;
+    let item;
+    const abort = () => this.#abort(item);
+    signal?.addEventListener("abort", abort);
     return new Promise((resolve, reject) => {
       const left = kept ? kept.until - this.#platform.wallTime() : this.#patience;
-      const item = {
+      item = {
         request, resolve, reject, target: kept ? null : target, isEnd, signal, what, kept, mayHaveRun: kept?.mayHaveRun,
         end: this.#onlineTime() + left, until: this.#platform.wallTime() + left,
       };
       const next = kept ? this.#queue.findIndex((other) => !other.kept) : -1;
       this.#queue.splice(next < 0 ? this.#queue.length : next, 0, item);
       this.onChange();
-      signal?.addEventListener("abort", () => this.#abort(item), { once: true });
       this.#run();
-    });
+    }).finally(() => signal?.removeEventListener("abort", abort));
   }
 
   /** What waits for its answer, in order. */
   get pending() { return this.#queue.flatMap(({ what }) => what ?? []); }
 
-  /** The same for a storage, with the session that each is for. */
+  /** The same for a storage, with the owner of each: what belongs to nobody who can be named is not kept. */
   get kept() {
-    return this.#queue.flatMap(({ what, target, kept, until, mayHaveRun }) => what === undefined ? [] : {
-      ...what, session: target?.id ?? kept?.session ?? this.#session.id ?? undefined, until, mayHaveRun,
+    return this.#queue.flatMap(({ what, target, kept, until, mayHaveRun, isOut }) => {
+      const owner = target === null && kept ? kept.owner : this.#session.owner;
+      return what && owner ? { ...what, owner, until, mayHaveRun: mayHaveRun || isOut } : [];
     });
+  }
+
+  /** A request that is out when the app ends may have run. */
+  #noteOut(item, isOut) {
+    item.isOut = isOut;
+    this.onChange();
   }
 
   #abort(item) {
@@ -1151,21 +1173,19 @@ class Intents {
       let isSent = false;
       try {
         await this.#session.have();
-        if (!this.#session.serves(item.target)) continue;
-        // The session of an earlier run of the app is gone.
-        item.isForeign = item.kept?.session !== undefined && item.kept.session !== this.#session.id;
+        if (item.signal?.aborted || !this.#session.serves(item.target)) continue;
+        item.isForeign = item.target === null && item.kept && !this.#session.isOwner(item.kept.owner);
         if (item.isForeign) continue;
         item.target ??= this.#session.target;
         generation = this.#session.generation;
         isSent = true;
+        this.#noteOut(item, true);
         return await item.request(Math.min(limits.request, left));
       } catch (error) {
         cause = error;
         // Only 429 means that a waiting intent did not run.
-        if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) {
-          item.mayHaveRun = true;
-          this.onChange();
-        }
+        if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) item.mayHaveRun = true;
+        this.#noteOut(item, false);
         if (item.signal?.aborted) continue;
         const pause = await this.#delay(item, error, generation, attempt);
         const longest = Math.max(0, item.end - this.#onlineTime());
@@ -1271,7 +1291,8 @@ class Predictions {
     const isPredicted = Object.hasOwn(this.functions, intent?.type);
     const oldest = this.#entries.find(({ status }) => status === "failed");
     if (isPredicted && oldest && this.#entries.length >= limits.predictions) this.#drop((entry) => entry === oldest);
-    return this.#begin({ id, intent, body, options, isLost: options?.kept?.mayHaveRun }, isPredicted && this.#entries.length < limits.predictions);
+    const entry = { id, intent, body, options, isLost: options?.kept?.mayHaveRun };
+    return this.#begin(entry, isPredicted && this.#entries.length < limits.predictions);
   }
 
   #begin(entry, isPredicted) {
@@ -1459,14 +1480,17 @@ class Store {
     };
   }
 
-  send(intent, { until, ...options } = {}) {
-    const sending = this.#predictions.add(this.#client.uuid(), intent, options).then(async (answer) => {
-      if (until === "shown") await this.shown(answer.version);
-      return answer;
-    });
+  send(intent, options) {
+    const sending = this.#begin(intent, options);
     // A refusal that nobody awaits must not end a Node.js program.
     sending.catch(() => {});
     return sending;
+  }
+
+  async #begin(intent, { until, ...options } = {}) {
+    const answer = await this.#predictions.add(this.#client.uuid(), intent, options);
+    if (until === "shown") await this.shown(answer.version);
+    return answer;
   }
 
   #send(entry) {
@@ -1767,6 +1791,8 @@ class Client {
   #options; #platform; #session; #stream; #intents; #tabs; #stores = new Map(); #isGathering = false;
   #condition = { condition: "idle" }; #conditionListeners = new Set(); #eventListeners = new Set();
   #hello = null; #labelIds = new Set(); #isClosed = false; #ending; #removeListeners = [];
+  /** Writes the waiting intents to the options' `pendingStorage`. */
+  #keep = () => {};
 
   constructor(options) {
     const { url = "", credential = "cookie", patience = limits.patience } = options ?? {};
@@ -1814,21 +1840,27 @@ class Client {
     // In this task the app makes its stores, with their predictions.
     await new Promise((resolve) => { this.#platform.setTimeout(resolve, 0); });
     let kept = [];
-    try { kept = JSON.parse(await stored) ?? []; } catch { /* Another program's text is none. */ }
+    try {
+      // Another program's text is none.
+      kept = JSON.parse(await stored).filter((each) => typeof each.until === "number" && isObject(each.owner));
+    } catch { /* There is none. */ }
     if (this.#isClosed) return;
     for (const each of kept) this.guard(() => this.store(each.feature).resume(each));
     let saving = Promise.resolve();
-    let isSaved = true;
-    this.#intents.onChange = () => {
-      if (!isSaved || this.#isClosed) return;
-      isSaved = false;
-      saving = saving.then(() => {
-        isSaved = true;
-        // What a closed client gives up is for the next run.
-        return this.#isClosed ? undefined : storage.setItem(key, JSON.stringify(this.#intents.kept));
-      }).catch(() => {});
+    this.#keep = () => {
+      const text = JSON.stringify(this.#intents.kept);
+      saving = saving.then(() => storage.setItem(key, text)).catch(() => {});
     };
-    this.#intents.onChange();
+    // Once for all changes of a task.
+    let isSaved = true;
+    this.#intents.onChange = async () => {
+      if (!isSaved) return;
+      isSaved = false;
+      await undefined;
+      isSaved = true;
+      if (!this.#isClosed) this.#keep();
+    };
+    this.#keep();
   }
 
   /** For stores: sends an intent. `attempt` gets the function that makes one request, and calls it. */
@@ -1836,10 +1868,12 @@ class Client {
     // The version that the app decided by is of this epoch, also if the session's log is another one at the time of the request.
     const tag = kept ? kept.tag : ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` };
     const headers = { "Idempotency-Key": `"${id}"`, ...tag };
+    // It arrives when the page is left. A browser sends 64 KiB so, and a letter has up to three bytes.
+    const keepalive = body.length < 20_000;
     const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
       "POST", `/features/${feature}/intents`,
-      // It arrives when the page is left. A browser sends 64 KiB so.
-      { body, headers: { ...headers, ...this.#session.field }, timeout, signal, keepalive: body.length < 30_000 })), { signal, kept, what: { id, feature, intent, body, tag } });
+      { body, headers: { ...headers, ...this.#session.field }, timeout, signal, keepalive })),
+    { signal, kept, what: { id, feature, intent, body, tag } });
     // The server is there.
     if (this.condition === "reconnecting") this.#lead("answered");
     // The stream shows another session than this tab's.
@@ -1918,6 +1952,8 @@ class Client {
   }
 
   close() {
+    // What is given up now is for the next run.
+    this.#keep();
     this.#isClosed = true;
     for (const remove of this.#removeListeners) remove();
     this.#intents.close();

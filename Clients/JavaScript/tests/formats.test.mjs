@@ -92,3 +92,15 @@ test("merge patches follow RFC 7396", () => {
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
   ]) assert.deepEqual(applyMergePatch(target, patch), result);
 });
+
+// With a copy for each operation this takes hours.
+test("a patch copies each container once, however many operations it has", { timeout: 120_000 }, () => {
+  const count = 60_000;
+  const items = Object.fromEntries(Array.from({ length: count }, (_, index) => [`item-${index}`, { done: false }]));
+  const document = { items, list: Array.from({ length: count }, () => ({ done: false })) };
+  const operations = ["items/item-", "list/"].flatMap((path) =>
+    Array.from({ length: count }, (_, index) => ({ op: "replace", path: `/${path}${index}/done`, value: true })));
+  const patched = applyJSONPatch(document, operations);
+  assert.ok(Object.values(patched.items).every(({ done }) => done) && patched.list.every(({ done }) => done));
+  assert.ok(Object.values(items).every(({ done }) => !done) && document.list.every(({ done }) => !done));
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Clock, Page, Server, json, live, problem, settle, start } from "./support.mjs";
@@ -227,17 +228,23 @@ function run(server, clock, pendingStorage, options) {
   return { ...all, store, abandoned, die: () => page.fire(page.window, "offline") };
 }
 
+/** What a run leaves that is killed after the first of its intents got no answer. */
+async function killed(wanted, storage = keeping()) {
+  const [server, clock] = [new Server(), new Clock()];
+  const first = run(server, clock, storage);
+  await clock.advance();
+  server.answer(path, cut);
+  for (const amount of wanted) first.store.send({ type: "add", amount });
+  await clock.advance(100);
+  await first.die();
+  return { server, clock, storage };
+}
+
 const amounts = (server) => server.asked(path).map(({ body, headers }) => [body.amount, headers["Idempotency-Key"]]);
 
 for (const isAsync of [false, true]) {
   test(`intents that waited when the app was killed are sent by the next run, first and with their keys${isAsync ? ", from an async storage" : ""}`, async () => {
-    const [server, clock, storage] = [new Server(), new Clock(), keeping({ isAsync })];
-    const first = run(server, clock, storage);
-    await clock.advance();
-    server.answer(path, cut);
-    for (const amount of [1, 2, 3]) first.store.send({ type: "add", amount });
-    await clock.advance(100);
-    await first.die();
+    const { server, clock, storage } = await killed([1, 2, 3], keeping({ isAsync }));
     assert.deepEqual(storage.kept, [1, 2, 3]);
     const before = amounts(server);
     assert.deepEqual(before.map(([amount]) => amount), [1]);
@@ -255,14 +262,7 @@ for (const isAsync of [false, true]) {
 }
 
 test("kept intents are predicted after the first state, but not one that may have run", async () => {
-  const [server, clock, storage] = [new Server(), new Clock(), keeping()];
-  const first = run(server, clock, storage);
-  await clock.advance();
-  server.answer(path, cut);
-  for (const amount of [1, 20]) first.store.send({ type: "add", amount });
-  await clock.advance(100);
-  await first.die();
-
+  const { server, clock, storage } = await killed([1, 20]);
   server.answer(path, () => new Promise(() => {}));
   const second = run(server, clock, storage);
   await clock.advance();
@@ -299,15 +299,91 @@ test("a client that is closed leaves its waiting intents to the next run; a stor
   await first.die();
   first.store.send({ type: "add", amount: 1 });
   await clock.advance();
+  first.store.send({ type: "add", amount: 2 });
   first.client.close();
   await clock.advance();
-  assert.deepEqual(storage.kept, [1]);
+  assert.deepEqual(storage.kept, [1, 2]);
   const broken = { getItem() { throw new Error("denied"); }, setItem: () => Promise.reject(new Error("full")) };
-  for (const each of [broken, { ...storage, getItem: () => "no JSON" }, { ...storage, getItem: () => '[{"feature":"../x","body":"{}"}]' }]) {
+  const entry = { feature: "counter", id: "k", body: "{}", owner: {}, until: 9e15 };
+  const texts = ["no JSON", "{}", "7", "[null]", ...[{ feature: "../x" }, { until: null }, { owner: 7 }].map(
+    (change) => JSON.stringify([{ ...entry, ...change }]))];
+  for (const each of [broken, ...texts.map((text) => ({ ...storage, getItem: () => text }))]) {
     const other = run(server, clock, each);
     await clock.advance();
     await other.store.send({ type: "add", amount: 5 });
   }
+});
+
+test("an intent whose request was out when the app was killed may have run", async () => {
+  const [server, clock, storage] = [new Server(), new Clock(), keeping()];
+  const first = run(server, clock, storage);
+  await clock.advance();
+  server.answer(path, () => new Promise(() => {}));
+  for (const amount of [1, 2]) first.store.send({ type: "add", amount });
+  await clock.advance();
+  const kept = { ...storage, setItem() {} };
+  server.become("another", "bob");
+  const second = run(server, clock, kept);
+  const mayHaveRun = [];
+  second.client.onEvent((event, { error }) => { if (event === "abandoned") mayHaveRun.push(error.mayHaveRun); });
+  await clock.advance();
+  assert.deepEqual(mayHaveRun, [true, false]);
+});
+
+test("an intent of a session that is still unknown is for the same token only, and with a cookie it is not kept", async () => {
+  for (const [credential, next, wanted] of [["bearer", "kept", [1]], ["bearer", "another", []], ["cookie", "kept", []]]) {
+    const [server, clock, storage] = [new Server(), new Clock(), keeping()];
+    const options = (token) => ({ credential, storage: { getItem: () => token, setItem() {}, removeItem() {} } });
+    server.become("kept");
+    server.answer("GET /sessions/current", cut, cut);
+    server.answer("POST /sessions", cut, cut);
+    const first = run(server, clock, storage, options("kept"));
+    await first.die();
+    first.store.send({ type: "add", amount: 1 });
+    await clock.advance();
+    first.client.close();
+    server.become(next);
+    run(server, clock, storage, options(next));
+    await clock.advance(20_000);
+    assert.deepEqual(amounts(server).map(([amount]) => amount), wanted, `${credential}, ${next}`);
+  }
+});
+
+test("an intent that cannot be JSON rejects, and a signal that outlives intents keeps nothing of them", async () => {
+  const { store, client, server } = await live();
+  await assert.rejects(store.send({ type: "add", amount: 1n }), TypeError);
+  const { signal } = new AbortController();
+  server.answer(path, () => problem(422, "intent-refused"));
+  await assert.rejects(store.send({ type: "increment" }, { signal }), { status: 422 });
+  await store.send({ type: "increment" }, { signal });
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+  assert.deepEqual(client.pending, []);
+});
+
+test("an intent that is given up while its session is made is not sent", async () => {
+  const { client, server, clock } = start();
+  let answer;
+  server.answer("POST /sessions", () => new Promise((resolve) => { answer = resolve; }));
+  const controller = new AbortController();
+  const sent = assert.rejects(client.store("counter").send({ type: "increment" }, { signal: controller.signal }),
+    { reason: "aborted", mayHaveRun: false });
+  await clock.advance();
+  controller.abort();
+  server.become("s1");
+  answer(json(201, { id: "s1", token: "s1" }));
+  await sent;
+  assert.deepEqual(server.asked(path), []);
+});
+
+test("a request that is out survives the page, unless its body is too large for that", async () => {
+  const asked = [];
+  const server = new Server();
+  const { client } = start({ server, platform: { fetch: (url, request) => {
+    if (url.endsWith("/intents")) asked.push(request.keepalive);
+    return server.fetch(url, request);
+  } } });
+  for (const length of [5, 19_000, 30_000]) await client.store("counter").send({ type: "x".repeat(length) });
+  assert.deepEqual(asked, [true, true, false]);
 });
 
 test("over many kills of the app each intent runs once, in order, and none is lost", async () => {

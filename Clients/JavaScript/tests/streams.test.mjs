@@ -122,6 +122,16 @@ test("after an offline event that was wrong, reconnect opens the stream and free
   assert.deepEqual(client.pending, []);
 });
 
+test("after an offline event that was wrong, reconnect also frees the intents of a client without a stream", async () => {
+  const { client, page, server } = start();
+  await page.fire(page.window, "offline");
+  const sent = client.store("counter").send({ type: "increment" });
+  await settle();
+  client.reconnect();
+  await sent;
+  assert.equal(server.streams.length, 0);
+});
+
 test("a store whose listener is replaced in one task keeps its stream and its predictions", async () => {
   const { client, server, clock } = await live();
   const store = client.store("tally", { predict: { add: (state, { amount }) => ({ count: state.count + amount }) } });

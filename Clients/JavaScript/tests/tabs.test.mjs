@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Browser, Clock, Page, Server, settle, start } from "./support.mjs";
+import { Problem } from "../mvi-client.js";
+import { Browser, Clock, Page, Server, problem, settle, start } from "./support.mjs";
 
 /** Some tabs of one browser with one server; each watches its given features. */
 async function tabs(...watched) {
@@ -215,4 +216,23 @@ test("without Web Locks each tab has its own stream", async () => {
     await clock.advance();
   }
   assert.equal(open(server).length, 2);
+});
+
+test("errors keep their class between tabs", async () => {
+  const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
+  await show(server);
+  server.answer("GET /events", () => problem(503, "draining", { "Retry-After": "30" }), () => Promise.reject(new TypeError("network")));
+  await server.stream.end();
+  await clock.advance(3_000);
+  for (const { client } of [a, b]) {
+    const { problem: reason } = client.conditionDetails;
+    assert.ok(reason instanceof Problem);
+    assert.deepEqual([reason.status, reason.kind, reason.message], [503, "draining", "draining"]);
+  }
+  a.client.reconnect();
+  await clock.advance();
+  for (const { client } of [a, b]) {
+    assert.ok(client.conditionDetails.problem instanceof Error);
+    assert.equal(client.conditionDetails.problem.message, "network");
+  }
 });
