@@ -103,7 +103,7 @@ struct FeatureServerCommandTests {
     }
 
     @Test func `a port that is in use is reported in one line`() async throws {
-        let first = try TakenPort()
+        let first = try LoopbackPort(isTaken: true)
         let (code, text) = try await Tool.built("mvi-server").output([
             "--port", "\(first.number)", "--data", ":memory:", "--log-level", "critical",
         ])

@@ -25,7 +25,7 @@ struct SecretTests {
 
     /// Returns the output of a server whose port is in use: it ends after its services have started.
     private func output(_ variables: [String: String], _ arguments: [String]) async throws -> String {
-        let (port, folder) = (try TakenPort(), try TemporaryFolder())
+        let (port, folder) = (try LoopbackPort(isTaken: true), try TemporaryFolder())
         let env = try #require(Tool("env"))
         let settings = variables.map { "\($0.key)=\($0.value)" }
         let (code, text) = try await env.output(
@@ -112,7 +112,7 @@ struct SecretTests {
 
     @Test("an author's service is logged by its type, without its content")
     func services() async throws {
-        let (port, lines) = (try TakenPort(), Lock<[String]>([]))
+        let (port, lines) = (try LoopbackPort(isTaken: true), Lock<[String]>([]))
         var logger = Logger(label: "test") { _ in Keeper(lines: lines) }
         logger.logLevel = .trace
         var settings = ServerSettings()

@@ -100,7 +100,7 @@ struct ServerTests {
             await client.conditions.until { if case .reconnecting = $0.last { true } else { false } }
             // A click while the server is away.
             tally.post(.add(amount: 4))
-            let second = try LiveServer(journal, port: first.port)
+            let second = try LiveServer(journal, after: first)
             client.server.foreground()
             await seen.states.until { $0.last?.count == 7 }
             try await tally.send(.cheer)
@@ -117,7 +117,7 @@ struct ServerTests {
             try await tally.send(.add(amount: 3), until: .shown)
             await first.stop()
             await client.conditions.until { if case .reconnecting = $0.last { true } else { false } }
-            let second = try LiveServer(MemoryJournal(), port: first.port)
+            let second = try LiveServer(after: first)
             tally.post(.add(amount: 1))
             client.server.foreground()
             await seen.states.until { $0.last?.count == 1 }
@@ -139,7 +139,7 @@ struct ServerTests {
             let sent = Task { try await tally.send(.add(amount: 1_000)) }
             await transport.requests.until { $0.contains { $0.target.hasSuffix("/intents") } }
             user.withLock { $0 = "bob" }
-            let second = try LiveServer(MemoryJournal(), port: first.port)
+            let second = try LiveServer(after: first)
             client.server.foreground()
             let error = await #expect(throws: RemoteError.self) { try await sent.value }
             #expect(error?.code == .sessionEnded)
@@ -233,7 +233,7 @@ struct ServerTests {
         try await TestClient.run(port) { client, _ in
             let seen = client.watch(client.server.store(of: Tally.self))
             await client.conditions.until { if case .reconnecting = $0.last { true } else { false } }
-            let second = try LiveServer(port: port)
+            let second = try LiveServer(after: server)
             client.server.foreground()
             await seen.states.atLeast(1)
             await second.stop()

@@ -95,14 +95,13 @@ private struct TLSServer: Sendable {
     static let password = "correct-horse-battery"
 
     let cluster: Cluster
-    private let port: Int
+    private let port: LoopbackPort
 
     init() async throws {
         cluster = try await Cluster.make(settings: "password_encryption = 'scram-sha-256'")
         try await cluster.run("CREATE ROLE app LOGIN PASSWORD '\(Self.password)'")
         try await cluster.run("GRANT CREATE ON DATABASE postgres TO app")
-        let chosen = try Self.freePort()
-        port = chosen
+        port = try LoopbackPort()
         let script = """
             set -e
             cd \(cluster.folder)
@@ -116,7 +115,7 @@ private struct TLSServer: Sendable {
             openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.crt
             chmod 600 server.key
             printf '%s\\n' 'local all mvi trust' 'hostssl all app 127.0.0.1/32 scram-sha-256' >data/pg_hba.conf
-            printf '%s\\n' "listen_addresses = '127.0.0.1'" 'port = \(chosen)' 'ssl = on' \
+            printf '%s\\n' "listen_addresses = '127.0.0.1'" 'port = \(port.number)' 'ssl = on' \
                 "ssl_cert_file = '\(cluster.folder)/server.crt'" "ssl_key_file = '\(cluster.folder)/server.key'" \
                 >>data/postgresql.conf
             """
@@ -128,27 +127,10 @@ private struct TLSServer: Sendable {
         try await cluster.start()
     }
 
-    /// Returns a port that no other program used a moment before.
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        try #require(isBound)
-        return Int(UInt16(bigEndian: address.sin_port))
-    }
-
     /// Returns a correct URL with changes; nil omits a part.
     func url(_ change: [String: String?] = [:]) -> String {
         var parts: [String: String?] = [
-            "host": "localhost", "hostaddr": "127.0.0.1", "port": "\(port)", "dbname": "postgres", "user": "app",
+            "host": "localhost", "hostaddr": "127.0.0.1", "port": "\(port.number)", "dbname": "postgres", "user": "app",
             "password": Self.password, "sslmode": "verify-full", "sslrootcert": "FOLDER/ca.crt",
             // Independent of the user who runs the tests.
             "passfile": "FOLDER/no-such-file", "sslcert": "FOLDER/no-such-file",

@@ -7,6 +7,14 @@ import socket
 from .requests import Connection
 
 
+def bound(port):
+    """A socket on a port of 127.0.0.1 that does not listen."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("127.0.0.1", port))
+    return made
+
+
 class Server:
     """Listens on a port of the system's choice on 127.0.0.1 and queues requests by their kind."""
 
@@ -21,6 +29,8 @@ class Server:
         # The features that are refused, and how.
         self.refused_features = {}
         self.port = 0
+        # Bound and not listening: connections are refused, and nobody else gets the port, while the listener is away.
+        self.held = None
         self.listener = None
         self.connections = set()
         self.tasks = set()
@@ -31,11 +41,10 @@ class Server:
 
     async def listen(self):
         """Starts to listen; after `refuse` on the same port again."""
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", self.port))
-        self.port = listening.getsockname()[1]
-        self.listener = await asyncio.start_server(self.accept, sock=listening, limit=4 << 20)
+        if self.held is None:
+            self.held = bound(0)
+            self.port = self.held.getsockname()[1]
+        self.listener = await asyncio.start_server(self.accept, sock=bound(self.port), limit=4 << 20)
 
     def refuse(self):
         """Stops to listen: the system refuses connections. Those that are there stay."""
@@ -59,6 +68,7 @@ class Server:
     def stop(self):
         """Ends everything at once."""
         self.listener.close()
+        self.held.close()
         for connection in list(self.connections):
             connection.writer.transport.abort()
         for task in list(self.tasks):

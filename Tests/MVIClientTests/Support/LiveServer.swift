@@ -3,6 +3,7 @@ import MVI
 import MVIServer
 import SessionJournal
 import Sessions
+import TestSupport
 
 @testable import MVIServer
 
@@ -17,17 +18,19 @@ struct LiveServer: Sendable {
     }
 
     private let assembly: Assembly
+    private let held: LoopbackPort
 
-    var port: UInt16 { assembly.http.port }
+    var port: UInt16 { held.number }
 
     /// Starts a server.
     ///
     /// - Parameters:
     ///   - journal: what outlives the server; one that is given again is a server that was started again.
-    ///   - port: 0 for one of the system's choice.
-    init(_ journal: MemoryJournal = MemoryJournal(), port: UInt16 = 0) throws {
+    ///   - earlier: a stopped server whose place this one takes.
+    init(_ journal: MemoryJournal = MemoryJournal(), after earlier: LiveServer? = nil) throws {
+        held = try earlier?.held ?? LoopbackPort()
         var settings = ServerSettings()
-        settings.port = port
+        settings.port = held.number
         assembly = try Assembly(
             Self.content(), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), authenticator: Names(),
