@@ -100,6 +100,8 @@ extension Timestamp {
         guard day > 0, Self.civilDate(daysSinceEpoch: days) == (year, month, day) else { return nil }
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
         self.init(sinceEpoch: .seconds(seconds) + .nanoseconds(fraction))
+        // An offset may lead to a year that has no text.
+        guard Self.writable.contains(sinceEpoch) else { return nil }
     }
 
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {

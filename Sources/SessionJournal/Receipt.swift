@@ -1,3 +1,5 @@
+import MVI
+
 /// The identity of a request inside its session.
 package enum ReceiptKey: Hashable, Sendable {
     /// An `Idempotency-Key` inside its feature instance.

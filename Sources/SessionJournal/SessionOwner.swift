@@ -1,3 +1,5 @@
+import MVI
+
 /// The id of a process among those that share a journal: random, and a new one each time that it joins.
 package struct NodeID: Hashable, Sendable {
     /// Never negative.

@@ -1,3 +1,5 @@
+import MVI
+
 /// A search for stores of a feature, or of one instance, that were not used since a time since 1970.
 package struct StoreQuery: Sendable {
     /// The feature's name, or the instance's id.

@@ -1,3 +1,5 @@
+import MVI
+
 /// A stored store without its state.
 package struct StoreSummary: Sendable, Hashable {
     package var feature: FeatureID

@@ -1,3 +1,5 @@
+import MVI
+
 /// A durable timer of a store.
 package struct StoredReminder: Sendable, Hashable {
     /// The feature instance that set it.

@@ -1,3 +1,4 @@
+import MVI
 #if os(Linux)
     import Glibc
     import MVI

@@ -1,3 +1,4 @@
+import MVI
 import MVIServer
 import MicroHTTP
 import SessionJournal

@@ -1,3 +1,4 @@
+import MVI
 import WireJSON
 
 /// Sends intents one at a time, in order, until each has an answer.

@@ -1,4 +1,5 @@
 import EventStream
+import MVI
 import WireJSON
 
 /// Opens, loses and reopens the stream.

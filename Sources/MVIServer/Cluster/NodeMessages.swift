@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import WireJSON
 

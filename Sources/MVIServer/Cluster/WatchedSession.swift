@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 
 /// The stores of a session that streams of a node show.

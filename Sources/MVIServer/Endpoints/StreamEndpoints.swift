@@ -240,7 +240,6 @@ struct StreamEndpoints: Sendable {
         var feature: FeatureID?
         if case .features(let features) = filter, features.count == 1 { feature = features.first }
         if error.code == .gone || error.code == .signedOut {
-            // The browser may have received a new cookie meanwhile.
             return reply.answer(Self.ended)
         }
         if error.code == .identityExpired, !wantsProblem {

@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import SessionJournal
 
 /// The writer's cache of recently written sessions, so that an append reads no row.

@@ -192,7 +192,7 @@ package struct FeatureRegistry: Sendable {
 }
 
 /// The name of a feature instance on the wire.
-package typealias FeatureID = SessionJournal.FeatureID
+package typealias FeatureID = MVI.FeatureID
 
 /// Returns true if a principal may access a feature's instance. Called from any thread, never under a lock; must not
 /// block.

@@ -1,5 +1,6 @@
 import JSONDelta
 import Locking
+import MVI
 import SessionJournal
 
 /// The form in which a stream sends the change of a view state, instead of the whole state.

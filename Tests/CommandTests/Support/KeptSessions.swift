@@ -1,5 +1,6 @@
 import Locking
 import Logging
+import MVI
 import SQLiteJournal
 import SessionJournal
 import Testing

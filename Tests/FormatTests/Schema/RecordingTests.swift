@@ -142,6 +142,9 @@ struct RecordingTests {
         for time in [first - .milliseconds(1), last + .seconds(1), Timestamp(sinceEpoch: .seconds(Int64.max / 2))] {
             #expect(throws: WireEncodingError.self) { try WireJSON.encode([time]) }
         }
+        for text in ["9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01", "9999-12-31T23:59:60Z"] {
+            #expect(Timestamp(text) == nil, "\(text)")
+        }
     }
 
     private struct Wrapper: RawRepresentable, Codable { var rawValue: String }

@@ -1,3 +1,4 @@
+import MVI
 import SQLite
 import SessionJournal
 import Testing

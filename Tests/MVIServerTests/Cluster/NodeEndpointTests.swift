@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import MVITesting
 import MicroHTTP
 import SessionJournal

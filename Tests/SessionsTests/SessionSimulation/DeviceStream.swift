@@ -1,6 +1,7 @@
 import EventStream
 import JSONDelta
 import Locking
+import MVI
 import SessionJournal
 import Sessions
 import WireJSON

@@ -1,5 +1,6 @@
 import EventStream
 import Locking
+import MVI
 import SessionJournal
 import Sessions
 import WireJSON
