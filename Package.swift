@@ -176,7 +176,9 @@ let package = Package(
         tests("CommandTests", "MVITesting", "TestSupport", "mvi-server", yaml, not: ["Types/Files"]),
         tests("FuzzTargetsTests", "FuzzTargets"),
         // The code of the pages; DocumentationTests compares it.
-        tests("PagesTests", "JWTAuthentication", "MVIServerTesting", "PostgresServer", in: "Examples/Pages", outside: true),
+        tests(
+            "PagesTests", "JWTAuthentication", "MVIServerTesting", "PostgresServer", in: "Examples/Pages", outside: true
+        ),
         tests("DocumentationTests", "TestSupport", "desk", "shop", yaml),
         tests("MinimalTests", "MVITesting", "TestSupport", "minimal", in: "Examples/Minimal/Tests"),
         tests("MigrationTests", "MVITesting", "TestSupport", "wallet-1", "wallet-2", in: "Examples/Migration/Tests"),

@@ -144,7 +144,7 @@ private struct TLSServer: Sendable {
 
     /// Runs a statement as the server's owner, by the socket.
     func run(_ sql: String) throws -> PostgresRows {
-        let target = try #require(ConnectionTarget(cluster.url() + "&port=\(port)", applicationName: "test"))
+        let target = try #require(ConnectionTarget(cluster.url() + "&port=\(port.number)", applicationName: "test"))
         let connection = try PostgresConnection(target, deadline: .now + .seconds(30))
         return try connection.run([PostgresStatement(sql)], deadline: .now + .seconds(30)).rows[0]
     }
