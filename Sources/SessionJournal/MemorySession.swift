@@ -195,7 +195,7 @@ final class MemorySession {
             self.change { $0.setAside.append(lost) }
         }
         switch change.kind {
-        case .changed: if let index { stores[index].apply(change) }
+        case .changed: if let index { stores[index].apply(change, time: time) }
         case .disposed: if let index { stores.remove(at: index) }
         case .made:
             var store = StoredStore(
@@ -203,7 +203,7 @@ final class MemorySession {
                     feature: change.feature, number: 0, version: 0, made: change.made,
                     replaced: change.setsAside == nil ? 0 : change.made),
                 schemaVersion: 0, state: [], view: [], viewIntent: nil)
-            store.apply(change)
+            store.apply(change, time: time)
             if let index { stores[index] = store } else { stores.append(store) }
         }
     }
@@ -244,7 +244,8 @@ extension StoredReminder {
 }
 
 extension StoredStore {
-    fileprivate mutating func apply(_ change: StoreChange) {
+    fileprivate mutating func apply(_ change: StoreChange, time: Duration) {
+        summary.lastSeen = max(summary.lastSeen, time)
         summary.number = change.number
         summary.version = change.version
         if let state = change.state {

@@ -11,8 +11,8 @@ package protocol StoreRunner: AnyObject, Sendable {
     func commit()
     /// Discards the batch's working copy.
     func rollBack()
-    /// Saves the working copy, unless a chain of intents is already running.
-    func beginChain()
+    /// Saves the working copy for the running chain of intents, unless that has saved it.
+    func beginChain(isFirst: Bool)
     /// Ends a chain: keeps its changes, or restores the working copy.
     func endChain(isKept: Bool)
     /// Notifies observers of a failure outside of a turn.

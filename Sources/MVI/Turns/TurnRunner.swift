@@ -207,7 +207,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             return threw(error, context, stage, cause, turn.rare, judged, hasRun: hasRun)
         }
         checkDuration(since: start, context)
-        if turn.rare?.sends.isEmpty == false { beginChain() }
+        if turn.rare?.sends.isEmpty == false { beginChain(isFirst: !context.isSent) }
         if turn.hasMessages { setWorking(after) }
         return result
     }
@@ -232,10 +232,15 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     // MARK: Chains
 
-    /// Saves the working copy, unless a chain is already running.
+    /// Saves the working copy, unless the running chain has saved it.
+    ///
+    /// - Parameter isFirst: true for the turn that begins a chain: no other chain may be running.
     @usableFromInline
-    package func beginChain() {
-        copies.withLock { if $0.beforeChain == nil { $0.beforeChain = SavedCopy($0.working) } }
+    package func beginChain(isFirst: Bool = false) {
+        copies.withLock { copies in
+            assert(!isFirst || copies.beforeChain == nil, "A chain began inside another one.")
+            if copies.beforeChain == nil { copies.beforeChain = SavedCopy(copies.working) }
+        }
     }
 
     /// Discards the copy that `beginChain` saved, or restores it.

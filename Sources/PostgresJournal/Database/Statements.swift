@@ -55,12 +55,13 @@ struct Statements: Sendable {
         let storeNames = "session, head, nonce, feature, number, version, schema, view_intent, state, view"
         makeStores = """
             INSERT INTO \(at).stores AS s
-                (session, feature, number, version, schema, view_intent, state, view, made, replaced)
-            SELECT i.session, i.feature, i.number, i.version, i.schema, i.view_intent, i.state, i.view, i.made, i.replaced
+                (session, feature, number, version, schema, view_intent, state, view, made, replaced, seen)
+            SELECT i.session, i.feature, i.number, i.version, i.schema, i.view_intent, i.state, i.view, i.made, i.replaced,
+                h.seen
             \(storeRows), $11::bigint[], $12::bigint[]) AS i (\(storeNames), made, replaced) \(committed)
             ON CONFLICT (session, feature) DO UPDATE SET number = excluded.number, version = excluded.version,
                 schema = excluded.schema, view_intent = excluded.view_intent, state = excluded.state,
-                view = excluded.view, made = excluded.made, replaced = excluded.replaced
+                view = excluded.view, made = excluded.made, replaced = excluded.replaced, seen = excluded.seen
             """
         disposeStores = """
             DELETE FROM \(at).stores AS s

@@ -92,10 +92,10 @@ extension Session {
     /// Disposes of the stores whose lifetime is over, in one turn. Calls `done` after the commit or a failure; a later
     /// search finds what is left.
     fileprivate func disposePastLife(_ done: @escaping @Sendable () -> Void) {
-        markPastLife()
+        let lives = lives
         enqueue(.server, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: { _ in done() }) { core in
-            let past = core.stores.filter { $0.isPastLife && core.batch.index(of: $0.feature) == nil }
-            return past.count { core.dispose(of: $0.feature) } > 0
+            let past = core.stores.indices.filter { core.isPastLife(at: $0, lives) }.map { core.stores[$0].feature }
+            return past.count { core.batch.index(of: $0) == nil && core.dispose(of: $0) } > 0
         }
     }
 }

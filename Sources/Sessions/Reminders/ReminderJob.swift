@@ -19,16 +19,16 @@ final class ReminderJob: QueueJob {
     // Not the lane for steps, which retries failed commits: the next look at the reminders does that.
     var lane: JobLane { .server }
 
-    func run() -> (any QueueJob)? {
-        let limits = session.shared.limits
+    func run() -> WaitingJob? {
+        let (limits, lives) = (session.shared.limits, session.lives)
         let (isThere, found) = session.core.withLock { core in
-            (core.currentReminders.contains(reminder), core.find(reminder.feature, limits: limits))
+            (core.currentReminders.contains(reminder), core.find(reminder.feature, limits: limits, lives))
         }
         // Another turn deleted or replaced it meanwhile.
         guard isThere, session.mayRun else { return nothing() }
         if reminder.isRecording { return forget() }
         switch found {
-        case .passive(nil): return self
+        case .passive(nil): return WaitingJob(self, in: session, for: [reminder.feature])
         // The reminder stays if the store's state cannot be loaded now.
         case .passive(_?): return nothing()
         case .absent: return forget()
@@ -47,7 +47,7 @@ final class ReminderJob: QueueJob {
     }
 
     /// Ends with a commit that deletes the reminder.
-    private func forget() -> (any QueueJob)? {
+    private func forget() -> WaitingJob? {
         session.core.withLock { core in
             core.batch.count += 1
             core.batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
@@ -74,12 +74,10 @@ final class ReminderJob: QueueJob {
     }
 
     /// Ends without a turn.
-    private func nothing() -> (any QueueJob)? {
+    private func nothing() -> WaitingJob? {
         session.drop(self)
         return nil
     }
-
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([reminder.feature], resume) }
 
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         ReminderJob(session, reminder, inputs: inputs ?? self.inputs, done: done)

@@ -4,10 +4,9 @@ import SessionJournal
 
 /// What a session does when it is not in use: its parts leave memory, and the journal learns of its last use.
 extension Session {
-    /// Marks the stores whose lifetime is over.
-    func markPastLife() {
-        let now = shared.time.monotonic()
-        core.withLock { $0.markPastLife(shared.features, now: now) }
+    /// The present moment of the lifetimes of stores.
+    var lives: StoreLives {
+        StoreLives(features: shared.features, now: shared.features.mortal.isEmpty ? .zero : shared.time.monotonic())
     }
 
     /// Removes expired labels and unused stores from memory. Returns the note for the journal.
@@ -19,7 +18,6 @@ extension Session {
             core.outbox.forgetExpired(now: now.monotonic)
             core.receipts.expire(now: now.monotonic, life: limits.receiptLife)
             core.rest()
-            core.markPastLife(shared.features, now: now.monotonic)
             let passive =
                 queue.isIdle
                 ? core.passivateIdleStores(
@@ -85,6 +83,13 @@ extension Session {
     }
 }
 
+/// The lifetimes of stores, see `Life`, at a time on the monotonic clock.
+struct StoreLives {
+    let features: FeatureRegistry
+    /// Zero if no feature has one.
+    let now: Duration
+}
+
 /// The note about a session for the journal.
 enum SessionNote: Sendable {
     case nothing
@@ -94,16 +99,20 @@ enum SessionNote: Sendable {
 }
 
 extension SessionCore {
-    /// Marks the stores of a subject's session whose lifetime is over.
-    mutating func markPastLife(_ features: FeatureRegistry, now: Duration) {
-        guard life != .anonymous, !features.mortal.isEmpty else { return }
-        for index in stores.indices where stores[index].store == nil && !stores[index].isPastLife {
-            let feature = stores[index].feature
-            guard let storeLife = features.definition(for: feature)?.storeLife, now - stores[index].lastUse > storeLife,
-                !reminders.contains(where: { $0.stored.feature == feature })
-            else { continue }
-            stores[index].isPastLife = true
-        }
+    /// True if the lifetime of a store of a subject's session is over, and the store is not in memory: the next turn that
+    /// needs it disposes of it.
+    ///
+    /// - Parameter lives: nil if no feature has a lifetime.
+    func isPastLife(at index: Int, _ lives: StoreLives?) -> Bool {
+        guard let lives, stores[index].store == nil, life != .anonymous else { return false }
+        let feature = stores[index].feature
+        guard let life = lives.features.definition(for: feature)?.storeLife else { return false }
+        return lives.now - stores[index].lastUse > life && !reminders.contains { $0.stored.feature == feature }
+    }
+
+    /// True if a store is stored, not in memory, and not past its lifetime.
+    func isPassive(_ feature: FeatureID, _ lives: StoreLives) -> Bool {
+        stores.index(of: feature).map { stores[$0].store == nil && !isPastLife(at: $0, lives) } ?? false
     }
 
     /// The queue is idle: no turn runs or is in flight, and none can begin before the lock is released.
@@ -195,10 +204,9 @@ extension SessionCore {
             if now.monotonic - stores[index].lastUse >= SessionLimits.storeTouchDelay / 2, stores[index].store != nil,
                 streams.isShown(stores[index].feature)
             {
-                stores[index].use(at: now.monotonic, byTurn: false)
+                stores[index].use(at: now.monotonic)
             }
             let lastUse = now.sinceEpoch(stores[index].lastUse)
-            if stores[index].summary.lastSeen == .zero { stores[index].summary.lastSeen = lastUse }
             guard lastUse - stores[index].summary.lastSeen >= SessionLimits.storeTouchDelay else { continue }
             stores[index].summary.lastSeen = lastUse
             used.append((stores[index].feature, lastUse))

@@ -59,7 +59,6 @@ package final class Session: Sendable {
         var core = SessionCore(stored, now, lastSeen: lastSeen, limits: environment.limits)
         // As if the last confirmation were long ago: the journal is asked again before the session is shown.
         if environment.lease?.confirmsReads == false { core.confirmed = now.monotonic - environment.limits.sessionLife }
-        core.markPastLife(environment.features, now: now.monotonic)
         self.init(stored.record, environment, core)
     }
 

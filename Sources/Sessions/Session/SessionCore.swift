@@ -83,10 +83,6 @@ struct SessionCore {
         var loads = StoreLoads()
         /// Requests that wait, by number.
         var waits: [UInt64: Wait] = [:]
-        /// The stores whose bootstrap runs, the innermost last, and the stores that must be loaded before the turn that
-        /// needs them runs again. Only the queue's runner changes them.
-        var starting: [FeatureID] = []
-        var awaited: [FeatureID] = []
         /// The reminders of the running chain's turns. Only the queue's runner changes them.
         var chainReminders: [ReminderChange] = []
         /// Intents with a running asynchronous check, and those that wait for them; nil if there are none.
@@ -94,7 +90,7 @@ struct SessionCore {
 
         var isBlank: Bool {
             catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
-                && waits.isEmpty && starting.isEmpty && awaited.isEmpty && chainReminders.isEmpty && checks == nil
+                && waits.isEmpty && chainReminders.isEmpty && checks == nil
         }
     }
 
@@ -111,10 +107,6 @@ struct SessionCore {
 
     /// Requests that wait.
     @inline(__always) var waits: [Wait] { rare.map { Array($0.waits.values) } ?? [] }
-
-    /// True if a store's bootstrap runs.
-    @inline(__always)
-    func isStarting(_ feature: FeatureID) -> Bool { rare?.starting.contains(feature) == true }
 
     /// A session without a turn.
     ///
@@ -150,10 +142,11 @@ struct SessionCore {
         // clients would outlive their cookies.
         cookieSet = now.monotonic - limits.sessionLife
         if !stored.receipts.isEmpty { receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic) }
-        for summary in stored.stores {
-            // The journal learns of the last use with a delay.
+        for var summary in stored.stores {
+            // The journal learns of a read or a stream with a delay. What may have been is not noted as a use.
             let unnoted = stored.record.lastSeen - summary.lastSeen - SessionLimits.storeTouchDelay
             let unused = summary.lastSeen > .zero ? max(.zero, unnoted) : .zero
+            summary.lastSeen = stored.record.lastSeen - unused
             stores.append(StoreSlot(summary, lastUse: lastTouch - unused))
         }
         // If a crash lost the trim, it is repeated: the same labels are dropped.

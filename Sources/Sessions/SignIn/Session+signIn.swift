@@ -66,9 +66,11 @@ final class HeldTurns: QueueJob {
 
     var lane: JobLane { .steps }
 
-    func run() -> (any QueueJob)? { state.withLock { if case .over = $0 { nil } else { self } } }
+    func run() -> WaitingJob? {
+        state.withLock { if case .over = $0 { nil } else { WaitingJob(self, whenReady: hold) } }
+    }
 
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
+    private func hold(until resume: @escaping @Sendable () -> Void) -> Bool {
         guard let begun = begin(as: .holding(resume)) else { return false }
         begun(.success(self))
         return true

@@ -18,7 +18,7 @@ extension Session {
     ) {
         let known = reading(as: client, feature) { core -> StateSnapshot? in
             guard let index = core.stores.index(of: feature), core.stores[index].isStarted else { return nil }
-            core.stores[index].use(at: core.lastTouch, byTurn: false)
+            core.stores[index].use(at: core.lastTouch)
             return core.snapshot(of: feature)
         }
         switch known {
@@ -135,9 +135,10 @@ extension Session {
 
     /// Begins to load the stored stores that are not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
+        let lives = lives
         let (missing, key, epoch) = core.withLock { core in
-            let isStored = core.isLive && core.key != nil
-            return (isStored ? core.makeRare().loads.begin(features, of: core.stores) : [], core.key, core.epoch)
+            let passive = core.isLive && core.key != nil ? features.filter { core.isPassive($0, lives) } : []
+            return (core.makeRare().loads.begin(passive), core.key, core.epoch)
         }
         // A session that is not in the journal has no stored stores.
         guard let key, !missing.isEmpty else { return }
@@ -212,15 +213,6 @@ extension Session {
         for waiter in waiters { waiter() }
     }
 
-    /// The same for the stores that the last abandoned turn needs.
-    func awaitStores(_ more: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
-        let awaited = core.withLock { core in
-            defer { core.rare?.awaited = [] }
-            return core.rare?.awaited ?? []
-        }
-        return awaitLoads(more + awaited, resume)
-    }
-
     /// Calls `resume` once, when loads of the stores are over or have taken 5 s and count as failed until they are
     /// over. Returns false, and does not call, if none is under way.
     func awaitLoads(_ features: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
@@ -269,10 +261,9 @@ extension SessionCore {
     }
 
     /// True if one of the stores has to be loaded first.
-    func isMissing(_ features: [FeatureID]) -> Bool {
+    func isMissing(_ features: [FeatureID], _ lives: StoreLives) -> Bool {
         features.contains { feature in
-            guard batch.index(of: feature) == nil, let slot = stores[feature] else { return false }
-            return slot.store == nil && !slot.isPastLife && rare?.loads.failure(of: feature) == nil
+            batch.index(of: feature) == nil && isPassive(feature, lives) && rare?.loads.failure(of: feature) == nil
         }
     }
 
@@ -293,7 +284,7 @@ extension SessionCore {
         // Shown until the bootstrap is committed, which may take long. A view that is not valid JSON is never shown.
         stores[index].view = derived == stored.view || stored.view.isOneLineOfJSON ? stored.view : derived
         stores[index].intent = stored.viewIntent
-        stores[index].use(at: lastTouch, byTurn: false)
+        stores[index].use(at: lastTouch)
         stores[index].lost = beginning.lost
         stores[index].start =
             beginning.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
@@ -328,16 +319,22 @@ private final class OpenJob: QueueJob {
 
     var lane: JobLane { client == nil ? .server : .opens }
 
-    func run() -> (any QueueJob)? {
+    func run() -> WaitingJob? {
         let features = features.sorted { $0.text < $1.text }
-        if session.core.withLock({ $0.isMissing(features) }) { return self }
+        let (limits, lives) = (session.shared.limits, session.lives)
+        if session.core.withLock({ $0.isMissing(features, lives) }) {
+            return WaitingJob(self, in: session, for: features)
+        }
         error.withLock { $0 = nil }
         // If another node runs its turns, a store is only shown.
         let mayRun = session.mayRun
         for feature in features {
             do throws(StoreError) {
-                switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
-                case .store(let store, _, _) where mayRun: if case .waits = session.prepare(store) { return self }
+                switch session.core.withLock({ $0.find(feature, limits: limits, lives) }) {
+                case .store(let store, _, _) where mayRun:
+                    if case .waits(let others) = session.prepare(store) {
+                        return WaitingJob(self, in: session, for: features + others)
+                    }
                 // A store that would replace an unreadable state is never created here.
                 case .store: if !session.core.withLock({ $0.isShown(feature) }) { throw .elsewhere }
                 case .passive(let failure): if let failure { throw failure }
@@ -347,7 +344,9 @@ private final class OpenJob: QueueJob {
                 case .absent(nil, true) where filter == .all: break
                 case .absent(nil, _):
                     if let client, let refusal = session.judgeTurn(client, feature, .read) { throw refusal }
-                    if try session.make(feature, for: client?.principal) == nil { return self }
+                    if case .waits(let others) = try session.make(feature, for: client?.principal) {
+                        return WaitingJob(self, in: session, for: features + others)
+                    }
                 }
             } catch {
                 // An instance that cannot be shown here, such as one with a newer state, is left out of "all".
@@ -358,10 +357,6 @@ private final class OpenJob: QueueJob {
         }
         session.core.withLock { $0.joinOther(self, isKept: false) }
         return nil
-    }
-
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        session.awaitStores(features, resume)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {

@@ -14,12 +14,9 @@ struct StoreLoads {
     var isEmpty: Bool { underWay.isEmpty }
     var isBlank: Bool { isEmpty && failures.isEmpty && told.isEmpty && waiters.isEmpty }
 
-    /// Returns the stores that the caller has to load: they are stored, not in memory, and no load is under way.
-    mutating func begin(_ features: [FeatureID], of stores: IdentifiedArray<StoreSlot>) -> [FeatureID] {
-        let missing = features.filter { feature in
-            stores.index(of: feature).map { stores[$0].store == nil && !stores[$0].isPastLife } == true
-                && !underWay.contains(feature)
-        }
+    /// Returns those of some passive stores that the caller has to load: no load is under way.
+    mutating func begin(_ features: [FeatureID]) -> [FeatureID] {
+        let missing = features.filter { !underWay.contains($0) }
         underWay.formUnion(missing)
         for feature in missing { failures[feature] = nil }
         return missing
@@ -90,7 +87,6 @@ struct StoreSlot: Identifiable {
 
     private struct Rare {
         var missed: SessionHead?
-        var isPastLife = false
         var patches: [SharedPatch] = []
         var start = Start.done
         var lost: [String] = []
@@ -98,7 +94,7 @@ struct StoreSlot: Identifiable {
 
         var isBlank: Bool {
             guard case .done = start else { return false }
-            return missed == nil && !isPastLife && patches.isEmpty && lost.isEmpty && waiters.isEmpty
+            return missed == nil && patches.isEmpty && lost.isEmpty && waiters.isEmpty
         }
     }
 
@@ -111,11 +107,6 @@ struct StoreSlot: Identifiable {
     var missed: SessionHead? {
         get { rare.missed }
         set { rare.missed = newValue }
-    }
-    /// True if the lifetime of a store that is not in memory is over: the next turn that needs it disposes of it.
-    var isPastLife: Bool {
-        get { rare.isPastLife }
-        set { rare.isPastLife = newValue }
     }
     /// The patches to `view`, each created once for all streams that show changes.
     var patches: [SharedPatch] { rare.patches }
@@ -142,22 +133,19 @@ struct StoreSlot: Identifiable {
     }
 
     /// A store that a committed turn created.
-    init(_ change: StoreChange, _ store: SessionStore, now: Duration) {
+    init(_ change: StoreChange, _ store: SessionStore, now: Duration, lastSeen: Duration) {
         self.init(
             StoreSummary(
                 feature: change.feature, number: change.number, version: change.version, made: change.made,
-                replaced: change.setsAside == nil ? 0 : change.made), lastUse: now)
+                replaced: change.setsAside == nil ? 0 : change.made, lastSeen: lastSeen), lastUse: now)
         self.store = store
         view = change.view ?? []
         intent = change.viewIntent
     }
 
-    /// Notes a read or a stream, or a committed turn, of this node or of another one. A turn begins the lifetime anew; a
-    /// request does not bring back a store whose lifetime is over.
-    mutating func use(at time: Duration, byTurn isTurn: Bool) {
-        lastUse = max(lastUse, time)
-        if isTurn, kept != nil { isPastLife = false }
-    }
+    /// Notes a committed turn of this node or of another one, or a read or a stream of a store in memory: a request does
+    /// not bring back a store whose lifetime is over.
+    mutating func use(at time: Duration) { lastUse = max(lastUse, time) }
 
     /// Notes that its pending start is committed.
     mutating func hasBegun() {

@@ -103,9 +103,10 @@ final class IntentJob: QueueJob {
     }
 
     /// Makes the checks of `docs/http.md` in the queue: access, number, `If-Match`, intent. The rest is the turn's.
-    func run() -> (any QueueJob)? {
+    func run() -> WaitingJob? {
         guard session.mayRun else { return end(as: .elsewhere(.elsewhere)) }
         let (limits, client) = (session.shared.limits, request.client)
+        let lives = session.shared.features.mortal.isEmpty ? nil : session.lives
         // Judged before the lock is taken for the rest, unless the lock alone decides.
         if outside == nil, !session.isPlain(client, feature), let no = session.judgeTurn(client, feature, .send) {
             return end(as: .refused(no))
@@ -118,7 +119,7 @@ final class IntentJob: QueueJob {
                 core.batch.accessGeneration = core.batch.accessGeneration ?? core.accessGeneration
                 if let no = core.refusal(of: client) { return (no, .reserved, .passive(nil)) }
             }
-            return (nil, receipt.map { core.judge($0) } ?? .reserved, core.find(feature, limits: limits))
+            return (nil, receipt.map { core.judge($0) } ?? .reserved, core.find(feature, limits: limits, lives))
         }
         if let refusal { return end(as: .refused(refusal)) }
         switch judgement {
@@ -132,7 +133,7 @@ final class IntentJob: QueueJob {
             case .store(let store, let version, let effects):
                 return try run(on: store, as: principal, version: version, after: effects)
             case .passive(let failure?): return end(as: .unavailable(failure))
-            case .passive(nil): return self
+            case .passive(nil): return WaitingJob(self, in: session, for: [feature])
             case .absent(let refusal, let wasDisposed):
                 // Another node disposed of the store that the intent ran on.
                 if !wasDisposed, stage.hasLost { throw .storeDisposed }
@@ -141,8 +142,10 @@ final class IntentJob: QueueJob {
                 if let fault = intent.fault { throw self.refusal(of: fault) }
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
-                guard let store = try session.make(feature, for: principal) else { return self }
-                return try run(on: store, as: principal, version: nil, after: nil)
+                switch try session.make(feature, for: principal) {
+                case .started(let store): return try run(on: store, as: principal, version: nil, after: nil)
+                case .waits(let others): return WaitingJob(self, in: session, for: others)
+                }
             }
         } catch {
             return end(as: .refused(error))
@@ -151,7 +154,7 @@ final class IntentJob: QueueJob {
 
     private func run(
         on store: SessionStore, as principal: Principal?, version: UInt64?, after effects: [Effect]?
-    ) throws(StoreError) -> (any QueueJob)? {
+    ) throws(StoreError) -> WaitingJob? {
         let run: RunTurn
         if stage.judgedAs == principal, let judged = stage.judged {
             run = judged
@@ -174,7 +177,7 @@ final class IntentJob: QueueJob {
             after: effects)
     }
 
-    private func begin(_ check: @escaping PendingCheck, on store: SessionStore) -> (any QueueJob)? {
+    private func begin(_ check: @escaping PendingCheck, on store: SessionStore) -> WaitingJob? {
         session.drop(CheckStart(self, check, store))
         return nil
     }
@@ -191,8 +194,6 @@ final class IntentJob: QueueJob {
             return true
         }
     }
-
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
 
     // MARK: End
 
@@ -212,7 +213,7 @@ final class IntentJob: QueueJob {
     }
 
     /// Ends without a turn.
-    private func end(as outcome: TurnOutcome) -> (any QueueJob)? {
+    private func end(as outcome: TurnOutcome) -> WaitingJob? {
         var refusal: RecordedRefusal?
         if case .refused(let error) = outcome { refusal = recorded(error) }
         let now = session.shared.time.sinceEpoch()

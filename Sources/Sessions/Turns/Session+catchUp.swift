@@ -134,8 +134,9 @@ extension Session {
             else { return }
             report(error, after: failures)
             tryAgain(after: failures + 1) { [self] in
+                let lives = lives
                 let missing = core.withLock { core in
-                    features.filter { core.isMissing([$0]) || core.rare?.loads.failure(of: $0) != nil }
+                    features.filter { core.isMissing([$0], lives) || core.rare?.loads.failure(of: $0) != nil }
                 }
                 bringBack(missing, after: failures + 1)
             }
@@ -233,7 +234,8 @@ extension SessionCore {
         let summary = adoption.stored.summary
         let version = stores[summary.feature]?.version
         let isNewer = stores[summary.feature].map { $0.summary.number != summary.number } ?? true
-        if version == nil { stores.append(StoreSlot(summary, lastUse: now.monotonic)) }
+        let used = summary.lastSeen > .zero ? min(now.monotonic(summary.lastSeen), now.monotonic) : now.monotonic
+        if version == nil { stores.append(StoreSlot(summary, lastUse: used)) }
         guard let index = stores.index(of: summary.feature) else { return }
         // Even if this version of the code derives another view: a version means the same on every node.
         var view = adoption.stored.view
@@ -248,8 +250,7 @@ extension SessionCore {
         if stores[index].store != nil, !stores[index].isStarted { stores[index].start = .restored(view: nil) }
         stores[index].summary = summary
         stores[index].lost = adoption.lost
-        // Another writer has used it since this was read.
-        if isNewer { stores[index].use(at: now.monotonic, byTurn: true) }
+        if isNewer { stores[index].use(at: used) }
         guard version != summary.version else { return }
         stores[index].view = view
         stores[index].intent = adoption.stored.viewIntent
@@ -290,9 +291,9 @@ private final class CatchUpJob: QueueJob {
 
     var lane: JobLane { .steps }
 
-    func run() -> (any QueueJob)? { hasRead.withLock { $0 } ? nil : self }
+    func run() -> WaitingJob? { hasRead.withLock { $0 } ? nil : WaitingJob(self, whenReady: read) }
 
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
+    private func read(then resume: @escaping @Sendable () -> Void) -> Bool {
         let (head, waiters) = begin()
         session.loadOnce { [self] result in
             switch result {

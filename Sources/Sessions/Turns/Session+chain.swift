@@ -13,7 +13,8 @@ extension Session {
     /// See `TurnHost`.
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
         let feature = try checked(instance, principal, .read)
-        guard let store = core.withLock({ $0.startedStore(feature, limits: shared.limits) }) else {
+        let lives = lives
+        guard let store = core.withLock({ $0.startedStore(feature, shared.limits, lives) }) else {
             throw StoreIsAbsent(instance: instance)
         }
         return store.runner
@@ -54,78 +55,52 @@ extension Session {
         }
     }
 
-    /// The maximum number of intents and actions in other stores from one turn, and of other stores it may need.
-    private static var chainLimit: Int { 64 }
-
-    // MARK: Turns that need other stores
-
-    /// Runs a turn again that needs stores which were not in memory; nil if one has to be loaded first. Interceptors
-    /// judged its intent already.
-    func runAgain(_ call: inout TurnCall, _ first: TurnResult) -> TurnResult? {
-        var turn = first
-        for _ in 0..<Self.chainLimit {
-            guard case .needsStore(let instance) = turn.outcome else { return turn }
-            call.note(turn)
-            switch bring(instance, for: call, .read) {
-            case .store: break
-            case .waits: return nil
-            case .none(let error, _):
-                call.context = call.context.with(failures: call.context.failures.merging([instance: error]) { $1 })
-            }
-            turn = call.run(call.store.runner, call.context)
-        }
-        guard case .needsStore = turn.outcome else { return turn }
-        return turn.undone(call.failed(StoreError(.failed, "The turn needs too many other stores.")))
-    }
+    // MARK: Chains
 
     /// A store that a turn needs.
-    private enum Sibling {
-        case store(SessionStore)
-        /// It has to be loaded first.
-        case waits
+    enum Sibling {
+        case ready(SessionStore)
+        case needs(Need)
+        /// It is not available: the error for a turn that reads it, and the outcome of one that sends to it.
         case none(StoreError, TurnOutcome)
     }
 
-    /// Has a store in memory and started, created if there is none.
-    private func bring(_ instance: String, for call: TurnCall, _ access: Access) -> Sibling {
-        func none(_ error: StoreError) -> Sibling { .none(error, .unavailable(error)) }
+    /// Looks up a store that a turn reads or sends to.
+    func sibling(_ instance: String, for call: TurnCall, _ access: Access) -> Sibling {
         let feature: FeatureID
         do {
             feature = try checked(instance, call.context.principal, access)
         } catch let refusal as Refusal {
             return .none(StoreError(refusal), .refused(StoreError(refusal)))
         } catch {
-            return none(.featureNotFound)
+            return .none(.featureNotFound, .unavailable(.featureNotFound))
         }
-        switch core.withLock({ $0.find(feature, limits: shared.limits) }) {
+        let lives = lives
+        let (found, starts) = core.withLock { core in
+            let found = core.find(feature, limits: shared.limits, lives)
+            return (found, core.batch.index(of: feature).map { core.batch.entries[$0].starts } ?? 0)
+        }
+        switch found {
         case .store(let store, _, let effects):
-            if effects != nil || core.withLock({ $0.isStarting(feature) }) { return .store(store) }
-            switch prepare(store) {
-            case .ready: return .store(store)
-            case .waits: return .waits
-            case .gone: return none(.storeDisposed)
+            if effects != nil || access == .read && starts > 0 { return .ready(store) }
+            // Twice: its start waits for a store whose start reads it, which does not wait.
+            guard starts < 2 else {
+                return .none(.startsWait(for: instance), call.failed(.startsWait(for: instance)))
             }
+            return .needs(.start(store))
         case .passive(let failure?):
             core.withLock { $0.makeRare().loads.noteTold(feature) }
-            return none(failure)
-        case .passive(nil):
-            core.withLock { $0.makeRare().awaited.append(feature) }
-            return .waits
+            return .none(failure, .unavailable(failure))
+        case .passive(nil): return .needs(.load(feature))
         case .absent(let refusal?, _): return .none(refusal, call.failed(refusal))
         case .absent(nil, _):
-            do throws(StoreError) {
-                return try make(feature, for: call.context.principal).map { .store($0) } ?? .waits
-            } catch {
-                return .none(error, error.failure == nil ? .refused(error) : call.failed(error))
-            }
+            if let outcome = call.notMade[instance] { return .none(outcome.error ?? .storeDisposed, outcome) }
+            return .needs(.creation(feature))
         }
     }
 
-    // MARK: Chains
-
     /// Runs the intents that a turn sent, and those that these send, in order. All are committed with it, or none.
-    /// Returns nil, and undoes all, if a store has to be loaded first.
-    func runChain(_ call: TurnCall, _ first: TurnResult) -> (TurnResult, [ChainLink])? {
+    func chain(_ call: inout TurnCall, _ first: TurnResult) -> Attempt {
         var stores = [call.store]
         var isKept = false
         core.withLock { $0.noteChain(first.reminders, of: call.store.feature) }
@@ -136,18 +111,22 @@ extension Session {
         var links: [ChainLink] = []
         var inputs: [TurnInputs?] = []
         let known = call.context.inputs?.links ?? []
+        func undone(_ outcome: TurnOutcome, _ links: [ChainLink] = []) -> Attempt {
+            .complete(first.undone(outcome), links)
+        }
         var waiting = first.sends[...]
         while let next = waiting.popFirst() {
-            guard links.count < Self.chainLimit else {
-                return (first.undone(call.failed(.chainTooLong(Self.chainLimit))), [])
-            }
+            guard links.count < Self.chainLimit else { return undone(call.failed(.chainTooLong(Self.chainLimit))) }
             let store: SessionStore
-            switch bring(next.instance, for: call, .send) {
-            case .store(let found): store = found
-            case .waits: return nil
-            case .none(_, let outcome): return (first.undone(outcome), [])
+            switch sibling(next.instance, for: call, .send) {
+            case .ready(let found): store = found
+            case .needs(let need):
+                guard call.rounds <= Self.chainLimit else { return undone(call.failed(.tooManyStores)) }
+                call.note(first, inputs)
+                return .needs(need)
+            case .none(_, let outcome): return undone(outcome)
             }
-            store.runner.beginChain()
+            store.runner.beginChain(isFirst: false)
             stores.append(store)
             let knownInputs =
                 known.count > links.count ? known[links.count] : first.inputs.map { TurnInputs(now: $0.now) }
@@ -156,25 +135,27 @@ extension Session {
             for link in links where link.store === store { earlier += link.turn.effects }
             let context = TurnContext(
                 call.context.intentID, store, principal: call.context.principal, earlier: earlier, inputs: knownInputs,
-                isSent: true)
-            var turn = next.run(store.runner, context)
-            if case .needsStore = turn.outcome {
-                var link = TurnCall(job: call.job, store: store, context: context, run: next.run)
-                guard let complete = runAgain(&link, turn) else { return nil }
-                turn = complete
+                failures: call.context.failures, isSent: true)
+            let turn = next.run(store.runner, context)
+            inputs.append(turn.inputs)
+            if case .needsStore(let instance) = turn.outcome {
+                guard call.rounds <= Self.chainLimit else { return undone(call.failed(.tooManyStores)) }
+                call.note(first, inputs)
+                switch sibling(instance, for: call, .read) {
+                case .ready: return .needs(.store(.storeDisposed, instance))
+                case .needs(let need): return .needs(need)
+                case .none(let error, _): return .needs(.store(error, instance))
+                }
             }
             links.append(ChainLink(store: store, turn: turn))
-            if let outcome = call.outcome(of: turn) {
-                // Its own observers and its own `onFailure` are told of a failure.
-                return (first.undone(outcome), [links[links.count - 1]])
-            }
+            // Its own observers and its own `onFailure` are told of a failure.
+            if let outcome = call.outcome(of: turn) { return undone(outcome, [links[links.count - 1]]) }
             core.withLock { $0.noteChain(turn.reminders, of: store.feature) }
-            inputs.append(turn.inputs)
             waiting += turn.sends
         }
         isKept = true
         let all = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)
-        return (TurnResult(first, judged: first.judged, inputs: all), links)
+        return .complete(TurnResult(first, judged: first.judged, inputs: all), links)
     }
 }
 
@@ -201,6 +182,13 @@ extension TurnCall {
 }
 
 extension StoreError {
+    static let tooManyStores = StoreError(.failed, "The turn needs too many other stores.")
+
+    fileprivate static func startsWait(for instance: String) -> StoreError {
+        StoreError(
+            .failed, "The start of \"\(instance)\" waits for itself: it sends to a store whose start sends to it.")
+    }
+
     fileprivate static func chainTooLong(_ limit: Int) -> StoreError {
         StoreError(.failed, "The turn led to more than \(limit) intents and actions in other stores.")
     }
@@ -208,9 +196,19 @@ extension StoreError {
 
 extension SessionCore {
     /// A feature instance's store if a turn may use it at this point of the batch.
-    fileprivate mutating func startedStore(_ feature: FeatureID, limits: SessionLimits) -> SessionStore? {
-        guard case .store(let store, _, let effects) = find(feature, limits: limits) else { return nil }
-        return effects != nil || isStarting(feature) ? store : nil
+    fileprivate mutating func startedStore(
+        _ feature: FeatureID, _ limits: SessionLimits, _ lives: StoreLives
+    ) -> SessionStore? {
+        guard case .store(let store, _, let effects) = find(feature, limits: limits, lives) else { return nil }
+        let isStarting = batch.index(of: feature).map { batch.entries[$0].starts > 0 } ?? false
+        return effects != nil || isStarting ? store : nil
+    }
+
+    /// Counts a start of a store that begins, or is given up. Returns the pending start.
+    mutating func begins(_ store: SessionStore, by difference: Int) -> StoreSlot.Start {
+        guard let index = work(on: store) else { return .done }
+        batch.entries[index].starts += difference
+        return start(at: index)
     }
 
     /// Adds the turn of an intent that another turn sent.

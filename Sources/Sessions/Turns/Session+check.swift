@@ -55,7 +55,7 @@ final class CheckStart: QueueJob {
         (self.job, self.check, self.store) = (job, check, store)
     }
 
-    func run() -> (any QueueJob)? { job.run() }
+    func run() -> WaitingJob? { job.run() }
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { job }
     func finished(_ result: JobResult, isSettled: Bool) { job.session.check(job, check, on: store) }
     func end(_ error: StoreError) { job.end(error) }

@@ -213,7 +213,8 @@ extension SessionCore {
         case (.disposed, _?): remove(feature, &applied)
         case (.changed, let index?):
             stores[index].summary.number = changes[place].number
-            stores[index].use(at: used, byTurn: true)
+            stores[index].summary.lastSeen = pending.batch.time
+            stores[index].use(at: used)
             if changes[place].setsAside != nil { stores[index].lost = [] }
             guard let view = changes[place].view else { return }
             stores[index].summary.version = changes[place].version
@@ -222,7 +223,7 @@ extension SessionCore {
             markChanged(feature, at: index, since: first, &applied)
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
-            var slot = StoreSlot(changes[place], store, now: used)
+            var slot = StoreSlot(changes[place], store, now: used, lastSeen: pending.batch.time)
             if let index {
                 slot.waiters = stores[index].waiters
                 if let old = stores[index].store, old !== store { applied.changes.append(.ended(old)) }

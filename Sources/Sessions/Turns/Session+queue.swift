@@ -122,14 +122,14 @@ extension Session {
     /// Runs a batch and commits it. Returns false if something is in flight that continues the queue.
     private func run(_ batch: JobBatch) -> Bool {
         if let waiting = batch.first.run() {
-            if putBack(JobBatch(first: waiting, others: batch.others)) {
+            if putBack(JobBatch(first: waiting.job, others: batch.others)) {
                 return !waiting.whenReady { [self] in drive() }
             }
         } else {
             for index in batch.others.indices {
                 guard let waiting = batch.others[index].run() else { continue }
                 // Jobs that ran before it are committed first; then nothing of the queue runs until it may.
-                _ = putBack(JobBatch(first: waiting, others: batch.others[(index + 1)...]))
+                _ = putBack(JobBatch(first: waiting.job, others: batch.others[(index + 1)...]))
                 break
             }
         }
@@ -260,12 +260,9 @@ protocol QueueJob: AnyObject, Sendable {
     /// The kind of its turn, for metrics.
     var kind: TurnKind { get }
     /// Runs the job as the next one of its session's batch and adds the result to the batch. If the job has to wait
-    /// first, adds nothing and returns the job to run later instead; otherwise nil. Called by one thread at a time,
-    /// under no lock.
-    func run() -> (any QueueJob)?
-    /// Calls `resume` once, later, when `run` may go on. Returns false, and does not call, if it may now. Called on the
-    /// job that `run` returned.
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
+    /// first, adds nothing of its own and returns what to run later instead; otherwise nil. Called by one thread at a
+    /// time, under no lock.
+    func run() -> WaitingJob?
     /// Called when the job's result is final: its turn, if any, is committed and applied.
     func finished(_ result: JobResult, isSettled: Bool)
     /// Returns the job that runs instead, with data of its last run, which was not committed.
@@ -279,12 +276,30 @@ protocol QueueJob: AnyObject, Sendable {
     func end(_ error: StoreError)
 }
 
+/// A job that cannot run yet.
+struct WaitingJob {
+    let job: any QueueJob
+    /// The stores whose loads it waits for.
+    var features: [FeatureID] = []
+    /// Calls `resume` once, later, when the job may run. Returns false, and does not call, if it may now.
+    let whenReady: (_ resume: @escaping @Sendable () -> Void) -> Bool
+
+    /// A job that waits for loads of stores.
+    init(_ job: any QueueJob, in session: Session, for features: [FeatureID]) {
+        self.init(job) { session.awaitLoads(features, $0) }
+        self.features = features
+    }
+
+    init(_ job: any QueueJob, whenReady: @escaping (_ resume: @escaping @Sendable () -> Void) -> Bool) {
+        (self.job, self.whenReady) = (job, whenReady)
+    }
+}
+
 /// The defaults of most jobs.
 extension QueueJob {
     var lane: JobLane { .intents }
     var isFailureTurn: Bool { false }
     var kind: TurnKind { .other }
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
     func finished(_ result: JobResult, isSettled: Bool) {}
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { self }
     func end(_ error: StoreError) {}
@@ -306,7 +321,7 @@ final class FunctionJob: QueueJob {
         self.completion = completion
     }
 
-    func run() -> (any QueueJob)? {
+    func run() -> WaitingJob? {
         body(self)
         return nil
     }

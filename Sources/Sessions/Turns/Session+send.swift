@@ -26,7 +26,7 @@ extension Session {
         let (keptOut, store, isKept, name) = core.withLock { core -> (StoreError?, SessionStore?, Bool, UInt64) in
             if let refusal = core.refusal(of: client) { return (refusal, nil, false, 0) }
             let index = core.stores.index(of: feature)
-            if let index { core.stores[index].use(at: core.lastTouch, byTurn: false) }
+            if let index, core.stores[index].store != nil { core.stores[index].use(at: core.lastTouch) }
             return (nil, index.flatMap { core.stores[$0].store }, index != nil, core.nonces.next())
         }
         if let keptOut { return completion(.failure(keptOut)) }

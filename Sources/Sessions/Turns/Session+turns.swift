@@ -25,6 +25,10 @@ struct TurnCall {
     var receipt: ReceiptName?
     /// True for the failure turn of the turn before.
     var follows = false
+    /// The outcomes that an intent for one of these instances leads to, since it could not be created.
+    var notMade: [String: TurnOutcome] = [:]
+    /// The number of times that it was undone for what it lacked.
+    var rounds = 0
 
     var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
     var isOfReminder: Bool { if case .reminder = kind { true } else { false } }
@@ -36,9 +40,13 @@ struct TurnCall {
         return context.intentID == .signIn ? .signIn : .execute
     }
 
-    /// Stores a run's time, random values and judgment for the next one.
-    mutating func note(_ turn: TurnResult) {
-        if let inputs = turn.inputs { context = context.with(inputs: inputs) }
+    /// Stores a run's time, random values and judgment for the next one, with the inputs of the turns of its chain.
+    mutating func note(_ turn: TurnResult, _ links: [TurnInputs?] = []) {
+        if !links.isEmpty {
+            context = context.with(inputs: (turn.inputs ?? TurnInputs(now: nil)).with(links: links))
+        } else if let inputs = turn.inputs {
+            context = context.with(inputs: inputs)
+        }
         guard let judged = turn.judged else { return }
         self.judged = judged
         run = judged
@@ -85,17 +93,20 @@ struct TurnVerdict {
 enum Preparation {
     /// Ready for a turn, with the effects of the batch's turns of the store.
     case ready([Effect])
-    /// Its bootstrap waits for another store to be loaded.
-    case waits
+    /// Its bootstrap needs stores that have to be loaded first.
+    case waits([FeatureID])
     /// The store was disposed.
     case gone
 }
 
 /// The execution of a session's turns. Called only by the queue's runner.
+///
+/// No store starts inside a turn or a chain. A turn that needs a store which is not started is undone, with its chain; the
+/// store starts as a job of its own, which is committed whatever becomes of the turn; then the turn runs again.
 extension Session {
     /// Runs a turn that a store in memory asks for itself: a step of launched work or a failure turn. Returns nil, or
     /// the job to put back if it has to wait for another store.
-    func run(_ job: StoreJob) -> (any QueueJob)? {
+    func run(_ job: StoreJob) -> WaitingJob? {
         let (store, principal) = (job.store, job.context.principal)
         guard mayRun else {
             drop(job)
@@ -105,7 +116,7 @@ extension Session {
         case .gone:
             drop(job)
             return nil
-        case .waits: return job
+        case .waits(let features): return WaitingJob(job, in: self, for: features)
         case .ready(let effects):
             if let token = job.token, !store.acceptsStep(of: token, after: effects) {
                 drop(job)
@@ -114,101 +125,187 @@ extension Session {
             // A step without a client's intent has no principal, and a failure turn is the store's own.
             let isRefused = principal != nil && !job.isFailureTurn && !allows(principal, store.feature, .send)
             let refused: RunTurn = { _, _ in TurnResult(.refused(.noAccess(isAnonymous: false))) }
-            return runReady(
+            return run(
                 TurnCall(job: job, store: store, context: job.context, run: isRefused ? refused : job.turn),
                 after: effects)
         }
     }
 
-    /// Runs a turn, after its store's pending start. Returns nil, or the job to put back if it has to wait for another
-    /// store.
+    /// Runs a turn with the intents that it sends to other stores, the starts that all these need before them, and their
+    /// failure turns after them. Returns nil, or the job to put back if a store has to be loaded first.
     ///
     /// - Parameter effects: the effects of the batch's turns of the store, if they are known and no start is pending.
-    func run(_ call: consuming TurnCall, after effects: [Effect]? = nil) -> (any QueueJob)? {
-        if let effects { return runReady(call, after: effects) }
-        switch prepare(call.store) {
-        case .ready(let effects): return runReady(call, after: effects)
-        case .waits: return call.waiting
-        case .gone:
-            drop(call.job)
-            return nil
+    func run(_ call: consuming TurnCall, after effects: [Effect]? = nil) -> WaitingJob? {
+        var (call, effects) = (call, effects)
+        // The turns that run again after the present one, the outermost first; and the failure turns to run, the next last.
+        var undone: [TurnCall] = []
+        var failures: [TurnCall] = []
+        var told = 0
+        while true {
+            switch attempt(&call, after: effects.take()) {
+            case .over: break
+            case .complete(let turn, let chain):
+                let more = join(call, turn, chain)
+                if more.isEmpty { break }
+                told += more.count
+                // Beyond it, features whose failure turns fail each other's are not told any more.
+                if told <= Self.chainLimit { failures += more }
+            case .needs(.store(let error, let instance)):
+                call.context = call.context.with(failures: call.context.failures.merging([instance: error]) { $1 })
+                continue
+            case .needs(.start(let store)):
+                undone.append(call)
+                call = start(of: store)
+                continue
+            case .needs(.creation(let feature)):
+                do throws(StoreError) {
+                    let store = try add(feature, for: call.context.principal)
+                    undone.append(call)
+                    call = start(of: store)
+                } catch {
+                    call.notMade[feature.text] = error.failure == nil ? .refused(error) : call.failed(error)
+                    call.context = call.context.with(
+                        failures: call.context.failures.merging([feature.text: error]) { $1 })
+                }
+                continue
+            case .needs(.load(let feature)):
+                leave(call)
+                while !call.follows, let outer = undone.popLast() {
+                    call = outer
+                    leave(call)
+                }
+                // A failure turn does not wait: its failure is only reported.
+                if !call.follows { return WaitingJob(call.waiting, in: self, for: [feature]) }
+            }
+            guard let next = failures.popLast() ?? undone.popLast() else { return nil }
+            call = next
         }
     }
 
     /// Runs a store's pending start: bootstrap runs before any other turn of a store.
-    @discardableResult
     func prepare(_ store: SessionStore, inputs: TurnInputs? = nil) -> Preparation {
-        let (start, effects) = core.withLock { core -> (StoreSlot.Start, [Effect]?) in
-            guard let index = core.work(on: store) else { return (.done, nil) }
-            return (core.start(at: index), core.batch.entries[index].effects)
+        func look() -> Preparation? {
+            core.withLock { core in
+                guard let index = core.work(on: store) else { return .gone }
+                guard case .done = core.start(at: index) else { return nil }
+                return .ready(core.batch.entries[index].effects)
+            }
         }
-        if case .done = start { return effects.map { .ready($0) } ?? .gone }
-        guard bootstrap(store, start, inputs) else { return .waits }
-        return prepare(store)
+        if let known = look() { return known }
+        if let waiting = run(start(of: store, inputs)) { return .waits(waiting.features) }
+        return look() ?? .gone
     }
 
-    /// Runs bootstrap as the next turn. Returns false, without running it, if it has to wait for another store.
-    private func bootstrap(_ store: SessionStore, _ start: StoreSlot.Start, _ inputs: TurnInputs?) -> Bool {
-        let reason: StartReason = if case .restored = start { .restored } else { .new }
-        if shared.lease != nil { store.beginAnew() }
-        core.withLock { $0.makeRare().starting.append(store.feature) }
-        defer { core.withLock { _ = $0.rare?.starting.popLast() } }
-        let waiting = runReady(
-            TurnCall(
-                job: BootstrapJob(self, store), store: store, context: TurnContext(.bootstrap, store, inputs: inputs),
-                run: { $0.bootstrap(reason, $1) }, kind: .start(start)),
-            after: [])
-        return waiting == nil
+    /// A created store, or the stores that have to be loaded before its bootstrap.
+    enum Creation {
+        case started(SessionStore)
+        case waits([FeatureID])
     }
 
-    /// Creates a store, with its bootstrap as its first turn; returns nil if that has to wait for another store.
-    @discardableResult
-    func make(
-        _ feature: FeatureID, for principal: Principal?, inputs: TurnInputs? = nil
-    ) throws(StoreError) -> SessionStore? {
+    /// Creates a store, with its bootstrap as its first turn.
+    func make(_ feature: FeatureID, for principal: Principal?) throws(StoreError) -> Creation {
+        let store = try add(feature, for: principal)
+        if let waiting = run(start(of: store)) { return .waits(waiting.features) }
+        return .started(store)
+    }
+
+    /// Adds a store to the batch, without its start.
+    private func add(_ feature: FeatureID, for principal: Principal?) throws(StoreError) -> SessionStore {
         let store = try makeStore(feature, stored: nil, principal: principal)
+        let lives = lives
         core.withLock { core in
-            core.makeRoom(for: feature, shared.limits)
+            core.makeRoom(for: feature, shared.limits, lives)
             core.joinMade(store)
         }
-        if bootstrap(store, .replaces(""), inputs) { return store }
-        core.withLock { $0.leaveMade(store) }
-        store.endWork()
-        return nil
+        return store
     }
 
-    /// Runs one turn with the intents that it sends to other stores, and its failure turn if it fails. Returns nil, or
-    /// the job to put back, without its results, if it has to wait for another store.
-    private func runReady(_ call: consuming TurnCall, after effects: [Effect]) -> (any QueueJob)? {
-        call.context.earlier = effects
+    /// The turn of a store's pending start.
+    private func start(of store: SessionStore, _ inputs: TurnInputs? = nil) -> TurnCall {
+        if shared.lease != nil { store.beginAnew() }
+        let start = core.withLock { $0.begins(store, by: 1) }
+        let reason: StartReason = if case .restored = start { .restored } else { .new }
+        return TurnCall(
+            job: BootstrapJob(self, store), store: store, context: TurnContext(.bootstrap, store, inputs: inputs),
+            run: { $0.bootstrap(reason, $1) }, kind: .start(start))
+    }
+
+    /// Gives up a start that has to wait. A store that was created for it is removed.
+    private func leave(_ call: TurnCall) {
+        guard call.start != nil else { return }
+        let wasMade = core.withLock { core in
+            _ = core.begins(call.store, by: -1)
+            return core.leaveMade(call.store)
+        }
+        if wasMade { call.store.endWork() }
+    }
+
+    /// The maximum number of intents and actions in other stores from one turn, and of other stores it may need.
+    static var chainLimit: Int { 64 }
+
+    /// What a turn lacks, or its chain.
+    enum Need {
+        /// A store in memory to be started.
+        case start(SessionStore)
+        case creation(FeatureID)
+        case load(FeatureID)
+        /// A store that is not available.
+        case store(StoreError, String)
+    }
+
+    enum Attempt {
+        /// The turn has its outcome, and the turns of its chain.
+        case complete(TurnResult, [ChainLink])
+        /// The turn is undone.
+        case needs(Need)
+        /// Nothing is left to run: the store has started meanwhile, or it is gone.
+        case over
+    }
+
+    /// Runs a turn and its chain once.
+    private func attempt(_ call: inout TurnCall, after effects: [Effect]?) -> Attempt {
+        if let effects {
+            call.context.earlier = effects
+        } else {
+            let found = core.withLock { core -> (isStarted: Bool, effects: [Effect])? in
+                guard let index = core.work(on: call.store) else { return nil }
+                let isStarted = if case .done = core.start(at: index) { true } else { false }
+                return (isStarted, core.batch.entries[index].effects)
+            }
+            guard let found else {
+                drop(call.job)
+                return .over
+            }
+            if call.start != nil {
+                if found.isStarted { return .over }
+            } else {
+                guard found.isStarted else { return .needs(.start(call.store)) }
+                call.context.earlier = found.effects
+            }
+        }
         var turn = call.run(call.store.runner, call.context)
-        var chain: [ChainLink] = []
-        if case .needsStore = turn.outcome {
-            guard let complete = runAgain(&call, turn) else { return call.waiting }
-            // After a conflict, it runs again as it was judged.
-            turn = TurnResult(complete, judged: complete.judged ?? call.judged, inputs: complete.inputs)
-        }
-        if !turn.sends.isEmpty {
+        call.rounds += 1
+        if case .needsStore(let instance) = turn.outcome {
             call.note(turn)
-            guard let end = runChain(call, turn) else { return call.waiting }
-            (turn, chain) = end
+            if call.rounds <= Self.chainLimit {
+                switch sibling(instance, for: call, .read) {
+                case .ready: return .needs(.store(.storeDisposed, instance))
+                case .needs(let need): return .needs(need)
+                case .none(let error, _): return .needs(.store(error, instance))
+                }
+            }
+            turn = turn.undone(call.failed(.tooManyStores))
         }
+        // After a conflict, it runs again as it was judged.
+        if call.judged != nil, turn.judged == nil { turn = TurnResult(turn, judged: call.judged, inputs: turn.inputs) }
+        return turn.sends.isEmpty ? .complete(turn, []) : chain(&call, turn)
+    }
+
+    /// Adds a turn with its outcome, and its chain's, to the batch. Returns their failure turns, the next last.
+    private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]) -> [TurnCall] {
+        var turn = turn
         // A bootstrap has no sender to answer, and runs once.
         if case .start = call.kind, let error = turn.outcome.refusal { turn = turn.undone(call.failed(error)) }
-        join(call, turn, chain)
-        return nil
-    }
-
-    /// Runs a failure turn. If that has to wait for another store, the failure is only reported.
-    private func runFailure(_ failure: Failure, on store: SessionStore, _ principal: Principal?) {
-        let job = StoreJob(failure, of: nil, on: store, principal: principal)
-        guard case .ready(let effects) = prepare(store) else { return }
-        _ = runReady(
-            TurnCall(job: job, store: store, context: job.context, run: job.turn, follows: true), after: effects)
-    }
-
-    /// Adds a turn with its outcome, and its chain's, to the batch; then their failure turns.
-    private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]) {
         // In most cases nothing of a turn has a time.
         let hasTimes = call.receipt != nil || !turn.labels.isEmpty || turn.recording != nil || !chain.isEmpty
         let now = hasTimes ? shared.time.sinceEpoch() : .zero
@@ -224,12 +321,18 @@ extension Session {
             core.join(call, turn, verdict, at: index, refusal: refusal, now: now)
             for link in chain { core.join(link, call, now: now) }
         }
+        var failures: [TurnCall] = []
+        func tell(_ failure: Failure, on store: SessionStore) {
+            let job = StoreJob(failure, of: nil, on: store, principal: call.context.principal)
+            failures.append(TurnCall(job: job, store: store, context: job.context, run: job.turn, follows: true))
+        }
+        if let failure = verdict.failure { tell(failure, on: call.store) }
         // The feature whose turn failed in a chain is told first, each as often as the chain's own.
         if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.isOfReminder || isLastTry
         {
-            runFailure(failure, on: last.store, call.context.principal)
+            tell(failure, on: last.store)
         }
-        if let failure = verdict.failure { runFailure(failure, on: call.store, call.context.principal) }
+        return failures
     }
 
     func drop(_ job: any QueueJob) { core.withLock { $0.joinOther(job, .dropped, isKept: false) } }
@@ -248,16 +351,14 @@ final class BootstrapJob: QueueJob {
     // A restored store's is retried until it is committed.
     var lane: JobLane { .steps }
 
-    func run() -> (any QueueJob)? {
+    func run() -> WaitingJob? {
         guard session.mayRun else {
             session.drop(self)
             return nil
         }
-        if case .waits = session.prepare(store, inputs: inputs) { return self }
-        return nil
+        guard case .waits(let features) = session.prepare(store, inputs: inputs) else { return nil }
+        return WaitingJob(self, in: session, for: features)
     }
-
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([], resume) }
 
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         inputs.map { BootstrapJob(session, store, $0) } ?? self

@@ -28,6 +28,8 @@ struct SessionBatch {
         var effects: [Effect] = []
         var bootstrapEffects = 0
         var hasStarted = false
+        /// The number of its starts that run or wait for another store's start, while those of its start read it as it is.
+        var starts = 0
     }
 
     /// The number of turn numbers that the turns take.
@@ -105,11 +107,13 @@ extension SessionCore {
     }
 
     /// Finds a feature instance's store at this point of the batch, which works on it from now on.
-    mutating func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
+    mutating func find(_ feature: FeatureID, limits: SessionLimits, _ lives: StoreLives?) -> Found {
         var place = batch.index(of: feature)
         if place == nil, let index = stores.index(of: feature) {
-            if stores[index].isPastLife { return .absent(refusal: refusal, wasDisposed: true) }
-            guard let store = stores[index].store else { return .passive(rare?.loads.failure(of: feature)) }
+            guard let store = stores[index].store else {
+                return isPastLife(at: index, lives)
+                    ? .absent(refusal: refusal, wasDisposed: true) : .passive(rare?.loads.failure(of: feature))
+            }
             place = batch.add(stores[index].summary, store, lost: stores[index].lost)
         }
         if let place, let store = batch.entries[place].store, !batch.entries[place].isDisposed {
@@ -130,8 +134,8 @@ extension SessionCore {
 
     /// Disposes of a store whose place a new one takes: one of the same feature instance whose life is over, or an unused
     /// one if the session is full.
-    mutating func makeRoom(for feature: FeatureID, _ limits: SessionLimits) {
-        if let index = stores.index(of: feature), stores[index].isPastLife, batch.index(of: feature) == nil {
+    mutating func makeRoom(for feature: FeatureID, _ limits: SessionLimits, _ lives: StoreLives) {
+        if let index = stores.index(of: feature), isPastLife(at: index, lives), batch.index(of: feature) == nil {
             dispose(of: feature)
         } else if storeCount >= limits.storesPerSession, let left = leftStore(limits) {
             dispose(of: left)
@@ -168,7 +172,8 @@ extension SessionCore {
 
     /// The pending start of a store in memory.
     func start(at place: Int) -> StoreSlot.Start {
-        if batch.entries[place].hasStarted || !batch.entries[place].isKept { return .done }
+        if batch.entries[place].hasStarted { return .done }
+        guard batch.entries[place].isKept else { return .replaces("") }
         return stores.index(of: batch.entries[place].feature).map { stores[$0].start } ?? .done
     }
 
@@ -351,12 +356,15 @@ extension SessionCore {
         batch.entries.append(entry)
     }
 
-    /// Removes a created store whose bootstrap has to wait for another store. The caller ends it.
-    mutating func leaveMade(_ store: SessionStore) {
-        guard let index = batch.index(of: store.feature), batch.entries[index].store === store else { return }
+    /// Removes a created store whose bootstrap has to wait for another store. Returns true if the caller has to end it.
+    mutating func leaveMade(_ store: SessionStore) -> Bool {
+        guard let index = batch.index(of: store.feature), batch.entries[index].store === store,
+            !batch.entries[index].isKept, !batch.entries[index].hasStarted
+        else { return false }
         let change = batch.entries[index].change
         batch.entries.remove(at: index)
         if let earlier = batch.index(of: store.feature) { batch.entries[earlier].change = change }
+        return true
     }
 
     /// Adds the result of a job that is not a turn of a store.

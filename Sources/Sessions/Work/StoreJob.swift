@@ -72,9 +72,7 @@ final class StoreJob: QueueJob {
     var kind: TurnKind { .work }
     var lane: JobLane { .steps }
 
-    func run() -> (any QueueJob)? { store.session.run(self) }
-
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { store.session.awaitStores([], resume) }
+    func run() -> WaitingJob? { store.session.run(self) }
 
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         guard let inputs else { return self }

@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import Testing
 
@@ -30,6 +31,33 @@ extension JournalCheck {
             #expect(try await seen(40) == .seconds(40))
             let now = try await journal.stored(log).record
             #expect(now.created == log.record.created && now.epoch == log.record.epoch)
+        },
+        JournalCheck("a store was last seen at its own newest append or touch, not at its session's") { journal in
+            let other = FeatureID(name: "other", key: nil)
+            var log = try await journal.newLog()
+            func seen(_ seconds: Int, _ change: StoreChange) async throws -> [Duration] {
+                var batch = log.batch(time: Sample.start + .seconds(seconds))
+                batch.stores = [change]
+                try await journal.commit(batch, to: &log)
+                try await journal.reload()
+                return try await times()
+            }
+            func times() async throws -> [Duration] {
+                let session: StoredSession = try await journal.stored(log)
+                return [Sample.counter, other].compactMap { feature in
+                    session.stores.first { $0.feature == feature }.map { $0.lastSeen - Sample.start }
+                }
+            }
+            #expect(try await seen(10, .made()) == [.seconds(10)])
+            #expect(try await seen(20, .made(other)) == [.seconds(10), .seconds(20)])
+            #expect(try await seen(30, .changed()) == [.seconds(30), .seconds(20)])
+            let touch = SessionTouch(
+                session: log.key, lastSeen: Sample.start + .seconds(50), written: [],
+                stores: [(feature: other, lastSeen: Sample.start + .seconds(40))])
+            _ = try await journal.touch([touch]).get()
+            try await journal.reload()
+            #expect(try await times() == [.seconds(30), .seconds(40)])
+            #expect(try await seen(60, .changed(other)) == [.seconds(30), .seconds(60)])
         },
         JournalCheck("touches of sessions that are gone are passed over, and the others count") { journal in
             let first = try await journal.newLog()

@@ -217,6 +217,26 @@ struct StoreLifeTests {
         #expect(try state(table, token) == Draft.State(text: "old", steps: 1))
     }
 
+    @Test func `a store that nobody uses ends after its life although its session is used daily`() async throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        var table = try table(kept, time)
+        let (made, _) = try await table.create(.bearer, for: anna, isShared: true).get()
+        try send(#"{"type":"write","text":"old"}"#, table, made.token)
+        for _ in 0..<5 {
+            time.advance(by: Self.day)
+            // Each day another process has it.
+            await table.flush()
+            table = try self.table(kept, time)
+            let (session, client) = try credential(table, made.token)
+            session.send(
+                IntentRequest(body: Array(#"{"type":"put","items":1}"#.utf8), client: client),
+                to: FeatureID(name: Trolley.name, key: nil)
+            ) { _ in }
+            table.sweep(part: 1)
+        }
+        #expect(try text(table, made.token) == "")
+    }
+
     @Test func `a life begins anew with a step of work`() async throws {
         let (kept, time, gate) = (MemoryJournal(), ManualTime(), Gate())
         let (table, token) = try await start(kept, time, gate: gate)
