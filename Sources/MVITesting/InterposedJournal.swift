@@ -89,7 +89,7 @@ extension InterposedJournal {
     }
 
     package func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>
     ) {
         perform(.stores, done) { [base] in base.loadStores(features, of: session, named: token, done: $0) }
     }

@@ -139,7 +139,7 @@ final class TestSession: Sendable {
     /// Returns a store from the journal; nil if there is none.
     func kept(_ feature: FeatureID) -> StoredStore? {
         let (journal, key) = (journal, key)
-        return (try? journal.now { journal.loadStores([feature], of: key, named: Self.token, done: $0) })?.first
+        return (try? journal.now { journal.loadStores([feature], of: key, named: Self.token, done: $0) })?.stores.first
     }
 
     /// The session from the journal with its recorded turns; nil if it has ended.

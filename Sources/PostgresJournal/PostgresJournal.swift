@@ -262,11 +262,11 @@ public final class PostgresJournal: SharedJournal {
     }
 
     package func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>
     ) {
         let question = StoresQuestion(features: features, session: session, token: token)
         engine.ask(.stores(question), after: [.session(session)], of: session, done) { answer in
-            try answer.rows.map { try $0.store() }
+            LoadedStores(try answer.rows.first?.mark(), try answer.rows.compactMap { try $0.foundStore() })
         }
     }
 

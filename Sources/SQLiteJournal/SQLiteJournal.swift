@@ -156,7 +156,7 @@ public final class SQLiteJournal: Journal {
     }
 
     package func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>
     ) {
         engine.read(after: .session(session), done) { connection in
             try connection.stores(features, of: session, named: token)

@@ -96,11 +96,11 @@ package protocol Journal: ServerJournal {
     /// `StoredSession.recentHeads`.
     func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>)
 
-    /// Loads those of the stores that the session has.
+    /// Loads those of the stores that the session has, and the position of its log, as of one moment.
     ///
     /// - Parameter token: The session's own. If the key names another session, as after a restore, the result is empty.
     func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>)
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>)
 
     /// Finds at most `limit` sessions, oldest first. A query for a subject finds its shared session and all others.
     /// Subjects are compared byte for byte. Damaged sessions are skipped.

@@ -225,12 +225,13 @@ public final class MemoryJournal: Journal {
     }
 
     package func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>
     ) {
-        let stores = read(session) { session in
-            session.record.tokenHash == token ? session.stores.filter { features.contains($0.summary.feature) } : []
+        let loaded = read(session) { session -> LoadedStores? in
+            guard session.record.tokenHash == token else { return nil }
+            return LoadedStores(session.mark, session.stores.filter { features.contains($0.summary.feature) })
         }
-        answer(stores ?? [], done)
+        answer(loaded ?? LoadedStores(nil, []), done)
     }
 
     package func export(_ id: String, done: @escaping Done<SessionExport?>) {

@@ -57,6 +57,16 @@ package struct StoreSummary: Sendable, Hashable {
     }
 }
 
+/// Stores of a session, and the position of its log when they were read: without that, nobody can tell of which log they
+/// are.
+package struct LoadedStores: Sendable {
+    /// Nil if the session is not there.
+    package var mark: SessionMark?
+    package var stores: [StoredStore]
+
+    package init(_ mark: SessionMark?, _ stores: [StoredStore]) { (self.mark, self.stores) = (mark, stores) }
+}
+
 /// A state that could not be read, or only in part.
 package struct SetAsideState: Sendable, Hashable {
     package var feature: FeatureID

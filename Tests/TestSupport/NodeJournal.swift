@@ -231,7 +231,7 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
     }
 
     package func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>
     ) {
         reach(done) { [kept, storeLoad] in
             let hold = storeLoad.withLock { $0?.held == nil ? $0?.hold : nil }

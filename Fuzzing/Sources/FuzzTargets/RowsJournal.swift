@@ -42,9 +42,15 @@ final class RowsJournal: Journal {
     }
 
     func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>
     ) {
-        done(.success(state.withLock { $0.rows.stores.filter { features.contains($0.summary.feature) } }))
+        let loaded = state.withLock { state in
+            let rows = state.rows.session(token, since: nil)
+            let mark = SessionMark(
+                token: token, head: rows.head, accessChanges: rows.accessChanges, epoch: rows.record.epoch)
+            return LoadedStores(mark, state.rows.stores.filter { features.contains($0.summary.feature) })
+        }
+        done(.success(loaded))
     }
 
     func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {

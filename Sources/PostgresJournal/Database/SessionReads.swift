@@ -252,10 +252,12 @@ struct SessionReads {
         let rows = asked.enumerated().flatMap { place, question in question.features.map { (place, question, $0) } }
         return PostgresStatement(
             """
-            SELECT \(storeColumns), a.place FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::text[])
-                AS a (place, key, token, feature)
+            SELECT \(storeColumns), h.number, h.nonce, h.access_changes, s.token,
+                CASE WHEN h.past = m.past THEN h.epoch ELSE '' END, a.place
+            FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::text[]) AS a (place, key, token, feature)
             JOIN \(sql.schema).sessions AS s ON s.key = a.key AND s.token = a.token
-            JOIN \(sql.schema).stores AS t ON t.session = a.key AND t.feature = a.feature
+            JOIN \(sql.schema).heads AS h ON h.key = a.key CROSS JOIN \(sql.schema).meta AS m
+            LEFT JOIN \(sql.schema).stores AS t ON t.session = a.key AND t.feature = a.feature
             """,
             [
                 .int8s(rows.map { Int64($0.0) }), .int8s(rows.map(\.1.session.number)),
@@ -319,8 +321,16 @@ extension PostgresRow {
             replaced: try bits(4), lastSeen: try time(5))
     }
 
-    /// Reads a store from `SessionReads.stores`.
-    func store() throws -> StoredStore {
+    /// Reads a mark from `SessionReads.stores`.
+    func mark() throws -> SessionMark {
+        SessionMark(
+            token: try token(13), head: try head(10), accessChanges: try bits(12), epoch: try text(14))
+    }
+
+    /// Reads a store from `SessionReads.stores`; nil if the session does not have it.
+    func foundStore() throws -> StoredStore? { isNull(0) ? nil : try store() }
+
+    fileprivate func store() throws -> StoredStore {
         StoredStore(
             summary: try summary(), schemaVersion: Int(try int8(6)), state: try bytes(7), view: try bytes(8),
             viewIntent: try optionalText(9))

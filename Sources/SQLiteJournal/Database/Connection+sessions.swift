@@ -88,9 +88,10 @@ extension Connection {
 
     mutating func stores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash
-    ) throws -> [StoredStore] {
-        guard let rows = try rows(of: session), rows.record.tokenHash == token else { return [] }
-        return try stores(rows) { features.contains($0.feature) }
+    ) throws -> LoadedStores {
+        guard let rows = try rows(of: session), rows.record.tokenHash == token else { return LoadedStores(nil, []) }
+        let mark = SessionMark(token: token, head: rows.head, accessChanges: 0, epoch: rows.record.epoch)
+        return LoadedStores(mark, try stores(rows) { features.contains($0.feature) })
     }
 
     mutating func rows(of session: SessionKey) throws -> SessionRows? {

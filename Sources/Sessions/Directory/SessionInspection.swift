@@ -134,7 +134,7 @@ extension SessionTable {
         guard !features.isEmpty else { return [] }
         return try await awaitResult {
             environment.journal.loadStores(features, of: session.key, named: session.record.tokenHash, done: $0)
-        }.get()
+        }.get().stores
     }
 
     private func owner(_ owner: SessionOwner?) -> SessionInspection.Owner? {

@@ -66,6 +66,8 @@ struct SessionCore {
     /// The source of heads' random bits and intents' names. They need not be secret, only new: two sessions of one name
     /// in two processes start with different values.
     var nonces = SplitMix(state: .random(in: .min ... .max))
+    /// The nonce of the last append's head: the journal may have it before it is applied here.
+    var appendingNonce: UInt64 = 0
 
     /// Nil if the session needs none of them.
     var rare: Rare?

@@ -136,24 +136,24 @@ extension Session {
     /// Begins to load the stored stores that are not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
         let lives = lives
-        let (missing, key, epoch) = core.withLock { core in
+        let (missing, key, begun) = core.withLock { core in
             let passive = core.isLive && core.key != nil ? features.filter { core.isPassive($0, lives) } : []
-            return (core.makeRare().loads.begin(passive), core.key, core.epoch)
+            return (core.makeRare().loads.begin(passive), core.key, core.mark(tokenHash))
         }
         // A session that is not in the journal has no stored stores.
         guard let key, !missing.isEmpty else { return }
-        shared.journal.loadStores(missing, of: key, named: tokenHash) { [self] in loaded(missing, $0, since: epoch) }
+        shared.journal.loadStores(missing, of: key, named: tokenHash) { [self] in loaded(missing, $0, since: begun) }
     }
 
-    /// - Parameter epoch: the log's name when the load began. A load under another name may be of a lost branch.
-    private func loaded(_ features: [FeatureID], _ result: Result<[StoredStore], StoreError>, since epoch: String) {
+    /// - Parameter begun: the position of the log here when the load began.
+    private func loaded(_ features: [FeatureID], _ result: Result<LoadedStores, StoreError>, since begun: SessionMark) {
         var failures: [FeatureID: StoreError] = [:]
         var stores: [(stored: StoredStore, store: SessionStore)] = []
         switch result {
         case .failure(let error):
             for feature in features { failures[feature] = error.code == .gone ? .sessionEnded : error }
         case .success(let found):
-            for stored in found {
+            for stored in found.stores {
                 let feature = stored.summary.feature
                 do throws(StoreError) {
                     stores.append((stored, try makeStore(feature, stored: stored, principal: nil)))
@@ -169,45 +169,34 @@ extension Session {
             }
             shared.note(lost: store.beginning?.lost ?? [], of: stored.summary.feature)
         }
-        let (applied, waiters, isBehind) = core.withLock { core in
+        let (applied, waiters, isStray) = core.withLock { core in
             var applied = SessionCore.Applied()
-            var isBehind = false
-            let isLost = core.epoch != epoch
-            if isLost { for feature in features { failures[feature] = .wentBack } }
-            for (stored, store) in stores {
-                let feature = stored.summary.feature
-                guard !isLost else {
-                    applied.changes.append(.left(store))
-                    continue
-                }
-                // The journal went back: its log differs from the one known here.
-                if core.stores[feature].map({ $0.summary.number > stored.summary.number }) == true {
-                    failures[feature] = .wentBack
-                    isBehind = true
-                }
-                core.install(stored, store, &applied)
-            }
-            if case .success(let found) = result, !isLost {
-                for feature in features where !found.contains(where: { $0.summary.feature == feature }) {
-                    guard let index = core.stores.index(of: feature), core.stores[index].store == nil else { continue }
-                    // Another node disposed of it, or the journal went back: the log decides.
-                    if shared.lease != nil, core.stores[index].missed != core.head {
-                        core.stores[index].missed = core.head
-                        failures[feature] = .wentBack
-                        isBehind = true
+            var isStray = false
+            if case .success(let found) = result {
+                isStray = !core.takes(found.mark, since: begun)
+                let hasRoom = isStray ? core.makeRare().loads.noteStray() : true
+                if !isStray { core.makeRare().loads.noteUse() }
+                if !hasRoom { for feature in features { failures[feature] = .wentBack } }
+                for (stored, store) in stores {
+                    if isStray {
+                        applied.changes.append(.left(store))
                     } else {
-                        // The next use creates a new one.
-                        core.remove(feature, &applied)
+                        core.install(stored, store, &applied)
                     }
+                }
+                for feature in features
+                where !isStray && !found.stores.contains(where: { $0.summary.feature == feature }) {
+                    // The next use creates a new one.
+                    if core.stores[feature]?.store == nil { core.remove(feature, &applied) }
                 }
             }
             for (feature, error) in failures where error.isLasting {
                 core.streams.change(showing: feature) { $0.leaveOut(feature) }
             }
             applied.wakers = core.streams.takeWakers()
-            return (applied, core.rare?.loads.end(features, failures) ?? [], isBehind)
+            return (applied, core.rare?.loads.end(features, failures) ?? [], isStray)
         }
-        if isBehind { catchUp() }
+        if isStray { catchUp() }
         if shared.lease != nil, core.withLock({ $0.ownsWork }) { ownerChanged() }
         follow(applied)
         for waiter in waiters { waiter() }
@@ -224,7 +213,8 @@ extension Session {
             })
         let wait = Wait(number: 0) { [self] came in
             if !came { core.withLock { $0.rare?.loads.fail(features) } }
-            resume()
+            // The queue waits, so that the log may be read here.
+            if core.withLock({ $0.rare?.loads.takeStray() }) == true { readNews { _ in resume() } } else { resume() }
         }
         guard core.withLock({ $0.rare?.loads.wait(for: features) { wait.end(true) } }) == true else { return false }
         shared.limit(wait, to: .seconds(5))
@@ -253,6 +243,19 @@ extension SessionCore {
 
     /// True if readers can be shown a store.
     func isShown(_ feature: FeatureID) -> Bool { stores.index(of: feature).map { stores[$0].isShowable } ?? false }
+
+    /// True if what was read at a position of the log is of the log that is known here, and not beyond its head: else the
+    /// log is read before it.
+    ///
+    /// - Parameter begun: the position here when the read began.
+    func takes(_ mark: SessionMark?, since begun: SessionMark) -> Bool {
+        guard let mark else { return false }
+        // The random part of a head is of one log.
+        if mark.head == head || mark.head.number > head.number && mark.head.nonce == appendingNonce { return true }
+        // Another log took the place of the one that was asked.
+        guard begun.epoch == epoch, mark.epoch == epoch else { return false }
+        return mark.head == begun.head || mark.head.number > begun.head.number && mark.head.number < head.number
+    }
 
     /// The snapshot for readers; nil if there is none yet.
     func snapshot(of feature: FeatureID) -> StateSnapshot? {

@@ -10,9 +10,13 @@ struct StoreLoads {
     /// The failures that a turn received.
     private var told: Set<FeatureID> = []
     private var waiters: [@Sendable () -> Void] = []
+    /// The number of loads in a row that were of no use, since the log is not the one known here, or beyond it.
+    private var strays = 0
+    /// True until the log is read again after such a load.
+    private var isStray = false
 
     var isEmpty: Bool { underWay.isEmpty }
-    var isBlank: Bool { isEmpty && failures.isEmpty && told.isEmpty && waiters.isEmpty }
+    var isBlank: Bool { isEmpty && failures.isEmpty && told.isEmpty && waiters.isEmpty && strays == 0 }
 
     /// Returns those of some passive stores that the caller has to load: no load is under way.
     mutating func begin(_ features: [FeatureID]) -> [FeatureID] {
@@ -28,6 +32,22 @@ struct StoreLoads {
         for feature in features { self.failures[feature] = failures[feature] }
         defer { waiters = [] }
         return waiters
+    }
+
+    /// Notes a load that was of no use. Returns false if there were too many in a row.
+    mutating func noteStray() -> Bool {
+        strays += 1
+        isStray = strays < 8
+        defer { if !isStray { strays = 0 } }
+        return isStray
+    }
+
+    mutating func noteUse() { (strays, isStray) = (0, false) }
+
+    /// True once after such a load: the caller reads the log again before the stores are loaded again.
+    mutating func takeStray() -> Bool {
+        defer { isStray = false }
+        return isStray
     }
 
     /// Marks loads that are under way as failed, since they took too long.
@@ -86,7 +106,6 @@ struct StoreSlot: Identifiable {
     private indirect enum Kept { case rare(Rare) }
 
     private struct Rare {
-        var missed: SessionHead?
         var patches: [SharedPatch] = []
         var start = Start.done
         var lost: [String] = []
@@ -94,7 +113,7 @@ struct StoreSlot: Identifiable {
 
         var isBlank: Bool {
             guard case .done = start else { return false }
-            return missed == nil && patches.isEmpty && lost.isEmpty && waiters.isEmpty
+            return patches.isEmpty && lost.isEmpty && waiters.isEmpty
         }
     }
 
@@ -103,11 +122,6 @@ struct StoreSlot: Identifiable {
         set { kept = newValue.isBlank ? nil : .rare(newValue) }
     }
 
-    /// The session's head when the journal did not have the store; nil if it always had.
-    var missed: SessionHead? {
-        get { rare.missed }
-        set { rare.missed = newValue }
-    }
     /// The patches to `view`, each created once for all streams that show changes.
     var patches: [SharedPatch] { rare.patches }
     @inline(__always) var start: Start {

@@ -376,7 +376,8 @@ extension SessionCore {
         if let judged = working.accessGeneration, judged != accessGeneration {
             needs = .judgement
         } else if working.count > 0 {
-            next = SessionHead(number: head.number + working.count, nonce: nonces.next())
+            appendingNonce = nonces.next()
+            next = SessionHead(number: head.number + working.count, nonce: appendingNonce)
             if isShared {
                 let (change, needsNode) = ownerChange(
                     working, beginning, head: next, by: node, now: session.shared.time.monotonic())

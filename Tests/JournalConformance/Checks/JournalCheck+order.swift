@@ -103,7 +103,7 @@ extension JournalCheck {
             let load: Answer<Result<SessionLoad, StoreError>> = journal.start("load") {
                 $0.load(record.tokenHash, now: Sample.later, done: $1)
             }
-            let stores: Answer<Result<[StoredStore], StoreError>> = journal.start("loadStores") {
+            let stores: Answer<Result<LoadedStores, StoreError>> = journal.start("loadStores") {
                 $0.loadStores([Sample.counter], of: key, named: record.tokenHash, done: $1)
             }
             let news: Answer<Result<StoredSession?, StoreError>> = journal.start("load since") {
@@ -113,7 +113,7 @@ extension JournalCheck {
             guard case .found(let found) = try await load.value.get() else { throw CheckCannotGoOn() }
             #expect(found.head == batch.head && found.stores.map(\.number) == [1])
             #expect(found.record.lastSeen == Sample.later && found.labels.map(\.isWritten) == [true])
-            #expect(try await stores.value.get().map(\.state) == [Sample.bytes("1")])
+            #expect(try await stores.value.get().stores.map(\.state) == [Sample.bytes("1")])
             #expect(try await news.value.get()?.head == batch.head)
             let disposal = log.batch(.disposed())
             let second = journal.startAppend(disposal)

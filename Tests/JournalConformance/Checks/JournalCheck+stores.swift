@@ -44,6 +44,11 @@ extension JournalCheck {
             #expect(Set(stores.map(\.summary.feature)) == [Sample.feature(1), Sample.feature(3)])
             #expect(Set(stores.map(\.state)) == [Sample.bytes("1"), Sample.bytes("3")])
             #expect(try await journal.loadStores([], of: log).get() == [])
+            let marked = try await journal.loadMarkedStores([asked[0], Sample.feature(99)], of: log).get()
+            #expect(marked.mark?.head == log.head && marked.mark?.token == log.record.tokenHash)
+            #expect(marked.mark?.epoch == log.record.epoch)
+            let without = try await journal.loadMarkedStores([Sample.feature(99)], of: log).get()
+            #expect(without.mark == marked.mark && without.stores == [])
             #expect(
                 Set(try await journal.stored(log).stores.map(\.feature)) == Set((1...3).map { Sample.feature($0) }))
         },

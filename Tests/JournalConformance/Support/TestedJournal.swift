@@ -152,6 +152,12 @@ final class TestedJournal: Sendable {
     func loadStores(
         _ features: [FeatureID], of log: Log
     ) async throws -> Result<[StoredStore], StoreError> {
+        try await loadMarkedStores(features, of: log).map(\.stores)
+    }
+
+    func loadMarkedStores(
+        _ features: [FeatureID], of log: Log
+    ) async throws -> Result<LoadedStores, StoreError> {
         try await start("loadStores") {
             $0.loadStores(features, of: log.key, named: log.record.tokenHash, done: $1)
         }.value

@@ -209,7 +209,7 @@ extension SQLiteJournal {
         let stores = try await awaitResult {
             loadStores([TestSession.counter], of: session.key, named: session.record.tokenHash, done: $0)
         }.get()
-        return stores.first.map { String(decoding: $0.state, as: UTF8.self) }
+        return stores.stores.first.map { String(decoding: $0.state, as: UTF8.self) }
     }
 
     func exported(_ session: TestSession) async throws -> SessionExport? {

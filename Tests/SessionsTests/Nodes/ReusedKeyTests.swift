@@ -64,7 +64,7 @@ struct ReusedKeyTests {
         let loaded = Box<[StoredStore]>()
         let key = try #require(nodes.here.session.core.withLock { $0.key })
         nodes.hereJournal.loadStores([nodes.here.tally], of: key, named: nodes.here.session.tokenHash) {
-            loaded.set((try? $0.get()) ?? [])
+            loaded.set((try? $0.get().stores) ?? [])
         }
         #expect(loaded.value?.isEmpty == true)
     }

@@ -141,7 +141,7 @@ private final class Boxes {
         let features = session.core.withLock { $0.stores.map(\.feature) }
         let hash = session.tokenHash
         let found = try await awaitResult { [kept] in kept.loadStores(features, of: key, named: hash, done: $0) }.get()
-        return try found.reduce(into: [:]) { all, stored in
+        return try found.stores.reduce(into: [:]) { all, stored in
             all[stored.summary.feature.key ?? ""] = try WireJSON.decode(Packet.State.self, from: stored.state)
         }
     }
