@@ -7,6 +7,7 @@ import kotlinx.coroutines.flow.StateFlow
 import kotlinx.coroutines.flow.asStateFlow
 import mvi.client.connection.Input
 import mvi.client.core.ClientCore
+import mvi.client.core.PendingKeeper
 
 /**
  * The client of a server: one session, and one stream for all watched stores.
@@ -21,6 +22,8 @@ class RemoteServer(url: String, internal val options: RemoteServerOptions = Remo
     internal val core = ClientCore(
         options.settings(), options.transport ?: OkHttpTransport(url), options.elapsed, options.credentials,
         options.identity, { Random.nextDouble() }, options.report,
+        options.pendingStorage?.let { PendingKeeper(it, "mvi-client:${url.trimEnd('/')} pending", options.report) },
+        options.onAbandoned,
     )
     private val shownCondition = MutableStateFlow<Condition>(Condition.Idle)
     private val network: Job?

@@ -26,6 +26,15 @@ class RemoteServerOptions(
     val patience: Duration = 5.minutes,
     /** The maximum number of intents that wait for their answers; more are refused. */
     val maximumWaitingIntents: Int = 1_000,
+    /**
+     * Keeps the intents that wait for their answers, so that they survive the end of the app; null if they end with it.
+     *
+     * The next [RemoteServer] with this storage and URL sends them first, in order and with their keys, if it has the
+     * same session and their patience is not over by the wall clock. So [credentials] must be kept, too.
+     */
+    val pendingStorage: PendingStorage? = null,
+    /** Called when an intent that [pendingStorage] kept has failed, from any thread. */
+    val onAbandoned: (WaitingIntent, RemoteError) -> Unit = { _, _ -> },
     /** The source of the network's availability; null if it is assumed, so that attempts fail without it. */
     val network: Network? = null,
     /** The time for which a store is still watched after its last collector, such as that of a rotated screen. */
@@ -50,5 +59,6 @@ class RemoteServerOptions(
 ) {
     internal fun settings() = ConnectionSettings(
         delta = delta, hasIdentity = identity != null, patience = patience, queueLimit = maximumWaitingIntents,
+        keepsIntents = pendingStorage != null,
     )
 }

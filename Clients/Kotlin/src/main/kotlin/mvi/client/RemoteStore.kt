@@ -45,7 +45,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
     }
 
     private val feed = StoreFeed(
-        feature, server.core, server.options.json, stateSerializer, labelSerializer, predict,
+        feature, server.core, server.options.json, stateSerializer, intentSerializer, labelSerializer, predict,
         server.options.watchLinger, server.options.report,
     )
     private val shownState = MutableStateFlow<State?>(null)
@@ -74,6 +74,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
 
     init {
         feed.onChange = ::show
+        feed.start()
     }
 
     private fun show(picture: StoreFeed.Picture<State, Intent>) {

@@ -24,10 +24,19 @@ internal sealed interface Command {
     /** For an intent whose prediction is shown. */
     data class Tell(val intent: Long, val progress: Progress) : Command
 
+    /** Shows intents that an earlier run of the app has kept. */
+    class Restore(val intents: List<PendingIntent>) : Command
+
+    /** The storage must have these intents. */
+    data class Keep(val intents: List<KeptIntent>) : Command
+
     data class Show(val condition: Condition) : Command
 
     /** The waiting intents have changed. */
     data class ShowWaiting(val intents: List<WaitingIntent>) : Command
+
+    /** Calls a function of the client's, in the order of the commands. */
+    class Call(val call: () -> Unit) : Command
 
     /** Passes a message to the app's log. */
     data class Report(val text: String) : Command

@@ -17,8 +17,13 @@ import mvi.client.wire.Bytes
  * input, the session, the stream and the intents are advanced according to their states.
  *
  * @param random returns uniformly distributed numbers from 0 to 1.
+ * @param wallTime returns the milliseconds since 1970; a clock that may be set.
  */
-internal class Connection(val settings: ConnectionSettings, random: () -> Double) {
+internal class Connection(
+    val settings: ConnectionSettings,
+    random: () -> Double,
+    val wallTime: () -> Long = System::currentTimeMillis,
+) {
     val pace = Pace(random)
 
     /** The time of the present input, since a fixed point. */
@@ -37,7 +42,7 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
     var isClosed = false
     var session = SessionState()
     val stream = StreamState()
-    val intents = IntentState()
+    val intents = IntentState().apply { isRestoring = settings.keepsIntents }
 
     /** The pending requests other than streams. */
     val exchanges = LinkedHashMap<Long, Exchange>()
@@ -82,6 +87,7 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
         if (!isClosed) {
             take(input)
             if (!isClosed) advance()
+            if (!isClosed) keepIntents()
             showCondition()
             // First: whoever learns an intent's result finds it gone.
             intents.takeShown()?.let { commands.add(0, Command.ShowWaiting(it)) }
@@ -106,6 +112,7 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
             is Input.Watch -> watch(input.feature)
             is Input.Unwatch -> unwatch(input.feature)
             is Input.Send -> enqueue(input.intent)
+            is Input.Restored -> restore(input.intents)
             is Input.CancelIntent -> cancelIntent(input.id)
             is Input.Online -> changeOnline(input.isOnline)
             Input.Foreground -> {
@@ -221,6 +228,8 @@ internal class Connection(val settings: ConnectionSettings, random: () -> Double
     }
 
     private fun close() {
+        // The next run of the app sends what is given up now.
+        keepIntents()
         isClosed = true
         closeStream()
         cutExchanges()

@@ -27,20 +27,24 @@ internal val Connection.intentDeadline: Duration?
 
 internal fun Connection.enqueue(intent: PendingIntent) {
     intent.deadline = now + settings.patience
-    val error = when (val phase = session.phase) {
-        SessionPhase.Ended ->
-            RemoteError(RemoteError.Code.SESSION_ENDED, "The session has ended; begin a new one.")
-        SessionPhase.SignedOut ->
-            RemoteError(RemoteError.Code.SIGNED_OUT, "The server requires an identity; sign in first.")
-        is SessionPhase.Failed ->
-            RemoteError(RemoteError.Code.REFUSED, "The server refuses a session for this client.", phase.problem)
-        else -> if (intents.queue.size < settings.queueLimit) {
-            null
-        } else {
-            RemoteError(RemoteError.Code.QUEUE_FULL, "${settings.queueLimit} intents are already waiting.")
-        }
+    intent.until = wallTime() + settings.patience.inWholeMilliseconds
+    val error = sessionError() ?: if (intents.queue.size < settings.queueLimit) {
+        null
+    } else {
+        RemoteError(RemoteError.Code.QUEUE_FULL, "${settings.queueLimit} intents are already waiting.")
     }
     if (error == null) intents.queue += intent else finish(intent, Outcome.Failed(error))
+}
+
+/** Returns the error of intents in the present phase of the session; null if they can wait. */
+internal fun Connection.sessionError(): RemoteError? = when (val phase = session.phase) {
+    SessionPhase.Ended ->
+        RemoteError(RemoteError.Code.SESSION_ENDED, "The session has ended; begin a new one.")
+    SessionPhase.SignedOut ->
+        RemoteError(RemoteError.Code.SIGNED_OUT, "The server requires an identity; sign in first.")
+    is SessionPhase.Failed ->
+        RemoteError(RemoteError.Code.REFUSED, "The server refuses a session for this client.", phase.problem)
+    else -> null
 }
 
 internal fun Connection.cancelIntent(id: Long) {
@@ -62,7 +66,7 @@ internal fun Connection.failIntents(code: RemoteError.Code, text: String, proble
     endShownWaits { true }
 }
 
-private fun Connection.failIntents(
+internal fun Connection.failIntents(
     code: RemoteError.Code,
     text: String,
     problem: ServerProblem?,
@@ -117,12 +121,14 @@ internal fun Connection.expireIntents() {
 // Sending
 
 internal fun Connection.advanceIntents() {
-    if (!isOnline || !session.isUsable || intents.inFlight != null) return
+    if (!isOnline || !session.isUsable || intents.inFlight != null || intents.isRestoring) return
+    meetOwners()
     val intent = intents.queue.firstOrNull() ?: return
     intents.nextTry?.let { if (it > now) return }
     intents.nextTry = null
     val feature = "/features/${escaped(intent.feature)}"
-    val named = session.id?.let { listOf(HttpField("MVI-Session", it)) }.orEmpty()
+    // The server refuses a kept intent if the session is another one.
+    val named = (session.id ?: intent.owner?.session)?.let { listOf(HttpField("MVI-Session", it)) }.orEmpty()
     if (intent.body == null) {
         intents.inFlight = start(Purpose.Intent, request("DELETE", "$feature/state", named))
         return
@@ -175,6 +181,7 @@ private fun Connection.receipt(answer: HttpAnswer, intent: PendingIntent): Inten
 
 private fun Connection.accept(receipt: IntentReceipt) {
     val intent = intents.queue.removeFirst()
+    if (session.id == null) session.id = intent.owner?.session
     tell(Progress.Answered(receipt.version.takeIf { intent.feature in watched }), intent)
     // The server is there.
     stream.retryNow()
@@ -203,6 +210,7 @@ private fun Connection.intentRefused(answer: HttpAnswer, generation: Int) {
             refuse(problem)
             endSession()
         }
+        status == 409 && name == "other-session" && intent.owner != null -> failForeignIntents(problem)
         status == 409 && name == "other-session" && !isOldCredential -> {
             refuse(problem)
             leaveSession()

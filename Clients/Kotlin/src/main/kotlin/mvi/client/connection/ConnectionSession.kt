@@ -31,7 +31,8 @@ internal class Described(val id: String?, val token: String?, val user: User?) {
 
 /** Takes the next step towards a session if one is needed. */
 internal fun Connection.advanceSession() {
-    if (!isOnline) return
+    // The storage can be read without a network.
+    if (!isOnline && session.isRead) return
     val waiting = session.phase as? SessionPhase.Waiting
     if (waiting != null && waiting.until <= now) {
         session.phase = if (session.isRead) SessionPhase.None else SessionPhase.Unread
@@ -115,6 +116,7 @@ internal fun Connection.sessionMade(result: Answered) {
 /** Replaces a lost session with a new one. Waiting intents are kept if the user is the same. */
 private fun Connection.replaceLostSession(user: User) {
     session.lostUser = null
+    session.lostId = null
     if (user != User.Unknown && user == session.user) {
         keepFormerIntents()
     } else {
@@ -151,7 +153,10 @@ internal fun Connection.retryTime(asked: Duration?, attempts: Int): Duration =
 internal fun Connection.forgetSession() {
     // Nothing was shown of a stored session that the server does not know.
     if (session.wasTaken) {
-        session.lostUser = session.lostUser ?: session.user
+        if (session.lostUser == null) {
+            session.lostUser = session.user
+            session.lostId = session.id
+        }
         session.wasTaken = false
         markFormerIntents()
     }

@@ -17,6 +17,8 @@ internal data class ConnectionSettings(
     val patience: Duration = 5.minutes,
     /** The maximum number of waiting intents. */
     val queueLimit: Int = 1_000,
+    /** True if waiting intents are kept over the end of the app. */
+    val keepsIntents: Boolean = false,
     /** The time limit of a request other than a stream. */
     val answerTime: Duration = 30.seconds,
     /** The time in which watched stores are gathered into one stream. */

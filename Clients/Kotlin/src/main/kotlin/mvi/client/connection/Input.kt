@@ -9,6 +9,9 @@ internal sealed interface Input {
     data class Unwatch(val feature: String) : Input
     data class Send(val intent: PendingIntent) : Input
 
+    /** The storage has answered: intents that an earlier run of the app has kept, which may be none. */
+    class Restored(val intents: List<PendingIntent>) : Input
+
     /** The caller of `send` no longer waits. */
     data class CancelIntent(val id: Long) : Input
 

@@ -21,6 +21,22 @@ internal class PendingIntent(
     val completion: SendCompletion = SendCompletion.COMMITTED,
     val isPredicted: Boolean = false,
 ) {
+    /**
+     * The owner that an earlier run of the app has kept it for; null once that is known to be the client's session, and
+     * for an intent of this run.
+     */
+    var owner: IntentOwner? = null
+
+    /** The time at which it is abandoned after another start of the app, in milliseconds since 1970. */
+    var until = 0L
+
+    /** Returns an intent that an earlier run of the app has kept. */
+    constructor(id: Long, kept: KeptIntent) : this(id, kept.feature, kept.body, kept.key, isPredicted = true) {
+        owner = kept.owner
+        until = kept.until
+        mayHaveRun = kept.mayHaveRun
+    }
+
     /** What the app sees of it; null for a disposal. */
     val shown = body?.let { WaitingIntent(feature, it, key) }
 
@@ -54,6 +70,12 @@ internal class IntentState {
     /** True if the server requested that time. */
     var isAskedTo = false
 
+    /** True if the intents that an earlier run of the app has kept are unread. They go first. */
+    var isRestoring = false
+
+    /** The list that the storage has. */
+    private var kept = emptyList<KeptIntent>()
+
     /** The committed intents that are not shown yet. */
     val shownWaits = mutableListOf<ShownWait>()
 
@@ -68,6 +90,18 @@ internal class IntentState {
         shownCount = queue.size
         shownLast = last
         return queue.mapNotNull { it.shown }
+    }
+
+    /** Notes what the storage has. */
+    fun noteKept(list: List<KeptIntent>) {
+        kept = list
+    }
+
+    /** Returns what the storage must have, if that differs from what it has. */
+    fun takeKept(list: List<KeptIntent>): List<KeptIntent>? {
+        if (list == kept) return null
+        noteKept(list)
+        return list
     }
 
     fun retryNow(now: Duration) {

@@ -98,6 +98,18 @@ internal class SessionState(var phase: SessionPhase = SessionPhase.Unread) {
     /** The user of the lost session, until there is a new session. */
     var lostUser: User? = null
 
+    /** The id of the lost session, until there is a new session. */
+    var lostId: String? = null
+
+    /** The owner of waiting intents, over the end of the app; null if nothing tells it. */
+    val owner: IntentOwner?
+        get() = when {
+            id != null -> IntentOwner(session = id)
+            !isRead -> null
+            lostUser != null -> lostId?.let { IntentOwner(session = it) }
+            else -> IntentOwner(group = token?.let { IntentOwner.group(it) })
+        }
+
     /** The epoch of the last `hello`. */
     var epoch: String? = null
 

@@ -15,6 +15,7 @@ import kotlinx.coroutines.suspendCancellableCoroutine
 import mvi.client.Condition
 import mvi.client.CredentialStorage
 import mvi.client.IntentReceipt
+import mvi.client.RemoteError
 import mvi.client.SendCompletion
 import mvi.client.Transport
 import mvi.client.TransportEvent
@@ -25,6 +26,7 @@ import mvi.client.connection.ConnectionSettings
 import mvi.client.connection.Delivery
 import mvi.client.connection.Input
 import mvi.client.connection.Outcome
+import mvi.client.connection.KeptIntent
 import mvi.client.connection.PendingIntent
 import mvi.client.connection.Progress
 
@@ -42,6 +44,8 @@ internal class ClientCore(
     private val identity: (suspend () -> String?)?,
     random: () -> Double,
     private val report: (String) -> Unit,
+    private val keeper: PendingKeeper? = null,
+    abandoned: (WaitingIntent, RemoteError) -> Unit = { _, _ -> },
 ) {
     /**
      * The callbacks of a watcher of a feature.
@@ -83,6 +87,16 @@ internal class ClientCore(
     // Used by the thread that performs commands.
     private var timer: Job? = null
     private var lastStorageCall: Job? = null
+    private val kept = KeptIntents({ intent -> synchronized(lock) { intent.mayHaveRun } }, abandoned)
+
+    init {
+        if (keeper != null) {
+            scope.launch {
+                restore(keeper.load())
+                keeper.run()
+            }
+        }
+    }
 
     fun now(): Duration = elapsed() - start
 
@@ -170,6 +184,9 @@ internal class ClientCore(
                 }
                 for (listener in all) listener(command.condition)
             }
+            is Command.Restore -> kept.restore(command.intents)
+            is Command.Keep -> keeper?.save(command.intents)
+            is Command.Call -> command.call()
             is Command.ShowWaiting -> shownIntents.value = command.intents
             is Command.Report -> report(command.text)
         }
@@ -312,6 +329,29 @@ internal class ClientCore(
         continuation.invokeOnCancellation { cancel(number) }
     }
 
+    /** Sends the intents that an earlier run of the app has kept before those of this run. */
+    private fun restore(all: List<KeptIntent>) {
+        val now = now()
+        val runs = synchronized(lock) {
+            val restored = all.map { PendingIntent(nextNumber(), it) }
+            for (each in restored) {
+                intents[each.id] = IntentCaller({ kept.note(it, each) }, { kept.finish(it, each) })
+            }
+            take(Input.Restored(restored), now)
+        }
+        if (runs) run()
+    }
+
+    /** Adds a store that predicts intents: it shows those that an earlier run of the app has kept. */
+    fun read(feature: String, reader: KeptIntents.Reader) {
+        if (keeper == null) return
+        val runs = synchronized(lock) {
+            commands += Command.Call { kept.add(reader, feature) }
+            !isRunning.also { isRunning = true }
+        }
+        if (runs) run()
+    }
+
     private fun cancel(number: Long) {
         if (synchronized(lock) { intents.remove(number) } != null) handle(Input.CancelIntent(number))
     }
@@ -332,6 +372,7 @@ internal class ClientCore(
             watchers.values.flatMap { it.values }.also { watchers.clear() }
         }
         for (watcher in all) watcher.sink.finish()
+        keeper?.close()
         transport.close()
     }
 }

@@ -80,6 +80,14 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
         return true
     }
 
+    /** Shows intents that an earlier run of the app has kept: they are older than the others. */
+    fun resume(kept: List<Entry<Intent>>) {
+        val isShown = confirmed != null && !isOver
+        val known = kept.take(LIMIT - entries.size).map { it.copy(isShown = isShown && !it.isLost) }
+        entries = known + entries
+        fold()
+    }
+
     private fun begin(entry: Entry<Intent>) {
         val next = entry.copy(
             status = PredictionStatus.SENDING, error = null, isDropped = false,
@@ -174,7 +182,9 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
         isOver = false
         if (before == null) {
             entries = entries.map {
-                it.copy(isShown = !it.isInDoubt && !it.isDropped && it.status != PredictionStatus.FAILED)
+                // The first state may have a lost one already.
+                val isClear = !it.isInDoubt && !it.isLost && !it.isDropped
+                it.copy(isShown = isClear && it.status != PredictionStatus.FAILED)
             }
         }
         val isConfirmed = { entry: Entry<Intent> ->

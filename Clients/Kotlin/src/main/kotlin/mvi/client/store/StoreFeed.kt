@@ -12,6 +12,9 @@ import mvi.client.connection.Delivery
 import mvi.client.connection.Outcome
 import mvi.client.connection.Progress
 import mvi.client.core.ClientCore
+import mvi.client.core.KeptIntents
+import mvi.client.wire.Wire
+import mvi.client.wire.WireException
 
 /**
  * Passes the deliveries of one store to its readers. Each one is decoded once.
@@ -26,11 +29,12 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private val core: ClientCore,
     private val json: Json,
     private val stateSerializer: KSerializer<State>,
+    private val intentSerializer: KSerializer<Intent>,
     private val labelSerializer: KSerializer<Label>,
     private val prediction: ((State, Intent) -> State)?,
     private val linger: Duration,
     private val report: (String) -> Unit,
-) {
+) : KeptIntents.Reader {
     /** The values that a view shows. */
     class Picture<State, Intent>(
         val state: State?,
@@ -66,6 +70,11 @@ internal class StoreFeed<State : Any, Intent, Label>(
 
     /** Receives each new picture, in order. Set once, before the first change. */
     var onChange: (Picture<State, Intent>) -> Unit = {}
+
+    /** Begins to show intents that an earlier run of the app has kept. */
+    fun start() {
+        if (prediction != null) core.read(feature, this)
+    }
 
     // Readers
 
@@ -160,10 +169,23 @@ internal class StoreFeed<State : Any, Intent, Label>(
         return progress(key)
     }
 
-    private fun progress(key: String): (Progress) -> Unit = { progress -> change { book.note(progress, key) } }
+    private fun progress(key: String): (Progress) -> Unit = { note(it, key) }
+
+    override fun note(progress: Progress, key: String) = change { book.note(progress, key) }
+
+    override fun resume(intents: List<KeptIntents.Resumed>) {
+        val known = intents.mapNotNull { each ->
+            // Another program's text is not predicted.
+            val body = try { Wire.read(each.body) } catch (_: WireException) { return@mapNotNull null }
+            decoded(intentSerializer, body, "kept intent")?.let {
+                Predictions.Entry(each.key, it.value, each.body, isLost = each.mayHaveRun)
+            }
+        }
+        change { book.resume(known) }
+    }
 
     /** Notes the failure of an intent, which may be predicted. */
-    fun fail(error: RemoteError, key: String) = change { book.fail(error, key) }
+    override fun fail(error: RemoteError, key: String) = change { book.fail(error, key) }
 
     /** Forgets an intent whose caller was canceled: nobody is left to dismiss it. */
     fun cancel(key: String) = change {

@@ -25,8 +25,8 @@ fun <Value> requireEqual(found: Value, expected: Value, place: String = "") {
 /** Runs all tests, or those whose names have a word, and prints TAP. */
 fun main(arguments: Array<String>) {
     val word = arguments.firstOrNull().orEmpty()
-    val all = predictionVectorTests() + predictionRunTests() + storeTests() + intentTests() + transportTests() +
-        wireTests() + patchTests()
+    val all = predictionVectorTests() + predictionRunTests() + keptRunTests() + keptTests() + storeTests() +
+        intentTests() + transportTests() + wireTests() + patchTests()
     val tests = all.filter { word in it.name }
     var failed = 0
     tests.forEachIndexed { index, test ->

@@ -11,9 +11,13 @@ import mvi.client.connection.Input
 
 /** A connection whose inputs, time and chance a test decides. */
 internal class Play(settings: ConnectionSettings, random: Double) {
-    val connection = Connection(settings.copy(gatherTime = ZERO)) { random }
     var now = ZERO
         private set
+
+    /** The wall clock's time at the start, in milliseconds since 1970. */
+    var wallStart = 0L
+    val connection =
+        Connection(settings.copy(gatherTime = ZERO), { random }) { wallStart + now.inWholeMilliseconds }
 
     /** The stream that was opened last. */
     private var stream: Long? = null
