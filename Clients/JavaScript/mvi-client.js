@@ -215,6 +215,12 @@ const read = (document, path) => path.reduce((value, part) => value[place(value,
 
 const isOfSame = (a, b) => a.session === b.session && a.epoch === b.epoch;
 
+/** Adds an item. One that an earlier run of the app has kept goes before those of this run. */
+function enqueue(queue, item) {
+  const next = item.kept ? queue.findIndex((other) => !other.kept) : -1;
+  queue.splice(next < 0 ? queue.length : next, 0, item);
+}
+
 const isSame = (a, b) => a.length === b.length && a.every((item, index) => item === b[index]);
 
 function isEqual(a, b) {
@@ -288,7 +294,8 @@ class Session {
    * nothing for a session that will be made. Null with a cookie whose session is unknown: it may be another user's.
    */
   get owner() {
-    if (this.id != null) return { session: this.id };
+    const { id } = this.#current ?? this.#lost ?? {};
+    if (id != null) return { session: id };
     return this.#isByCookie ? null : { group: this.group };
   }
 
@@ -1068,13 +1075,12 @@ class Intents {
     const abort = () => this.#abort(item);
     signal?.addEventListener("abort", abort);
     return new Promise((resolve, reject) => {
-      const left = kept ? kept.until - this.#platform.wallTime() : this.#patience;
+      const left = Math.min(this.#patience, kept ? kept.until - this.#platform.wallTime() : Infinity);
       item = {
         request, resolve, reject, target: kept ? null : target, isEnd, signal, what, kept, mayHaveRun: kept?.mayHaveRun,
         end: this.#onlineTime() + left, until: this.#platform.wallTime() + left,
       };
-      const next = kept ? this.#queue.findIndex((other) => !other.kept) : -1;
-      this.#queue.splice(next < 0 ? this.#queue.length : next, 0, item);
+      enqueue(this.#queue, item);
       this.onChange();
       this.#run();
     }).finally(() => signal?.removeEventListener("abort", abort));
@@ -1263,7 +1269,7 @@ class Predictions {
     return this.#entries.map((entry) => {
       const { id, intent, status, error } = entry;
       if (entry.view?.status !== status) {
-        entry.view = { id, intent, status, error, retry: () => this.#retry(entry), dismiss: () => this.#dismiss(entry) };
+        entry.view = { id, intent, status, error, retry: () => this.#retry(entry), dismiss: () => this.dismiss(id) };
       }
       return entry.view;
     });
@@ -1291,7 +1297,7 @@ class Predictions {
     const isPredicted = Object.hasOwn(this.functions, intent?.type);
     const oldest = this.#entries.find(({ status }) => status === "failed");
     if (isPredicted && oldest && this.#entries.length >= limits.predictions) this.#drop((entry) => entry === oldest);
-    const entry = { id, intent, body, options, isLost: options?.kept?.mayHaveRun };
+    const entry = { id, intent, body, options, kept: options?.kept, isLost: options?.kept?.mayHaveRun };
     return this.#begin(entry, isPredicted && this.#entries.length < limits.predictions);
   }
 
@@ -1300,7 +1306,7 @@ class Predictions {
     const isShown = this.state !== undefined && !this.#isOver && !entry.isLost;
     Object.assign(entry, { status: "sending", error: undefined, isShown, isDropped: false });
     this.#drop((other) => other === entry);
-    if (isPredicted) this.#entries.push(entry);
+    if (isPredicted) enqueue(this.#entries, entry);
     // It is in the queue before a listener sends another one.
     const sending = this.#hooks.send(entry);
     if (isPredicted) this.#hooks.changed();
@@ -1308,12 +1314,13 @@ class Predictions {
   }
 
   #retry(entry) {
-    if (entry.status === "failed" && this.#entries.includes(entry)) this.#begin(entry, true).catch(() => {});
+    if (entry.status !== "failed" || !this.#entries.includes(entry)) return;
+    entry.kept = undefined;
+    this.#begin(entry, true).catch(() => {});
   }
 
-  #dismiss(entry) {
-    if (entry.status !== "failed") return;
-    this.#drop((other) => other === entry);
+  dismiss(id) {
+    this.#drop((entry) => entry.id === id && entry.status === "failed");
     this.#hooks.changed();
   }
 
@@ -1361,7 +1368,10 @@ class Predictions {
     Object.assign(this, { state, version });
     this.#isOver = false;
     if (before === undefined) {
-      for (const entry of this.#entries) entry.isShown = !entry.isInDoubt && !entry.isDropped && entry.status !== "failed";
+      // It may have a lost one already.
+      for (const entry of this.#entries) {
+        entry.isShown = !entry.isInDoubt && !entry.isLost && !entry.isDropped && entry.status !== "failed";
+      }
     }
     const confirmed = this.#entries.filter((entry) => entry.id === intent || entry.version <= version);
     const last = confirmed.at(-1);
@@ -1517,8 +1527,12 @@ class Store {
 
   /** Sends an intent that an earlier run of the app has kept. */
   resume(kept) {
-    this.#predictions.add(kept.id, kept.body, { kept }).catch((error) =>
-      this.#client.report("abandoned", { feature: this.id, intent: kept.intent, error }));
+    this.#predictions.add(kept.id, kept.body, { kept, tag: kept.tag }).catch((error) => {
+      // What a closed client leaves is kept again.
+      if (error.reason === "closed") return;
+      if (error.reason === "other-session") this.#predictions.dismiss(kept.id);
+      this.#client.report("abandoned", { feature: this.id, intent: kept.intent, error });
+    });
   }
 
   dispose() { return this.#client.dispose(this.id); }
@@ -1864,9 +1878,9 @@ class Client {
   }
 
   /** For stores: sends an intent. `attempt` gets the function that makes one request, and calls it. */
-  async send(feature, { id, intent, body, options: { signal, ifMatch, kept } = {} }, attempt) {
+  async send(feature, { id, intent, body, kept, options: { signal, ifMatch, tag: keptTag } = {} }, attempt) {
     // The version that the app decided by is of this epoch, also if the session's log is another one at the time of the request.
-    const tag = kept ? kept.tag : ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` };
+    const tag = keptTag ?? (ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` });
     const headers = { "Idempotency-Key": `"${id}"`, ...tag };
     // It arrives when the page is left. A browser sends 64 KiB so, and a letter has up to three bytes.
     const keepalive = body.length < 20_000;

@@ -314,6 +314,65 @@ test("a client that is closed leaves its waiting intents to the next run; a stor
   }
 });
 
+test("kept intents are shown before those of this run, and a closed client gives none of them up", async () => {
+  const { server, clock, storage } = await killed([1, 2]);
+  const second = run(server, clock, storage);
+  second.store.send({ type: "add", amount: 3 }).catch(() => {});
+  server.answer(path, () => new Promise(() => {}));
+  await clock.advance();
+  assert.deepEqual(second.store.pending.map(({ intent }) => intent.amount), [1, 2, 3]);
+  second.client.close();
+  await clock.advance();
+  assert.deepEqual(second.abandoned, []);
+  assert.deepEqual(storage.kept, [1, 2, 3]);
+});
+
+test("a kept intent of another session is not in the store; one that was given up can be retried", async () => {
+  for (const [change, wanted] of [[({ server }) => server.become("another", "bob"), []], [({ clock }) => { clock.ahead += 300_001; }, ["failed"]]]) {
+    const { server, clock, storage } = await killed([1]);
+    change({ server, clock });
+    const second = run(server, clock, storage);
+    await clock.advance(100);
+    assert.deepEqual(second.store.pending.map(({ status }) => status), wanted);
+    const before = amounts(server).length;
+    for (const { retry } of second.store.pending) retry();
+    await clock.advance(1_000);
+    assert.equal(amounts(server).length, before + wanted.length);
+  }
+});
+
+test("what waits for a lost session is not kept for the next user's", async () => {
+  const [server, clock, storage] = [new Server(), new Clock(), keeping()];
+  const first = run(server, clock, storage);
+  await clock.advance();
+  const { session } = server;
+  server.answer(path, () => problem(404, "session-not-found"));
+  server.answer("POST /sessions", ...Array(5).fill(cut));
+  first.store.send({ type: "add", amount: 1 });
+  await clock.advance(100);
+  assert.deepEqual(JSON.parse([...storage.items.values()][0]).map(({ owner }) => owner), [{ session }]);
+});
+
+test("a wall clock that was set back keeps no intent longer than its patience", async () => {
+  const { server, clock, storage } = await killed([1]);
+  clock.ahead -= 3_600_000;
+  server.answer(path, ...Array(100).fill(cut));
+  const second = run(server, clock, storage);
+  await clock.advance(300_001);
+  assert.deepEqual(second.abandoned, [[1, "no-answer"]]);
+});
+
+test("a first state may have an intent that may have run", async () => {
+  const { server, clock, storage } = await killed([1, 20]);
+  server.answer(path, () => problem(429, "too-many-requests", { "Retry-After": "60" }));
+  const second = run(server, clock, storage);
+  await clock.advance();
+  await server.stream.hello();
+  await server.stream.state("counter", 7, { count: 1 });
+  await clock.advance(2_000);
+  assert.deepEqual(second.store.state, { count: 21 });
+});
+
 test("an intent whose request was out when the app was killed may have run", async () => {
   const [server, clock, storage] = [new Server(), new Clock(), keeping()];
   const first = run(server, clock, storage);
