@@ -203,7 +203,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
         }
     }
 
-    fun dismiss(key: String) = change { book.dismiss(key) }
+    override fun dismiss(key: String) = change { book.dismiss(key) }
 
     /** Notes the result of a posted intent. */
     fun note(error: RemoteError?) = change {

@@ -175,6 +175,19 @@ internal fun keptTests(): List<Test> = listOf(
         list.pending.first { it.singleOrNull()?.error?.problem?.code == "full" }
         launch.server.close()
     },
+    test("a kept intent of another session is not in the store, and one that was given up can be retried") {
+        val launch = Launch(shelf(kept("a", session = "s9"), kept("b", session = null, until = 0)))
+        val list = launch.list()
+        val codes = List(2) { launch.nextAbandoned().second.code }
+        val both = setOf(RemoteError.Code.SESSION_ENDED, RemoteError.Code.GAVE_UP)
+        requireEqual(codes.toSet(), both, "the codes")
+        list.pending.first { all -> all.map { it.intent.id } == listOf("b") && all[0].error != null }.single().retry()
+        val exchange = launch.fake.next()
+        requireEqual(idOf(exchange), "b", "the retry")
+        exchange.accept(2)
+        launch.server.pending.first { it.isEmpty() }
+        launch.server.close()
+    },
     test("a closed client leaves its waiting intents to the next run, and tells nothing of them") {
         val shelf = shelf(kept("a"))
         val launch = Launch(shelf, token = "t1")
