@@ -280,6 +280,10 @@ fault("queue-of-somebody", 69, "lost-anonymous-session-of-somebody",
       ("session.py", "if lost is not None and user != self.user:", "if lost is not None and user not in (self.user, (None, None)):"))
 fault("lost-session-refuses-its-user", 69, "lost-session-of-the-same-user", ("session.py", "if lost is not None and user != self.user:", "if lost is not None:"))
 
+# --- Other sessions ---
+fault("stale-stream-is-taken-over", 70, "stale-stream",
+      ("client.py", '        self.stream.last_id = ""\n        self.stream.reopen()', "        pass"))
+
 # --- The driver ---
-fault("does-not-end", 70, "close-while-waiting", ("client.py", "            task.cancel()", "            pass"))
-fault("stream-outlives-close", 70, "close-is-quiet", ("client.py", "        for task in self.tasks:", "        for task in self.tasks[1:]:"))
+fault("does-not-end", 71, "close-while-waiting", ("client.py", "            task.cancel()", "            pass"))
+fault("stream-outlives-close", 71, "close-is-quiet", ("client.py", "        for task in self.tasks:", "        for task in self.tasks[1:]:"))

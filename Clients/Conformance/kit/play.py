@@ -8,7 +8,7 @@ from .stream import Stream
 
 
 # The rule about drivers, and when a program counts as hung that does not start or end.
-DRIVER_RULE = 70
+DRIVER_RULE = 71
 START_SECONDS = 120
 
 # A client that must come back at once has to do so before the end of the wait that it cuts short. The longest back-off is 30 s,

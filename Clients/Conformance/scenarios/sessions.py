@@ -100,6 +100,34 @@ async def stream_unauthorized(play):
     await lost_session(play, 401, "unauthorized")
 
 
+@scenario(70)
+async def stale_stream(play):
+    """A stream of the session before, which is answered when the client has another one, shows nothing."""
+    stream = await play.live(retry=20)
+    stream.cut()
+    stale = await play.stream(rule=70)
+    play.send("a")
+    (await play.intent(rule=70)).problem(404, "session-not-found")
+    again = await play.intent(rule=70, expected="the intent in a new session")
+    stale.accept(session="s1", resumed=True)
+    stale.state(50, {"count": "foreign"})
+    stale.label("foreign")
+    stale.finish()
+    play.accept(again)
+    stream = await play.stream(rule=70, expected="a stream of the new session")
+    stream.accept(epoch="e2", cursor="e2.1")
+    stream.state(1, {"count": "new"})
+    stream.label("new")
+    await play.saw("state", 70, "the first state of the new session", state={"count": "new"})
+    await shows_nothing_foreign(play)
+
+
+async def shows_nothing_foreign(play):
+    await play.saw("label", 70, "a label behind it", id="new")
+    foreign = play.said("state", state={"count": "foreign"}) + play.said("label", id="foreign")
+    play.check(70, not foreign, "nothing of another session", foreign)
+
+
 @scenario(5)
 async def making_a_session_fails(play):
     """A session that cannot be made now is asked for again, after Retry-After."""

@@ -104,20 +104,20 @@ async def flapping_network(play):
     play.check(44, not streams[-1].is_gone, "the last stream is open", "it is closed")
 
 
-@scenario(70)
+@scenario(71)
 async def close_is_quiet(play):
     """After close the stream is closed and nothing more is asked for."""
     stream = await play.live(retry=20)
     play.tell("close")
-    await play.within(70, stream.client_leaves(), "the stream is closed")
-    await play.no_request("stream", 70, 0.5, "no stream after close")
+    await play.within(71, stream.client_leaves(), "the stream is closed")
+    await play.no_request("stream", 71, 0.5, "no stream after close")
 
 
-@scenario(70)
+@scenario(71)
 async def close_while_waiting(play):
     """A client that waits for its next try ends at once when it is closed."""
     stream = await play.live(retry=20000)
     stream.cut()
-    await play.condition("reconnecting", rule=70)
+    await play.condition("reconnecting", rule=71)
     play.send("a")
-    await play.intent(rule=70)
+    await play.intent(rule=71)
