@@ -282,7 +282,12 @@ fault("lost-session-refuses-its-user", 69, "lost-session-of-the-same-user", ("se
 
 # --- Other sessions ---
 fault("stale-stream-is-taken-over", 70, "stale-stream",
-      ("client.py", '        self.stream.last_id = ""\n        self.stream.reopen()', "        pass"))
+      ("client.py", '        self.stream.last_id = ""\n        self.stream.reopen()', "        pass"),
+      ("stream.py", 'self.session.kind == "bearer" and', "False and"))
+fault("foreign-stream-is-shown", 70, "foreign-hello", ("stream.py", 'self.session.kind == "bearer" and', "False and"))
+fault("foreign-cursor", 70, "foreign-hello", ("stream.py", "            self.last_id = self.opened_with\n", ""))
+fault("foreign-stream-is-kept", 70, "foreign-hello",
+      ("stream.py", "            self.last_id = self.opened_with\n            raise Left(self.backoff.next())", "            return"))
 
 # --- The driver ---
 fault("does-not-end", 71, "close-while-waiting", ("client.py", "            task.cancel()", "            pass"))

@@ -299,6 +299,9 @@ class Session {
     return this.#isByCookie ? null : { group: this.group };
   }
 
+  /** A token is of one session; a cookie can become another user's. */
+  mayBe(id) { return this.#isByCookie || this.id == null || this.id === id; }
+
   isOwner({ session, group }) { return session === undefined ? [null, this.group].includes(group) : session === this.id; }
 
   get target() {
@@ -852,7 +855,8 @@ class Stream {
   }
 
   #dispatch({ event, data, id }) {
-    this.cursor = id ?? this.cursor;
+    const { cursor } = this;
+    this.cursor = id ?? cursor;
     if (!eventNames.includes(event)) return;
     let content;
     try {
@@ -860,6 +864,10 @@ class Stream {
       checkEvent(event, content);
     } catch (cause) {
       return this.#again(new Error(`The event "${event}" cannot be read.`, { cause }));
+    }
+    if (event === "hello" && !this.#session.mayBe(content.session)) {
+      this.cursor = cursor;
+      return this.#again(new Error("The stream is of another session."));
     }
     this.#handle(event, content, id);
   }

@@ -28,7 +28,7 @@ class Stream:
         self.features = {}
         self.denied = set()
         self.backoff = Backoff()
-        self.last_id = ""
+        self.last_id = self.opened_with = ""
         self.screen = Screen(show)
         self.heartbeat = 20.0
         self.stale_streams = 0
@@ -125,6 +125,7 @@ class Stream:
 
     def stream_headers(self):
         headers = {"Accept": "text/event-stream"}
+        self.opened_with = self.last_id
         if self.last_id:
             headers["Last-Event-ID"] = self.last_id
         return headers
@@ -163,6 +164,10 @@ class Stream:
 
     def on_hello(self, data):
         heartbeat = float(data["heartbeat"])
+        if self.session.kind == "bearer" and self.session.id not in (None, data["session"]):
+            # A token is of one session: this is not its stream.
+            self.last_id = self.opened_with
+            raise Left(self.backoff.next())
         if self.screen.hello(data["session"], data["epoch"]):
             self.last_id = data["cursor"]
         self.heartbeat = heartbeat

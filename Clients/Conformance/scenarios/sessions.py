@@ -122,6 +122,24 @@ async def stale_stream(play):
     await shows_nothing_foreign(play)
 
 
+@scenario(70)
+async def foreign_hello(play):
+    """A stream whose hello names another session than the token's shows nothing, and is opened again."""
+    stream = await play.live(retry=20)
+    stream.cut()
+    stream = await play.stream(rule=70)
+    stream.accept(session="s9", epoch="e9", cursor="e9.1")
+    stream.state(50, {"count": "foreign"}, id="e9.50")
+    stream.label("foreign")
+    stream = await play.stream(rule=70, expected="the stream is opened again")
+    play.check(70, stream.request.last_event_id == "e1.1", "the cursor from before, e1.1", stream.request.last_event_id)
+    stream.accept()
+    stream.state(2)
+    stream.label("new")
+    await play.shows(2, rule=70)
+    await shows_nothing_foreign(play)
+
+
 async def shows_nothing_foreign(play):
     await play.saw("label", 70, "a label behind it", id="new")
     foreign = play.said("state", state={"count": "foreign"}) + play.said("label", id="foreign")

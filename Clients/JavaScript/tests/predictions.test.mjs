@@ -211,7 +211,7 @@ test("nothing is predicted after the end of a store, or without access, until it
 });
 
 test("failed intents take no place of others, and another session forgets them", async () => {
-  const { server, clock, store } = await live();
+  const { server, client, clock, store } = await live();
   store.predict({ add: (state, { amount }) => ({ count: state.count + amount }) });
   for (let number = 0; number < 120; number += 1) {
     server.answer("POST /features/counter/intents", () => problem(422, "refused"));
@@ -223,7 +223,8 @@ test("failed intents take no place of others, and another session forgets them",
   server.become("another");
   await server.stream.end();
   await clock.advance(3_000);
-  await server.stream.hello({ session: "another" });
+  await server.stream.hello();
+  assert.equal(client.session, server.session);
   assert.equal(store.pending.length, 0);
 });
 

@@ -12,6 +12,27 @@ test("the state is one object until it changes, and listeners are called after e
   assert.equal(store.version, 2);
 });
 
+test("a stream of another session than the token's shows nothing and is opened again; a cookie's is followed", async () => {
+  for (const credential of ["bearer", "cookie"]) {
+    const { client, server, clock, store, shown } = await live({ credential });
+    await server.stream.end();
+    await clock.advance(3_000);
+    server.id = credential === "cookie" ? "s9" : null;
+    const events = { hello: { session: "s9", epoch: "e9" }, state: { feature: "counter", version: 50, state: { count: 50 } } };
+    server.stream.write(Object.entries(events).map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(""));
+    await clock.advance(10_000);
+    if (credential === "cookie") {
+      assert.equal(client.session, "s9");
+      continue;
+    }
+    assert.deepEqual(shown, [{ count: 0 }]);
+    assert.equal(server.streams.length, 3);
+    await server.stream.hello();
+    await server.stream.state("counter", 2, { count: 2 });
+    assert.deepEqual([client.condition, store.state], ["live", { count: 2 }]);
+  }
+});
+
 test("features watched within one turn share one stream, and watching one again opens none", async () => {
   const { client, server, clock, store } = await live();
   const ends = ["order:1", "order:2"].map((id) => client.store(id).subscribe(() => {}));

@@ -91,7 +91,14 @@ private fun Connection.lose(feature: String, delivery: Delivery) {
 
 private fun Connection.greet(hello: Hello) {
     val open = stream.open ?: return
-    if (session.id != null && session.id != hello.session) failIntentsOfOtherSession()
+    if (session.id != null && session.id != hello.session) {
+        if (!settings.usesCookie) {
+            // A token is of one session, so this is not its stream: a proxy may have mixed up answers.
+            commands += Command.Report("A stream of another session is left.")
+            return loseStream()
+        }
+        failIntentsOfOtherSession()
+    }
     if (hello.session != session.id || hello.epoch != session.epoch) forgetLog()
     session.id = hello.session
     session.epoch = hello.epoch

@@ -183,6 +183,8 @@ internal fun Connection.streamBytes(bytes: ByteArray) {
     open.parser.retryMilliseconds?.let { stream.retryBase = it.milliseconds }
     for (event in events) {
         take(event)
+        // One that does not greet is another session's.
+        if (stream.open !== open && event.name == "hello") return
         event.id?.let { stream.cursor = it }
         if (stream.open !== open) return
     }

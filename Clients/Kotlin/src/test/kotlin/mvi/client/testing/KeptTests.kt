@@ -262,6 +262,17 @@ internal fun keptTests(): List<Test> = listOf(
         val online = play.handle(Input.Online(true)).filterIsInstance<Command.Keep>().single()
         requireEqual(online.intents.map { it.mayHaveRun }, listOf(true), "in flight")
     },
+    Test("nothing is saved before the kept intents were read, nor of an intent without an owner") {
+        val play = Play(ConnectionSettings(keepsIntents = true), random = 0.5)
+        val early = play.handle(Input.Send(PendingIntent(1, "list", "{}", "key-1"))) +
+            play.handle(Input.Credential("t1")) + play.handle(Input.Watch("list"))
+        require(early.none { it is Command.Keep }) { "it is saved before" }
+        require(play.handle(Input.Restored(emptyList())).any { it is Command.Keep }) { "it is not saved after" }
+        val other = Play(ConnectionSettings(keepsIntents = true), random = 0.5)
+        val unowned = other.handle(Input.Restored(emptyList())) +
+            other.handle(Input.Send(PendingIntent(1, "list", "{}", "key-1")))
+        require(unowned.none { it is Command.Keep }) { "it is saved without an owner" }
+    },
     Test("a wall clock that was set back keeps no intent longer than its patience") {
         val (play, _) = restored("t1", kept("a", until = 24.hours.inWholeMilliseconds))
         val commands = play.advance(5.minutes + 1.seconds)
