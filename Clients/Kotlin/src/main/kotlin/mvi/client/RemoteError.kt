@@ -33,6 +33,9 @@ class RemoteError(
         /** [RemoteServer.close] was called. */
         CLOSED,
 
+        /** The app is older than the server: the store's state does not match the app's type. */
+        OUTDATED,
+
         /** The intent cannot be written as JSON. */
         NOT_ENCODABLE,
     }

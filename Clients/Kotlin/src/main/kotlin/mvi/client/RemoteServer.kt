@@ -1,5 +1,6 @@
 package mvi.client
 
+import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.random.Random
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.flow.MutableStateFlow
@@ -37,6 +38,8 @@ class RemoteServer(url: String, internal val options: RemoteServerOptions = Remo
      */
     val pending: StateFlow<List<WaitingIntent>> = core.waitingIntents
 
+    private val isOutdated = AtomicBoolean()
+
     init {
         core.listen { shownCondition.value = it }
         network = options.network?.let { network ->
@@ -68,6 +71,16 @@ class RemoteServer(url: String, internal val options: RemoteServerOptions = Remo
      * Without a network, the session stays on the server until it expires.
      */
     fun renewSession() = core.handle(Input.RenewSession)
+
+    /** Tells the app, once, that it is older than the server. */
+    internal fun noteOutdated(error: RemoteError) {
+        if (!isOutdated.compareAndSet(false, true)) return
+        try {
+            options.onOutdated(error)
+        } catch (failure: Exception) {
+            options.report("A callback failed: $failure")
+        }
+    }
 
     /** Closes the client; the session stays on the server. Flows of labels end, and new intents fail. */
     override fun close() {

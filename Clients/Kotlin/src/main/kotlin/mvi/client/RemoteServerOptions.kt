@@ -35,6 +35,11 @@ class RemoteServerOptions(
     val pendingStorage: PendingStorage? = null,
     /** Called when an intent that [pendingStorage] kept has failed, from any thread. */
     val onAbandoned: (WaitingIntent, RemoteError) -> Unit = { _, _ -> },
+    /**
+     * Called once, from any thread, with the first state that does not match the app's type: the app is older than the
+     * server. Its store is [Availability.OUTDATED].
+     */
+    val onOutdated: (RemoteError) -> Unit = {},
     /** The source of the network's availability; null if it is assumed, so that attempts fail without it. */
     val network: Network? = null,
     /** The time for which a store is still watched after its last collector, such as that of a rotated screen. */

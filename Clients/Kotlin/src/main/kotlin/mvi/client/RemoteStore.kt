@@ -46,7 +46,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
 
     private val feed = StoreFeed(
         feature, server.core, server.options.json, stateSerializer, intentSerializer, labelSerializer, predict,
-        server.options.watchLinger, server.options.report,
+        server.options.watchLinger, server.options.report, server::noteOutdated,
     )
     private val shownState = MutableStateFlow<State?>(null)
     private val confirmedState = MutableStateFlow<State?>(null)
@@ -69,7 +69,10 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
     /** The availability of the store. */
     val availability: StateFlow<Availability> = shownAvailability.asStateFlow()
 
-    /** The error of the last intent of [post]; null if it succeeded. */
+    /**
+     * The error of the last intent of [post]; null if it succeeded. While the store is [Availability.OUTDATED], the
+     * reason of that.
+     */
     val failure: StateFlow<RemoteError?> = lastFailure.asStateFlow()
 
     init {
@@ -124,7 +127,8 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
      * flight may still run.
      *
      * @param until [SendCompletion.SHOWN] to return only after this store has shown a state that includes the intent.
-     * @throws RemoteError if it was refused or given up.
+     * @throws RemoteError if it was refused or given up; with [SendCompletion.SHOWN] also if the state that has it does
+     *     not match the app's type, with [RemoteError.Code.OUTDATED]: then it ran.
      */
     suspend fun send(intent: Intent, until: SendCompletion = SendCompletion.COMMITTED): IntentReceipt {
         val body = encoded(intent)

@@ -34,6 +34,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private val prediction: ((State, Intent) -> State)?,
     private val linger: Duration,
     private val report: (String) -> Unit,
+    private val outdates: (RemoteError) -> Unit,
 ) : KeptIntents.Reader {
     /** The values that a view shows. */
     class Picture<State, Intent>(
@@ -41,7 +42,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
         val confirmed: State?,
         val pending: List<Predictions.Entry<Intent>>,
         val availability: Availability,
-        /** The error of the last intent of `post`. */
+        /** The error of the store, or else of the last intent of `post`. */
         val failure: RemoteError?,
     )
 
@@ -57,6 +58,9 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private val labels = LabelQueue<Label>(core::now)
     private var availability = Availability.UNKNOWN
     private var failure: RemoteError? = null
+
+    /** The error of the last state, if it does not match the app's type. */
+    private var outdated: RemoteError? = null
     private var readers = 0
 
     /** Those who wait for the end of a hold. */
@@ -123,8 +127,9 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private fun receive(delivery: Delivery) {
         when (delivery) {
             is Delivery.State -> {
-                val state = decoded(stateSerializer, delivery.state, "state") ?: return
+                val state = decoded(stateSerializer, delivery.state, "state") ?: return change { outdate() }
                 change {
+                    outdated = null
                     availability = Availability.SHOWN
                     book.show(state.value, delivery.version, delivery.intent)
                 }
@@ -155,7 +160,18 @@ internal class StoreFeed<State : Any, Intent, Label>(
             null
         }
 
+    /** Keeps the last state that could be read, without predictions: no state confirms them. */
+    private fun outdate() {
+        val text = "The state of \"$feature\" does not match the app's type: the app is older than the server."
+        val error = RemoteError(RemoteError.Code.OUTDATED, text)
+        outdated = error
+        availability = Availability.OUTDATED
+        book.end()
+        outdates(error)
+    }
+
     private fun end(availability: Availability) = change {
+        outdated = null
         this.availability = availability
         book.end()
     }
@@ -211,10 +227,10 @@ internal class StoreFeed<State : Any, Intent, Label>(
         if (error != null) report("An intent for \"$feature\" failed: $error")
     }
 
-    /** Returns when no state is held, which takes a second at most. */
+    /** Returns when no state is held, which takes a second at most. Throws if the state could not be read. */
     suspend fun settled() {
         val end = CompletableDeferred<Unit>()
-        change { if (book.isHolding) settled += end else end.complete(Unit) }
+        change { settled += end }
         end.await()
     }
 
@@ -243,9 +259,10 @@ internal class StoreFeed<State : Any, Intent, Label>(
      * @param before the number of the state that was held before.
      */
     private fun follow(before: Int?) {
-        onChange(Picture(book.shown, book.confirmed, book.entries, availability, failure))
+        onChange(Picture(book.shown, book.confirmed, book.entries, availability, outdated ?: failure))
         if (!book.isHolding) {
-            for (waiter in settled) waiter.complete(Unit)
+            val error = outdated?.let { RemoteError(it.code, it.message.orEmpty(), mayHaveRun = true) }
+            for (waiter in settled) if (error == null) waiter.complete(Unit) else waiter.completeExceptionally(error)
             settled.clear()
         }
         if (labels.put(book.takeLabels())) report("Nobody collects the labels of \"$feature\". The oldest is dropped.")

@@ -37,6 +37,10 @@ internal class FakeServer : Transport {
         fun state(version: Int, ids: String) =
             event("state", """{"feature":"list","version":$version,"state":{"ids":[$ids]}}""")
 
+        /** A state that an old app does not know. */
+        fun outdated(version: Int) =
+            event("state", """{"feature":"list","version":$version,"state":{"ids":5}}""")
+
         fun label(id: String, expiresIn: Int = 300) = event(
             "label",
             """{"feature":"list","version":1,"id":"$id","replay":false,"expiresIn":$expiresIn,"label":"$id"}""",

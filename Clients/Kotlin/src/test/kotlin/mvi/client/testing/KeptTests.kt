@@ -32,6 +32,7 @@ import mvi.client.connection.KeptIntent
 import mvi.client.connection.Outcome
 import mvi.client.connection.PendingIntent
 import mvi.client.store
+import mvi.client.store.Predictions
 import mvi.client.wire.string
 
 private const val NAME = "mvi-client:http://127.0.0.1 pending"
@@ -261,6 +262,12 @@ internal fun keptTests(): List<Test> = listOf(
         requireEqual(offline.intents.map { it.mayHaveRun }, listOf(false), "offline")
         val online = play.handle(Input.Online(true)).filterIsInstance<Command.Keep>().single()
         requireEqual(online.intents.map { it.mayHaveRun }, listOf(true), "in flight")
+    },
+    Test("a first state may have an intent that may have run") {
+        val book = Predictions<IdList, IdIntent, String> { list, intent -> IdList(list.ids + intent.id) }
+        book.resume(listOf(Predictions.Entry("a", add("a"), "{}", isLost = true), Predictions.Entry("b", add("b"), "{}")))
+        book.show(IdList(listOf("a")), 7, null)
+        requireEqual(book.shown?.ids, listOf("a", "b"), "the state")
     },
     Test("nothing is saved before the kept intents were read, nor of an intent without an owner") {
         val play = Play(ConnectionSettings(keepsIntents = true), random = 0.5)

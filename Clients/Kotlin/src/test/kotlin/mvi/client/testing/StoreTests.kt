@@ -35,6 +35,7 @@ private class IdFile(val comment: String, val good: List<String>, val bad: List<
 private class Shop(linger: Duration) {
     val fake = FakeServer()
     val reports = mutableListOf<String>()
+    val outdated = mutableListOf<RemoteError>()
 
     /** What the clock is ahead by. */
     @Volatile
@@ -44,6 +45,7 @@ private class Shop(linger: Duration) {
         RemoteServerOptions(
             transport = fake, watchLinger = linger, elapsed = { System.nanoTime().nanoseconds + ahead },
             report = { synchronized(reports) { reports += it } },
+            onOutdated = { synchronized(outdated) { outdated += it } },
         ),
     )
     val list: RemoteStore<IdList, IdIntent, String> =
@@ -198,12 +200,57 @@ internal fun storeTests(): List<Test> = listOf(
         require(shop.fake.isIdle && shop.fake.cuts.isEmpty()) { "there was another stream" }
         again.cancelAndJoin()
     },
-    test("an end is told, and a state that does not match the type is reported") { shop ->
+    test("a store is outdated while its state does not match: the last one stays, without predictions") { shop ->
         val (job, stream) = watch(shop)
-        stream.event("state", """{"feature":"list","version":1,"state":{"ids":5}}""")
+        stream.state(1, "\"a\"")
+        shop.shows("a")
+        shop.list.post(add("b"))
+        shop.shows("a", "b")
+        val intent = shop.fake.next()
+        stream.outdated(2)
+        shop.list.availability.first { it == Availability.OUTDATED }
+        shop.shows("a")
+        requireEqual(shop.list.failure.value?.code, RemoteError.Code.OUTDATED, "the failure")
+        intent.accept(2)
+        shop.list.pending.first { it.isEmpty() }
+        requireEqual(shop.list.failure.value?.code, RemoteError.Code.OUTDATED, "the failure after an intent")
+        shop.list.post(add("c"))
+        shop.fake.next().accept(3)
+        stream.outdated(3)
+        shop.server.pending.first { it.isEmpty() }
+        shop.shows("a")
+        stream.state(4, "\"z\"")
+        shop.shows("z")
+        val now = shop.list.availability.value to shop.list.failure.value
+        requireEqual(now, Availability.SHOWN to null, "after a state that matches")
+        require(shop.reports.any { "does not match" in it }) { "it is not reported: ${shop.reports}" }
+        job.cancelAndJoin()
+    },
+    test("send until shown throws that the store is outdated, and the app is told once") { shop ->
+        val (job, stream) = watch(shop)
+        stream.state(1, "")
+        shop.shows()
+        val sent = async { runCatching { shop.list.send(add("a"), SendCompletion.SHOWN) } }
+        shop.fake.next().accept(2)
+        stream.outdated(2)
+        val error = sent.await().exceptionOrNull() as? RemoteError
+        requireEqual(error?.code to error?.mayHaveRun, RemoteError.Code.OUTDATED to true, "the error")
+        val committed = async { shop.list.send(add("b")) }
+        shop.fake.next().accept(3)
+        requireEqual(committed.await().version, 3L, "an intent until its commit")
+        stream.outdated(4)
+        val cart = shop.server.store<IdList, IdIntent, String>("cart:7")
+        val other = launch { cart.state.collect {} }
+        shop.fake.next().also { it.hello() }.event("state", """{"feature":"cart:7","version":1,"state":7}""")
+        cart.availability.first { it == Availability.OUTDATED }
+        requireEqual(shop.outdated.map { it.code }, listOf(RemoteError.Code.OUTDATED), "what the app is told")
+        other.cancelAndJoin()
+        job.cancelAndJoin()
+    },
+    test("an end is told") { shop ->
+        val (job, stream) = watch(shop)
         stream.state(2, "\"a\"")
         shop.shows("a")
-        require(shop.reports.any { "does not match" in it }) { "it is not reported: ${shop.reports}" }
         stream.event("end", """{"feature":"list"}""")
         shop.list.availability.first { it == Availability.ENDED }
         job.cancelAndJoin()
