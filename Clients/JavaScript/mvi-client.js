@@ -1,5 +1,5 @@
-// A client of mvi-server for browsers and Node.js 20: one session, one event stream for all watched stores, and one
-// queue of intents. mvi-client.d.ts describes its public members, README.md is its guide, docs/http.md its contract.
+// A client of mvi-server: one session, one event stream for all watched stores, one queue of intents. mvi-client.d.ts
+// describes its public members, README.md is its guide, docs/http.md its contract.
 
 const limits = {
   retry: 3_000, longestRetry: 30_000, shortestRetry: 100, longestRetryAfter: 300_000,
@@ -9,7 +9,13 @@ const limits = {
   predictions: 100, doubt: 1_000,
 };
 
-const eventNames = ["hello", "state", "patch", "label", "ping", "reset", "end", "denied", "identity", "goaway"];
+/** The events with their members: each has a type, or may be anything. */
+const members = {
+  hello: { session: "string", epoch: "string" }, state: { feature: "string", version: "number", state: "any" },
+  patch: { feature: "string", from: "number", to: "number", patch: "any" },
+  label: { feature: "string", id: "string", label: "any" }, end: { feature: "string" }, denied: { feature: "string" },
+  goaway: { reason: "string" }, ping: {}, reset: {}, identity: {},
+};
 
 // ---------------------------------------------------------------- errors
 
@@ -31,7 +37,7 @@ export class Problem extends Error {
 
 function retryAfter(response) {
   const value = response.headers.get("Retry-After")?.trim() ?? "";
-  // A date is the server's, and so is the one to compare it with. Scripts of other origins may not see that.
+  // A date is the server's, and is compared with its clock. Scripts of other origins may not see that.
   const sent = Date.parse(response.headers.get("Date") ?? "");
   const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000
     : Date.parse(value) - (Number.isNaN(sent) ? Date.now() : sent);
@@ -48,7 +54,6 @@ export class SendError extends Error {
 /** The server asks for an identity, and the client has none. */
 class SignedOut extends Error {}
 
-/** The client's reaction to the refusal of a stream or an intent. */
 function remedy({ status, kind }) {
   if (kind === "session-ended") return "ended";
   if (kind === "identity-expired") return "identity";
@@ -96,14 +101,8 @@ export class EventParser {
 }
 
 function checkEvent(event, data) {
-  const types = {
-    hello: { session: "string", epoch: "string" }, state: { feature: "string", version: "number" },
-    patch: { feature: "string", from: "number", to: "number" }, label: { feature: "string", id: "string" },
-    end: { feature: "string" }, denied: { feature: "string" }, goaway: { reason: "string" },
-  }[event] ?? {};
-  const needed = { state: ["state"], patch: ["patch"], label: ["label"] }[event] ?? [];
-  const isGood = isObject(data) && Object.entries(types).every(([name, type]) => typeof data[name] === type)
-    && needed.every((name) => Object.hasOwn(data, name));
+  const isGood = isObject(data) && Object.entries(members[event]).every(
+    ([name, type]) => type === "any" ? Object.hasOwn(data, name) : typeof data[name] === type);
   if (!isGood) throw new Error(`A member of the event "${event}" is missing or invalid.`);
 }
 
@@ -111,11 +110,11 @@ function checkEvent(event, data) {
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const own = (object, key) => Object.hasOwn(object, key) ? object[key] : undefined;
-// Sets an own member, even one called `__proto__`.
+// Also a member called `__proto__`.
 const set = (object, key, value) => Object.defineProperty(
   object, key, { value, writable: true, enumerable: true, configurable: true });
 
-/** Applies a merge patch (RFC 7396). Copies each object that it changes once, and changes no argument. */
+/** Applies a merge patch (RFC 7396). Copies each changed object once, and changes no argument. */
 export function applyMergePatch(target, patch) {
   if (!isObject(patch)) return patch;
   const result = isObject(target) ? { ...target } : {};
@@ -126,12 +125,9 @@ export function applyMergePatch(target, patch) {
   return result;
 }
 
-/**
- * Applies a JSON Patch (RFC 6902), whole or not at all: it throws if an operation fails. Copies each container that it
- * changes once, and changes no argument.
- */
+/** Applies a JSON Patch (RFC 6902), or throws. Copies each changed container once, and changes no argument. */
 export function applyJSONPatch(target, operations) {
-  // The containers that this patch has made, and may change. What is in another one's place is in it, or is shared.
+  // The containers that this patch has made, and may change.
   const made = new Set();
   const copied = (container) => {
     if (made.has(container)) return container;
@@ -139,7 +135,7 @@ export function applyJSONPatch(target, operations) {
     made.add(copy);
     return copy;
   };
-  /** A value at a second place is shared: a change at one of them copies it again. */
+  /** A change at one of two places copies a value again. */
   const share = (value) => {
     if (made.delete(value)) Object.values(value).forEach(share);
     return value;
@@ -196,13 +192,12 @@ function tokens(pointer) {
   return pointer.slice(1).split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** A container that may have a value at a pointer's part. */
 function checked(container, part) {
   if (!isObject(container) && !Array.isArray(container)) throw new Error(`There can be no value at "${part}".`);
   return container;
 }
 
-/** The index or key of a pointer's part in an existing value; throws if there is none. */
+/** A pointer's part in an existing value; throws if there is none. */
 function place(container, part) {
   const isThere = Array.isArray(container)
     ? /^(0|[1-9][0-9]*)$/.test(part) && Number(part) < container.length
@@ -215,7 +210,7 @@ const read = (document, path) => path.reduce((value, part) => value[place(value,
 
 const isOfSame = (a, b) => a.session === b.session && a.epoch === b.epoch;
 
-/** Adds an item. One that an earlier run of the app has kept goes before those of this run. */
+/** What an earlier run of the app has kept goes before what this one sends. */
 function enqueue(queue, item) {
   const next = item.kept ? queue.findIndex((other) => !other.kept) : -1;
   queue.splice(next < 0 ? queue.length : next, 0, item);
@@ -231,7 +226,7 @@ function isEqual(a, b) {
     && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
 }
 
-/** An id is a part of paths: a key from a link must not lead elsewhere. */
+/** A key from a link must not lead to another path. */
 function checkId(id) {
   if (typeof id === "string" && /^[a-z][a-z0-9-]{0,47}(:[A-Za-z0-9._~-]{1,64})?$/.test(id)) return;
   throw new TypeError(`${JSON.stringify(id)} is no store's id, such as "counter" or "order:42": a key has 1 to 64 of A-Z a-z 0-9 . _ ~ -`);
@@ -241,38 +236,32 @@ function checkId(id) {
 
 const userOf = (identity) => identity == null ? "" : JSON.stringify([identity.issuer, identity.subject]);
 
-/**
- * The group of the tabs with a token: its 64-bit FNV-1a hash. Other scripts of the origin can read names of locks, and 64
- * bits do not give a token back. Pages without https have no `crypto.subtle`, and its answer would come too late.
- */
+/** Names the tabs with a token, by its hash (64-bit FNV-1a). Without https there is no `crypto.subtle`. */
 const groupOf = (token) => token === null ? null : [...token].reduce(
   (hash, letter) => BigInt.asUintN(64, (hash ^ BigInt(letter.codePointAt())) * 0x100000001b3n), 0xcbf29ce484222325n,
 ).toString(16);
 
-/** A storage that a browser blocks, or that is full, is none: the token stays in memory. */
+/** A storage that throws keeps nothing. */
 function forgiving(storage) {
   const call = (method) => (...values) => { try { return storage[method](...values); } catch { return null; } };
   return { getItem: call("getItem"), setItem: call("setItem"), removeItem: call("removeItem") };
 }
 
-/** The client's session: its credential, its user, and requests with it. */
 class Session {
-  /** Grows with each new credential: a request that failed with an older one is repeated. */
+  /** Grows with each credential: a request that failed with an older one is repeated. */
   generation = 0;
-  /** Called when intents for a session must not run any more. */
+  /** Called when waiting intents may be over. */
   onReplaced = () => {};
   #options; #platform; #tell; #isReady = false; #isSignedIn = false; #token = null; #refusedToken = null;
-  /** The session: its `id`, and its subject as `user`, "" if it is anonymous; undefined while unknown. */
+  /** `id`, and the subject as `user`: "" if anonymous, undefined while unknown. */
   #current = null;
-  /** The session that the server no longer knew, until another one replaces it. */
   #lost = null;
-  /** True if the credential may belong to another session than before. */
   #isDoubted = false;
-  /** True after a sign-in: from then on no anonymous session replaces a lost one. */
+  /** After a sign-in no anonymous session replaces a lost one. */
   #needsIdentity = false;
   #making = null; #refreshing = null; #unansweredIdentity = null; #keepsStores = true; #requests = new Set();
 
-  /** @param tell called with the server's answer when the session or its credential has changed */
+  /** @param tell called with the answer after each change */
   constructor(options, platform, tell) {
     this.#options = { ...options, storage: options.storage && forgiving(options.storage) };
     this.#platform = platform;
@@ -283,15 +272,14 @@ class Session {
 
   get description() { return { id: this.#current?.id, user: this.#current?.user, group: this.group }; }
 
-  /** Equal in tabs with the same credential: the cookie, or a token. Null while there is no token. */
+  /** Equal in tabs with one credential; null without a token. */
   get group() { return this.#isByCookie ? "cookie" : groupOf(this.#token ?? this.#stored); }
 
-  /** The field that makes the server refuse a request if the credential belongs to another session now. */
   get field() { return this.id == null ? {} : { "MVI-Session": this.id }; }
 
   /**
-   * What tells the session's owner over the end of the page: the session's id; while it is unknown the group of the token;
-   * nothing for a session that will be made. Null with a cookie whose session is unknown: it may be another user's.
+   * The owner of kept intents: the session's id; while it is unknown the token's group, null for the next session's. None
+   * with a cookie, which may become another user's.
    */
   get owner() {
     const { id } = this.#current ?? this.#lost ?? {};
@@ -311,7 +299,7 @@ class Session {
     return this.#current;
   }
 
-  /** True if an intent for a session may run now. A lost session's intents may run in its replacement. */
+  /** True if an intent for a session may run now, also in a lost one's replacement. */
   serves(target) {
     let session = target;
     while (session?.replacement) session = session.replacement;
@@ -320,13 +308,12 @@ class Session {
 
   get #isByCookie() { return this.#options.credential === "cookie"; }
   get #key() { return `mvi-client:${this.#options.url}`; }
-  /** The token in the storage, unless the server refused it. */
   get #stored() {
     const stored = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key) ?? null;
     return stored === this.#refusedToken ? null : stored;
   }
 
-  /** A request of the session. Throws `Problem` if it is refused, another error if no answer comes in time. */
+  /** Throws `Problem` if it is refused, another error without an answer. */
   async request(method, path, options) {
     return (await this.#ask(method, path, options)).content;
   }
@@ -362,19 +349,19 @@ class Session {
 
   get isSignInUnanswered() { return Boolean(this.#unansweredIdentity); }
 
-  /** Waits for the credential that may replace a refused one: a running request's, or another tab's. */
+  /** Waits for a credential that may replace a refused one. */
   async settle(what) {
     if (what === "ended") await this.readStorage();
     await Promise.allSettled([this.#refreshing, this.#making]);
   }
 
-  /** Waits for a session, and creates one if there is none. Returns true if it was created with an identity. */
+  /** Makes a session if there is none. Returns true if it was made with an identity. */
   async have() {
     await this.#refreshing?.catch(() => {});
     return !this.#isReady && await (this.#making ??= this.#make().finally(() => { this.#making = null; }));
   }
 
-  /** Forgets the session if its credential is still that of the generation: `have` then creates another one. */
+  /** Forgets the session, unless its credential is newer. */
   drop(generation = this.generation) {
     if (!this.#isReady || generation !== this.generation) return;
     this.#isReady = false;
@@ -402,28 +389,25 @@ class Session {
     this.#leave();
   }
 
-  /** Intents for this session must not run in the next. */
   #leave() {
     this.#current = this.#lost = null;
     this.onReplaced();
   }
 
-  /** The server says that the generation's credential belongs to another session: asks for it. */
+  /** The credential belongs to another session: asks for it. */
   leave(generation) {
     if (generation !== this.generation) return;
     this.#doubt();
     this.#leave();
-    // The stream moves there.
     this.have().catch(() => {});
   }
 
-  /** A stream has this session. A cookie may belong to another one: `have` asks. */
+  /** A stream has this session. A cookie may have changed: `have` asks. */
   meet(id) {
     if (this.#isByCookie && id !== this.id) this.#doubt();
     else if (this.#current !== null) this.#current.id ??= id;
   }
 
-  /** Adopts a token that another tab has stored. */
   async readStorage() {
     if ([null, this.#token].includes(this.#stored)) return;
     this.#doubt();
@@ -435,10 +419,7 @@ class Session {
     this.#isReady = false;
   }
 
-  /**
-   * Adopts the session that another tab has with the credential of a group, if this tab's cookie or storage has that
-   * credential. Returns true if it is new here.
-   */
+  /** Adopts another tab's session if this tab has its group's credential. Returns true if it is new here. */
   adopt({ id, user, replaces, group }) {
     const token = this.#stored;
     if (group == null || group !== (this.#isByCookie ? "cookie" : groupOf(token))) return false;
@@ -469,7 +450,7 @@ class Session {
     });
   }
 
-  /** Asks for the session of the existing credential. Returns false if the server knows none. */
+  /** Asks for the credential's session. Returns false if the server knows none. */
   async #look() {
     this.#token = this.#stored ?? this.#token;
     let answer = {};
@@ -483,7 +464,6 @@ class Session {
         this.#forget({ session: null });
         return false;
       }
-      // The next request of the session reports its state.
       this.#needsIdentity ||= error.kind === "identity-expired";
       answer.user = undefined;
     }
@@ -491,10 +471,7 @@ class Session {
     return true;
   }
 
-  /**
-   * Creates an anonymous session, unless somebody was signed in before or the server has none. Returns true if it was
-   * created with an identity.
-   */
+  /** An anonymous one, unless somebody was signed in or the server has none. Returns true if with an identity. */
   async #post() {
     const { credential, shared } = this.#options;
     const identity = this.#needsIdentity ? await this.#identity() : undefined;
@@ -521,11 +498,7 @@ class Session {
     return this.#unansweredIdentity;
   }
 
-  /**
-   * Signs in to the existing anonymous session, or creates a session.
-   *
-   * @param keepsStores true if the anonymous session's stores and the waiting intents stay
-   */
+  /** @param keepsStores true if the anonymous session's stores and the waiting intents stay */
   async signIn(identity, keepsStores) {
     // A running renewal does not include that.
     if (!keepsStores && this.#refreshing) await this.#refreshing.catch(() => {});
@@ -538,10 +511,7 @@ class Session {
     return this.refresh(identity);
   }
 
-  /**
-   * Signs in or renews with the given identity, or the callback's. Resolves with true if the credential is new, so that
-   * the stream must be reopened.
-   */
+  /** Signs in or renews. Resolves with true if the credential is new: the stream must be reopened. */
   refresh(identity) {
     return this.#refreshing ??= this.#renew(identity).finally(() => { this.#refreshing = null; });
   }
@@ -556,7 +526,7 @@ class Session {
       const body = JSON.stringify({ identity, ...(!keepsStores && { keep: false }) });
       const answer = await this.request("PUT", "/sessions/current/identity", { body, headers: this.field });
       this.#identityAnswered();
-      // With a cookie the answer does not say so, but signing in an anonymous session has this effect.
+      // With a cookie the answer does not say so.
       const isNew = answer.token !== undefined || (this.#isByCookie && !this.#isSignedIn);
       const user = answer.identity == null ? undefined : userOf(answer.identity);
       if (isNew) this.#accept({ ...answer, user }, { isFresh: !keepsStores });
@@ -594,10 +564,7 @@ class Session {
     if (isTold) this.#tell({ ...answer, user, replaces });
   }
 
-  /**
-   * Records the present session. If the previous one was lost and had the same user, its intents may run in this one,
-   * and its id is returned.
-   */
+  /** Returns the id of a lost session whose intents may run in this one: its user was the same. */
   #become(id, user, { token, isFresh = false } = {}) {
     const before = this.#current;
     const isSame = before?.token === undefined ? [id, undefined].includes(before?.id) : before.token === token;
@@ -608,7 +575,7 @@ class Session {
     const lost = before === null ? this.#lost : null;
     this.#current = { id, user };
     this.#lost = null;
-    // The user of a stored token that the server does not know is unknown.
+    // The user of a refused stored token is unknown.
     const isReplaced = lost !== null && (lost.id === undefined || (user !== undefined && lost.user === user));
     if (isReplaced) lost.replacement = this.#current;
     this.onReplaced();
@@ -622,7 +589,7 @@ class Session {
 
 // ---------------------------------------------------------------- the stream
 
-/** The event stream: opens, reads, monitors and reopens it. Calls `emit` with each event. */
+/** Opens, reads, monitors and reopens the event stream. Calls `emit` with each event. */
 class Stream {
   condition = "idle";
   hello = null;
@@ -630,7 +597,7 @@ class Stream {
   #options; #platform; #session; #emit; #features = []; #missing = new Set(); #isOffline = false;
   #connection = null; #waitsForSession = null;
   #timer; #watchdog; #lastByte = 0; #attempts = 0; #retry = limits.retry; #isRenewed = false; #isRefreshed = false;
-  /** The states that this connection has shown: the version and the state by feature. */
+  /** What this connection has shown, by feature. */
   #shown = new Map();
   #delta; #doubts = 0; #isNamed = false; #next; #lostAt = 0;
 
@@ -651,7 +618,6 @@ class Stream {
     else if (wanted.length === 0 && ["reconnecting", "offline"].includes(this.condition)) this.open();
   }
 
-  /** Opens the stream, also after its end: the caller wants to continue. */
   reconnect() {
     this.#isOffline = false;
     this.#missing.clear();
@@ -685,28 +651,26 @@ class Stream {
     this.update(features);
   }
 
-  /** The session, and the epoch, of the next events. */
+  /** Of the next events. */
   get source() {
     const { session, epoch } = this.condition === "live" ? this.hello : { session: this.#session.id };
     return { session, epoch };
   }
 
-  /** Records an event of another tab's stream: this tab may have to continue from there. */
+  /** Records an event of another tab's stream: this tab may continue from there. */
   note(event, data, cursor) {
     this.cursor = cursor;
     if (event === "hello") this.hello = data;
   }
 
   sessionChanged({ id, isNew }) {
-    // The stream shows this session already.
     if (isNew === false && this.condition === "live" && id === this.hello?.session) return;
     this.#prepare(id);
-    // A connection that waits for the session continues with this one.
     if (this.#connection !== null && this.#waitsForSession === this.#connection) return;
     if (!["closed", "idle", "failed"].includes(this.condition)) this.open();
   }
 
-  /** The session's credential is another one: this tab waits for the stream of the tabs that have it too. */
+  /** Waits for the stream of the tabs with the new credential. */
   leave({ id }, isWatching) {
     this.#prepare(id);
     this.#stop(isWatching ? "connecting" : "idle");
@@ -717,7 +681,6 @@ class Stream {
     if (id != null && id !== this.hello?.session) this.cursor = "";
   }
 
-  /** Closes the stream at the end of the session, until `reconnect` or until another session is created. */
   ended(session = this.hello?.session ?? this.#session.id) {
     this.#session.end();
     this.#stop("ended", { session });
@@ -730,7 +693,7 @@ class Stream {
     else if (isSilent && ["connecting", "live"].includes(this.condition)) this.open();
   }
 
-  /** The page is hidden and may be frozen: it has no connection until `foreground`. */
+  /** A page that may be frozen has no connection until `foreground`. */
   park() {
     if (["connecting", "live", "reconnecting", "offline"].includes(this.condition)) this.#stop("paused");
   }
@@ -830,14 +793,14 @@ class Stream {
     }
   }
 
-  /** A browser shows its own streams and parses them, but it does not report why one failed. */
+  /** A browser shows its own streams, but does not report why one failed. */
   #readEventSource(EventSource, connection, path) {
     const cursor = this.cursor && `&last_event_id=${encodeURIComponent(this.cursor)}`;
     return new Promise((resolve, reject) => {
       const source = new EventSource(this.#options.url + path + cursor);
       connection.signal.addEventListener("abort", () => { source.close(); resolve(); });
       source.onopen = () => this.#sign();
-      for (const name of eventNames) {
+      for (const name of Object.keys(members)) {
         source.addEventListener(name, ({ data, lastEventId }) => {
           if (connection !== this.#connection) return;
           this.#sign();
@@ -847,7 +810,6 @@ class Stream {
       source.onerror = () => {
         const hasGivenUp = source.readyState === 2;
         source.close();
-        // The same request by `fetch` gives the reason, or the stream.
         if (hasGivenUp && connection === this.#connection) this.#readFetch(connection, path).then(resolve, reject);
         else resolve();
       };
@@ -857,7 +819,7 @@ class Stream {
   #dispatch({ event, data, id }) {
     const { cursor } = this;
     this.cursor = id ?? cursor;
-    if (!eventNames.includes(event)) return;
+    if (!Object.hasOwn(members, event)) return;
     let content;
     try {
       content = JSON.parse(data);
@@ -876,7 +838,6 @@ class Stream {
     const { feature } = data;
     switch (event) {
       case "hello":
-        // A cursor of another session, or of another log of this one, is invalid.
         if (data.session !== this.hello?.session || data.epoch !== this.hello?.epoch) this.cursor = id ?? "";
         this.hello = data;
         this.#attempts = 0;
@@ -960,19 +921,18 @@ class Stream {
     this.#again(error);
   }
 
-  /** Handles the end of the session, unless a sign-in has replaced the credential of the refused request. */
+  /** Unless a sign-in has replaced the refused credential. */
   async #endedOrReplaced(error, generation) {
     const connection = this.#connection;
     await this.#session.settle("ended");
     if (connection !== this.#connection) return;
     if (generation !== this.#session.generation) this.open();
-    // Its answer was lost; it may have replaced the credential, and may be repeated.
     else if (this.#session.isSignInUnanswered) this.#refresh(error);
     else this.ended();
   }
 
   #renewSession(error, generation) {
-    // If a new session is refused too, the server has a fault, or its cookie does not come back.
+    // The new one is refused too: the server has a fault, or its cookie does not come back.
     if (this.#isRenewed) return this.#again(error);
     this.#isRenewed = true;
     this.cursor = "";
@@ -998,7 +958,7 @@ class Stream {
   }
 
   async #refresh(error) {
-    // If a renewed identity is refused too, the server has a fault, or its clock is wrong.
+    // Refused after a renewal: a fault, or a wrong clock.
     if (this.#isRefreshed) return this.#again(error);
     this.#cut();
     const connection = this.#begin();
@@ -1020,7 +980,7 @@ class Stream {
     this.#session.refresh().catch(() => {});
   }
 
-  /** Retries: with growing delays, and not all clients at once. */
+  /** With growing delays, and not all clients at once. */
   #again(problem, next = () => this.open()) {
     const { retryAfter } = problem ?? {};
     const base = Math.max(limits.shortestRetry, this.#retry);
@@ -1035,7 +995,6 @@ class Stream {
     return named * (1 + this.#platform.random() / 5);
   }
 
-  /** @param isNamed true if the server gave the time */
   #wait(milliseconds, { problem, next = () => this.open(), isNamed }) {
     if (this.#isOffline) return this.#stop("offline");
     this.#cut();
@@ -1047,16 +1006,16 @@ class Stream {
 
 // ---------------------------------------------------------------- intents
 
-/** One queue in the order of the calls: one request at a time, repeated until it is answered. */
+/** One request at a time, in the order of the calls, repeated until it is answered. */
 class Intents {
   #platform; #session; #ended; #patience; #queue = []; #isRunning = false; #isClosed = false;
   #wake = (_) => {}; #offlineSince = null; #offlineTime = 0;
-  /** Called when the intents that wait, or what is known of one, have changed. */
+  /** Called after each change. */
   onChange = () => {};
-  /** What must be over before the first one is sent. */
+  /** Comes before the first request. */
   restored = Promise.resolve();
 
-  /** @param ended called when an intent was refused because the session has ended */
+  /** @param ended called when the server says that the session has ended */
   constructor(patience, platform, session, ended) {
     this.#patience = patience;
     this.#platform = platform;
@@ -1065,12 +1024,11 @@ class Intents {
   }
 
   /**
-   * Resolves with the final result of `request`, which gets the milliseconds that it may take.
+   * Resolves with the result of `request`, which gets the milliseconds that it may take.
    *
-   * @param isEnd true if it ends the session, so that later intents belong to the next one
-   * @param signal gives it up
+   * @param isEnd true if it ends the session: later intents belong to the next one
    * @param what describes it to the app
-   * @param kept what was kept of it by an earlier run of the app: it goes before those of this run
+   * @param kept what an earlier run has kept of it
    */
   add(request, { isEnd = false, signal, what, kept } = {}) {
     if (signal?.aborted) return Promise.reject(this.#failure({}, "aborted", signal.reason));
@@ -1094,10 +1052,9 @@ class Intents {
     }).finally(() => signal?.removeEventListener("abort", abort));
   }
 
-  /** What waits for its answer, in order. */
   get pending() { return this.#queue.flatMap(({ what }) => what ?? []); }
 
-  /** The same for a storage, with the owner of each: what belongs to nobody who can be named is not kept. */
+  /** For a storage: without a known owner it is not kept. */
   get kept() {
     return this.#queue.flatMap(({ what, target, kept, until, mayHaveRun, isOut }) => {
       const owner = target === null && kept ? kept.owner : this.#session.owner;
@@ -1105,7 +1062,7 @@ class Intents {
     });
   }
 
-  /** A request that is out when the app ends may have run. */
+  /** It may have run if the app ends now. */
   #noteOut(item, isOut) {
     item.isOut = isOut;
     this.onChange();
@@ -1119,14 +1076,13 @@ class Intents {
     this.onChange();
   }
 
-  /** Rejects the intents of the previous session after the session has changed. */
+  /** Rejects the intents of the session before. */
   review() {
     const isOver = ({ target }) => !this.#session.serves(target);
     const [first, ...others] = this.#queue;
     if (first === undefined) return;
     this.#queue = [first, ...others.filter((item) => !isOver(item))];
     for (const item of others.filter(isOver)) item.reject(this.#failure(item, "other-session"));
-    // It is running, or waits for a retry that will not come.
     if (isOver(first)) this.#wake({ isForced: true });
   }
 
@@ -1139,7 +1095,7 @@ class Intents {
     return new SendError(reason, `${what} ${outcome}`, item.mayHaveRun ?? false, cause);
   }
 
-  /** The server answers again: retries now, unless the server gave a time. */
+  /** Retries now, unless the server gave a time. */
   wake() { this.#wake({ isForced: false }); }
 
   online() {
@@ -1156,7 +1112,7 @@ class Intents {
     this.#wake({ isForced: true });
   }
 
-  /** A clock that stops while the client is offline. */
+  /** Stops while the client is offline. */
   #onlineTime() { return (this.#offlineSince ?? this.#platform.now()) - this.#offlineTime; }
 
   async #run() {
@@ -1208,7 +1164,7 @@ class Intents {
     }
   }
 
-  /** The milliseconds until the next try; throws the error if there is none. */
+  /** Milliseconds until the next try; throws if there is none. */
   async #delay(item, error, generation, attempt) {
     if (error instanceof SignedOut) throw error.cause ?? error;
     const longest = Math.min(limits.longestRetry, limits.firstIntentRetry * 2 ** attempt);
@@ -1227,7 +1183,6 @@ class Intents {
         return pause;
       });
     }
-    // The credential may have been replaced during the request.
     await this.#session.settle(what);
     const isReplaced = generation !== this.#session.generation;
     if (what === "ended" && !isReplaced && this.#session.isSignInUnanswered) {
@@ -1240,7 +1195,6 @@ class Intents {
     return 0;
   }
 
-  /** Ends early by `wake`, unless the server gave the time. */
   #pause(milliseconds, isNamed = false) {
     if (this.#isClosed) return undefined;
     return new Promise((resolve) => {
@@ -1256,16 +1210,12 @@ class Intents {
 
 // ---------------------------------------------------------------- predictions
 
-/**
- * A store's confirmed state, and the predictions of its pending intents. While a predicted intent is sent and has no
- * answer (it is in doubt), a state may have its effect or not: the newest such state is held, with the labels after it,
- * until the answer, for a second at most.
- */
+/** A confirmed state and predictions. While an intent is in doubt (without an answer), the newest state is held. */
 class Predictions {
   functions = {};
   state; version;
   #entries = []; #held = null; #timer; #platform; #hooks; #parts = []; #shown;
-  /** From the end of the store, or the denial of access, to the next state. */
+  /** Until the next state. */
   #isOver = false;
 
   constructor(platform, hooks) {
@@ -1283,7 +1233,7 @@ class Predictions {
     });
   }
 
-  /** The confirmed state with the predictions: the same object until one of them changes. */
+  /** The same object until something changes. */
   get shown() {
     const parts = [this.state, ...this.#entries.filter((entry) => entry.isShown)];
     if (!isSame(parts, this.#parts)) {
@@ -1310,7 +1260,7 @@ class Predictions {
   }
 
   #begin(entry, isPredicted) {
-    // The confirmed state may have a lost one already.
+    // The state may have a lost one already.
     const isShown = this.state !== undefined && !this.#isOver && !entry.isLost;
     Object.assign(entry, { status: "sending", error: undefined, isShown, isDropped: false });
     this.#drop((other) => other === entry);
@@ -1337,7 +1287,6 @@ class Predictions {
   note(entry, fate) {
     Object.assign(entry, fate);
     if (entry.isInDoubt || !this.#entries.includes(entry)) return;
-    // A suspended one is shown until its state comes, unless the shown state is another log's.
     if (entry.status === "sent") entry.isShown ||= !entry.isDropped && !this.#isOver && this.version !== undefined;
     if (entry.status === "failed") entry.isShown = false;
     if (!this.#doubtful) this.#take();
@@ -1349,7 +1298,7 @@ class Predictions {
 
   show(data) {
     const doubtful = this.#doubtful;
-    // The last: no later intent was sent before that answer.
+    // No later intent was sent.
     const isClear = !doubtful || data.intent === doubtful.id || data.version <= this.version
       || this.#entries.some((entry) => entry.version === data.version);
     this.#held = { labels: [], ...this.#held, data };
@@ -1362,7 +1311,7 @@ class Predictions {
     else this.#hooks.label(data);
   }
 
-  /** Takes the held state without the intents in doubt; they are shown again after their answers. */
+  /** Those in doubt are shown again after their answers. */
   #suspend() {
     for (const entry of this.#entries) entry.isShown &&= !entry.isInDoubt;
     this.#take();
@@ -1376,7 +1325,6 @@ class Predictions {
     Object.assign(this, { state, version });
     this.#isOver = false;
     if (before === undefined) {
-      // It may have a lost one already.
       for (const entry of this.#entries) {
         entry.isShown = !entry.isInDoubt && !entry.isLost && !entry.isDropped && entry.status !== "failed";
       }
@@ -1400,11 +1348,7 @@ class Predictions {
     return held;
   }
 
-  /**
-   * The held state, and the versions of answers, belong to another stream or session than the next states.
-   *
-   * @param isEmpty true if the state does too, or if no user is signed in
-   */
+  /** The next states are another stream's, or another log's (`forgets`), or another user's (`isEmpty`). */
   reset({ forgets, isEmpty } = {}) {
     this.#release()?.labels.forEach(this.#hooks.label);
     this.#drop(({ status }) => status === "sent" || (forgets && status === "failed"));
@@ -1416,7 +1360,6 @@ class Predictions {
     this.#hooks.changed();
   }
 
-  /** The store is gone, or may not be seen: nothing is predicted. */
   end(isGone) {
     if (isGone) this.state = this.version = undefined;
     this.#isOver = true;
@@ -1424,7 +1367,6 @@ class Predictions {
     this.reset();
   }
 
-  /** The store is not watched, so that no event confirms anything. */
   unwatched() {
     if (this.#held) this.#suspend();
     this.reset();
@@ -1432,6 +1374,13 @@ class Predictions {
 }
 
 // ---------------------------------------------------------------- stores
+
+function listen(listeners, listener) {
+  // The same function may listen twice.
+  const entry = (...values) => listener(...values);
+  listeners.add(entry);
+  return () => listeners.delete(entry);
+}
 
 class Store {
   id;
@@ -1518,7 +1467,7 @@ class Store {
       predictions.note(entry, { isInDoubt: true, isLost: isLost || isInDoubt });
       try {
         const answer = await request();
-        // The state of an unwatched store does not come.
+        // An unwatched store's state does not come.
         const version = this.isWatched ? answer?.version ?? -1 : -1;
         predictions.note(entry, { status: "sent", isInDoubt: false, version });
         return answer;
@@ -1533,7 +1482,6 @@ class Store {
     });
   }
 
-  /** Sends an intent that an earlier run of the app has kept. */
   resume(kept) {
     this.#predictions.add(kept.id, kept.body, { kept, tag: kept.tag }).catch((error) => {
       // What a closed client leaves is kept again.
@@ -1557,7 +1505,6 @@ class Store {
         this.status = "ready";
         return this.#predictions.show(data);
       case "label": return this.#predictions.label(data);
-      // The old versions are not comparable with the new ones.
       case "reset": case "forget":
         this.#settle(false);
         if (data?.isEmpty) this.status = "loading";
@@ -1590,13 +1537,11 @@ class Store {
   }
 
   #add(listeners, listener) {
-    // The same function may listen twice; each registration ends once.
-    const entry = (...values) => listener(...values);
-    listeners.add(entry);
+    const end = listen(listeners, listener);
     this.#watched();
     return () => {
-      listeners.delete(entry);
-      // Another listener may come in the same task, when one screen follows another.
+      end();
+      // Another may come in the same task, when one screen follows another.
       if (!this.isWatched) queueMicrotask(() => this.#left());
     };
   }
@@ -1618,19 +1563,14 @@ class Store {
 // ---------------------------------------------------------------- tabs
 
 /**
- * The tabs of a browser. Those with the same credential are a group and share one stream. One of them leads: it holds a
- * Web Lock and the stream, and sends events to the others over a BroadcastChannel, both named by the group; they send it
- * the features that they watch. When the leader closes, the browser gives the lock to the next tab. If the leader does not
- * answer, a tab steals the lock. A tab without a group is alone.
- *
- * Each message has the session and the epoch of its sender. On a channel of all tabs, a tab tells which session the
- * credential of a group has, so that tabs whose storage or cookie has changed enter that group.
+ * A group of tabs with one credential, described in docs/javascript-client.md. Besides, a channel of all tabs tells which
+ * session a group has, so that tabs whose storage or cookie has changed enter it.
  */
 class Tabs {
   #name; #platform; #hooks; #id; #news; #group = null; #channel; #asking = null; #isLeading = false;
   #resign = () => {}; #leave = () => {}; #watches = new Map(); #timer; #isParked = false;
 
-  /** @param name begins the names of locks and channels; null if this tab shares nothing */
+  /** @param name begins the names of locks and channels; null to share nothing */
   constructor(name, platform, hooks) {
     this.#name = name;
     this.#platform = platform;
@@ -1639,12 +1579,10 @@ class Tabs {
     this.#news = this.#opened(name, (news) => hooks.learn(news));
   }
 
-  /** True if this tab has the stream. */
   get isLeader() { return this.#group === null || this.#isLeading; }
 
   get features() { return [...this.#watches.values()].flat(); }
 
-  /** Leaves the present group for this one. Returns false if this tab is in it. */
   enter(group) {
     if (this.#name === null || group === this.#group) return false;
     this.#withdraw();
@@ -1661,7 +1599,7 @@ class Tabs {
     this.#enlist();
   }
 
-  /** Lets another tab lead, since this one is closed or frozen. */
+  /** Lets another tab lead. */
   park() {
     this.#isParked = true;
     this.#withdraw();
@@ -1688,10 +1626,9 @@ class Tabs {
 
   order(what, value) { this.#say({ type: "order", what, value }); }
 
-  /** Tells all tabs which session a group's credential has. */
   tell(news) { this.#news?.postMessage(news); }
 
-  /** Asks the leader for a sign of life; without an answer in time this tab leads. */
+  /** Without an answer in time this tab leads. */
   probe() {
     if (this.isLeader || this.#isParked) return;
     this.#say({ type: "probe" });
@@ -1714,7 +1651,7 @@ class Tabs {
 
   #enlist() {
     if (this.#group === null) return;
-    // Held while this tab is in the group: the leader gets it when the tab is gone.
+    // Held in the group: the leader gets it when the tab is gone.
     const leaving = new Promise((resolve) => { this.#leave = resolve; });
     this.#platform.locks.request(this.#tabLock(this.#id), () => {
       this.announce();
@@ -1745,7 +1682,7 @@ class Tabs {
         return resigned;
       });
     } catch (error) {
-      // A sandboxed frame has no locks: it is alone.
+      // A sandboxed frame has no locks.
       if (error.name !== "AbortError" && !asking.signal.aborted) return this.#lead();
     }
     // Another tab stole the lock.
@@ -1813,7 +1750,6 @@ class Client {
   #options; #platform; #session; #stream; #intents; #tabs; #stores = new Map(); #isGathering = false;
   #condition = { condition: "idle" }; #conditionListeners = new Set(); #eventListeners = new Set();
   #hello = null; #labelIds = new Set(); #isClosed = false; #ending; #removeListeners = [];
-  /** Writes the waiting intents to the options' `pendingStorage`. */
   #keep = () => {};
 
   constructor(options) {
@@ -1839,9 +1775,9 @@ class Client {
 
   get session() { return this.#hello?.session ?? null; }
 
-  onCondition = (listener) => this.#add(this.#conditionListeners, listener);
+  onCondition = (listener) => listen(this.#conditionListeners, listener);
 
-  onEvent = (listener) => this.#add(this.#eventListeners, listener);
+  onEvent = (listener) => listen(this.#eventListeners, listener);
 
   store(id, { predict } = {}) {
     checkId(id);
@@ -1852,10 +1788,8 @@ class Client {
 
   uuid() { return this.#platform.uuid(); }
 
-  /** The intents that wait for their answers, of all stores, in order. */
   get pending() { return this.#intents.pending.map(({ id, feature, intent }) => ({ id, feature, intent })); }
 
-  /** Sends what an earlier run of the app has kept, and keeps what waits. */
   async #restore(storage) {
     const key = `mvi-client:${this.#options.url} pending`;
     const stored = new Promise((resolve) => { resolve(storage.getItem(key)); }).catch(() => null);
@@ -1863,7 +1797,6 @@ class Client {
     await new Promise((resolve) => { this.#platform.setTimeout(resolve, 0); });
     let kept = [];
     try {
-      // Another program's text is none.
       kept = JSON.parse(await stored).filter((each) => typeof each.until === "number" && isObject(each.owner));
     } catch { /* There is none. */ }
     if (this.#isClosed) return;
@@ -1885,12 +1818,12 @@ class Client {
     this.#keep();
   }
 
-  /** For stores: sends an intent. `attempt` gets the function that makes one request, and calls it. */
+  /** For stores: `attempt` gets the function that makes one request. */
   async send(feature, { id, intent, body, kept, options: { signal, ifMatch, tag: keptTag } = {} }, attempt) {
-    // The version that the app decided by is of this epoch, also if the session's log is another one at the time of the request.
+    // The app decided by a version of this epoch.
     const tag = keptTag ?? (ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` });
     const headers = { "Idempotency-Key": `"${id}"`, ...tag };
-    // It arrives when the page is left. A browser sends 64 KiB so, and a letter has up to three bytes.
+    // It arrives when the page is left: a browser takes 64 KiB, of up to three bytes a letter.
     const keepalive = body.length < 20_000;
     const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
       "POST", `/features/${feature}/intents`,
@@ -1898,7 +1831,7 @@ class Client {
     { signal, kept, what: { id, feature, intent, body, tag } });
     // The server is there.
     if (this.condition === "reconnecting") this.#lead("answered");
-    // The stream shows another session than this tab's.
+    // The stream is another session's.
     if (answer?.session && this.session !== null && answer.session !== this.session) this.#tabs.tell(this.#session.description);
     return answer ?? {};
   }
@@ -1933,7 +1866,7 @@ class Client {
   }
 
   reconnect() {
-    // A browser may say that it is offline while the server can be reached.
+    // A browser may be wrong about being offline.
     this.#intents.online();
     this.#lead("reconnect");
   }
@@ -1951,7 +1884,6 @@ class Client {
       });
       this.#endHere();
     }, { isEnd: true }).catch((error) => {
-      // The session does not belong to this client any more.
       if (error.kind !== "other-session" && error.reason !== "other-session") throw error;
     });
     this.#ending = end.catch(() => {});
@@ -1974,7 +1906,7 @@ class Client {
   }
 
   close() {
-    // What is given up now is for the next run.
+    // For the next run.
     this.#keep();
     this.#isClosed = true;
     for (const remove of this.#removeListeners) remove();
@@ -2022,7 +1954,6 @@ class Client {
   #show(data) {
     if (this.condition === "closed") return;
     if (data.condition === "ended") {
-      // Another tab ended it.
       if (this.#session.id === data.session) this.#session.end();
       this.#forget({ session: null });
     } else if (data.condition === "signedOut") {
@@ -2032,18 +1963,11 @@ class Client {
     for (const listener of [...this.#conditionListeners]) this.guard(() => listener());
   }
 
-  /** The next events are of another session, or of another log of this one. */
   #forget({ session }) {
     const isEmpty = this.#hello?.session !== session;
     this.#hello = null;
     this.#labelIds.clear();
     for (const store of this.#stores.values()) store.handle("forget", { isEmpty });
-  }
-
-  #add(listeners, listener) {
-    const entry = (...values) => listener(...values);
-    listeners.add(entry);
-    return () => listeners.delete(entry);
   }
 
   // ------------------------------------------------------------ watched features and the tab of the stream
@@ -2065,7 +1989,6 @@ class Client {
     if (this.#tabs.isLeader) this.#stream.update([...this.#watched(), ...this.#tabs.features]);
   }
 
-  /** Tabs can share a stream if they can share a session: by the cookie, or by a token in a storage. */
   get #isShared() {
     const { share, credential, storage } = this.#options;
     const { locks, BroadcastChannel, document } = this.#platform;
@@ -2089,10 +2012,8 @@ class Client {
     };
   }
 
-  /** True if a message is of another session than this tab's. */
   #isForeign({ session }) { return session != null && this.#session.id != null && session !== this.#session.id; }
 
-  /** Events of the leader. */
   #hearTab(message) {
     if (this.#isForeign(message)) {
       // The cookie may belong to another session now.
@@ -2126,7 +2047,6 @@ class Client {
       case "foreground": return this.#stream.foreground();
       case "ended":
         if (value == null) return this.#stream.ended();
-        // A tab may report the end of another session than the stream's.
         if ([undefined, value].includes(this.#stream.hello?.session)) this.#stream.ended(value);
     }
   }
@@ -2137,7 +2057,6 @@ class Client {
     this.#move(answer);
   }
 
-  /** Goes to the stream of the present credential. */
   #move(answer) {
     const isMoved = this.#tabs.enter(this.#session.group);
     if (this.#tabs.isLeader) this.#stream.sessionChanged(answer);
@@ -2164,7 +2083,7 @@ class Client {
     on(window, "focus", () => this.notify("foreground"));
     on(window, "pointerdown", () => { if (this.condition === "paused") this.notify("foreground"); });
     on(document, "visibilitychange", () => { if (document.visibilityState === "visible") this.notify("foreground"); });
-    // A page that is frozen or in the back-forward cache must not hold a stream.
+    // It must not hold a stream.
     on(window, "pagehide", park);
     on(window, "pageshow", ({ persisted }) => { if (persisted) back(); });
     on(document, "freeze", park);
@@ -2172,7 +2091,6 @@ class Client {
   }
 }
 
-/** The client's environment; `options.platform` replaces parts of it. */
 function ownPlatform() {
   const { navigator, document, EventSource, BroadcastChannel } = globalThis;
   const hex = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -2180,7 +2098,7 @@ function ownPlatform() {
     fetch: (...request) => globalThis.fetch(...request),
     EventSource, BroadcastChannel, locks: navigator?.locks,
     document, window: document && globalThis,
-    // In milliseconds. Durations are by the first, which nobody sets.
+    // Durations are by the first, which nobody sets.
     now: () => performance.now(),
     wallTime: () => Date.now(),
     setTimeout: (call, milliseconds) => setTimeout(call, milliseconds),
