@@ -159,6 +159,17 @@ internal fun keptTests(): List<Test> = listOf(
         job.cancelAndJoin()
         launch.server.close()
     },
+    test("a store that is made while a kept intent is out does not show it on a state that may have it") {
+        val launch = Launch(shelf(kept("a")), token = "t1")
+        launch.fake.next()
+        val list = launch.list()
+        list.pending.first { it.size == 1 }
+        val job = launch { list.state.collect {} }
+        launch.fake.next().also { it.hello() }.state(7, "\"a\"")
+        requireEqual(list.state.first { it != null }?.ids, listOf("a"), "the state")
+        job.cancelAndJoin()
+        launch.server.close()
+    },
     test("a kept intent is given up after its patience by the wall clock, and the app is told") {
         val shelf = shelf(kept("a", until = System.currentTimeMillis() - 1, mayHaveRun = true), kept("b"))
         val launch = Launch(shelf, token = "t1")
@@ -226,6 +237,12 @@ internal fun keptTests(): List<Test> = listOf(
         val after = play.answer(first.id, 409, problem, "application/problem+json")
         requireEqual(after.failures.map { it.code }, List(2) { RemoteError.Code.SESSION_ENDED }, "the kept ones")
         requireEqual(after.starts.single().request["Idempotency-Key"], "\"key-c\"", "this run's")
+    },
+    Test("an answer to a kept intent confirms its session, which later intents name") {
+        val (play, commands) = restored("t1", kept("a"))
+        val after = play.answer(commands.starts.single().id, 204, "", "application/json") +
+            play.handle(Input.Send(PendingIntent(1, "list", "{}", "key-c")))
+        requireEqual(after.starts.single().request["MVI-Session"], "s1", "the session")
     },
     Test("kept intents end with a session that the server has lost, and those of no session run in the next") {
         val (play, commands) = restored(null, kept("a"), kept("b", session = null))
