@@ -87,6 +87,7 @@ internal class Connection(
         if (!isClosed) {
             take(input)
             if (!isClosed) advance()
+            // What a closed client gives up is for the next run of the app.
             if (!isClosed) keepIntents()
             showCondition()
             // First: whoever learns an intent's result finds it gone.
@@ -228,8 +229,6 @@ internal class Connection(
     }
 
     private fun close() {
-        // The next run of the app sends what is given up now.
-        keepIntents()
         isClosed = true
         closeStream()
         cutExchanges()
