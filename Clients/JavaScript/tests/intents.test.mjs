@@ -341,6 +341,19 @@ test("a kept intent of another session is not in the store; one that was given u
   }
 });
 
+test("a kept intent is tied to the version that the app decided by", async () => {
+  const [server, clock, storage] = [new Server(), new Clock(), keeping()];
+  const first = run(server, clock, storage);
+  await clock.advance();
+  await server.stream.hello();
+  await first.die();
+  first.store.send({ type: "add", amount: 1 }, { ifMatch: 3 });
+  await clock.advance();
+  run(server, clock, storage);
+  await clock.advance(100);
+  assert.deepEqual(server.asked(path).map(({ headers }) => headers["If-Match"]), ['"e1.3"']);
+});
+
 test("what waits for a lost session is not kept for the next user's", async () => {
   const [server, clock, storage] = [new Server(), new Clock(), keeping()];
   const first = run(server, clock, storage);
