@@ -101,7 +101,7 @@ public final class RemoteStore<
     public nonisolated var states: AsyncStream<State> { feed.states(keeping: server) }
 
     /// The labels, each once, beginning with up to 1,000 that arrived while no task iterated. Each reader gets all
-    /// labels that arrive while it reads.
+    /// labels that arrive while it reads, except those whose lifetime has ended, such as a toast of last hour.
     public nonisolated var labels: AsyncStream<Label> { feed.labels(keeping: server) }
 
     // MARK: Intents

@@ -75,6 +75,35 @@ struct StoreTests {
         watching.cancel()
     }
 
+    @Test func `no label is delivered after its life, whether nobody heard it or its reader is slow`() async {
+        let (client, transport, store, watching) = await Self.live()
+        let stream = await transport.request(1)
+        func publish(_ kind: String) {
+            stream.label("\(kind)-short", #"{"type":"toast","text":"\#(kind) short"}"#, expiresIn: 5)
+            stream.label("\(kind)-long", #"{"type":"toast","text":"\#(kind) long"}"#, expiresIn: 60)
+        }
+        publish("unheard")
+        client.clock.advance(by: .seconds(4))
+        var early = store.labels.makeAsyncIterator()
+        #expect(await early.next() == .toast(text: "unheard short"))
+        publish("slow")
+        client.clock.advance(by: .seconds(5))
+        // It comes to a listener that is there, whose task is slow.
+        #expect(await early.next() == .toast(text: "unheard long"))
+        #expect(await early.next() == .toast(text: "slow long"))
+        watching.cancel()
+    }
+
+    @Test func `labels that nobody heard in time are dropped`() async {
+        let (client, transport, store, watching) = await Self.live()
+        await transport.request(1).label("l1", #"{"type":"toast","text":"old"}"#, expiresIn: 5)
+        await transport.request(1).label("l2", #"{"type":"toast","text":"new"}"#, expiresIn: 6)
+        client.clock.advance(by: .seconds(5))
+        var labels = store.labels.makeAsyncIterator()
+        #expect(await labels.next() == .toast(text: "new"))
+        watching.cancel()
+    }
+
     @Test func `what is not of the app's type is reported and not shown`() async {
         let (client, transport, store, watching) = await Self.live()
         await transport.request(1).state(1, #"{"count":1}"#)

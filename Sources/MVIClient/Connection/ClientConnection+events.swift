@@ -27,6 +27,7 @@ extension ClientConnection {
         var intent: String?
         var id: String
         var replay: Bool?
+        var expiresIn: Double?
         var label: JSONText
     }
     private struct FeatureEvent: Decodable { var feature: String }
@@ -124,12 +125,13 @@ extension ClientConnection {
 
     private mutating func hand(_ event: LabelEvent) {
         guard stream.seen.insert(event.id), watched.contains(event.feature) else { return }
+        let end = event.expiresIn.map { now + .seconds(min(max($0, 0), 1e9)) }
         deliver(
             event.feature,
             .label(
                 StreamLabel(
                     id: event.id, version: event.version, intent: event.intent, isReplay: event.replay ?? false,
-                    label: event.label.bytes)))
+                    end: end, label: event.label.bytes)))
     }
 
     private mutating func goAway(_ event: GoAwayEvent) {

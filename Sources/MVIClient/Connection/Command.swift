@@ -50,3 +50,5 @@ struct StreamLabel: Sendable, Equatable {
     /// The label as JSON.
     var label: [UInt8]
 }
+    /// The time of the client's clock at which its life ends; nil if the server did not tell.
+    var end: Duration? = nil

@@ -53,7 +53,7 @@ final class ClientCore: Sendable {
 
     private let state: Lock<State>
     private let transport: any Transport
-    private let time: Timekeeper
+    let time: Timekeeper
     private let storage: any CredentialStorage
     private let identity: (@Sendable () async -> String?)?
     private let report: @Sendable (String) -> Void

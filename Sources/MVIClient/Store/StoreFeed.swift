@@ -8,7 +8,7 @@ import WireJSON
 /// thread at a time, in order, without the lock.
 final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable, Label: Decodable & Sendable>: Sendable
 {
-    typealias Book = Predictions<State, Intent, Label>
+    typealias Book = Predictions<State, Intent, TimedLabel<Label>>
 
     /// The values that a view shows.
     struct Picture: Sendable {
@@ -26,8 +26,8 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
 
     /// What follows from a change, beside the picture.
     private struct News: Sendable {
-        var labels: [Label] = []
-        var readers: [AsyncStream<Label>.Continuation] = []
+        var labels: [TimedLabel<Label>] = []
+        var readers: [AsyncStream<TimedLabel<Label>>.Continuation] = []
         /// The number of a state that is held from now on.
         var hold: Int?
         var reports: [String] = []
@@ -41,9 +41,9 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         var failure: RemoteError?
         var shownNumber = 0
         var states: [UInt64: AsyncStream<State>.Continuation] = [:]
-        var labels: [UInt64: AsyncStream<Label>.Continuation] = [:]
+        var labels: [UInt64: AsyncStream<TimedLabel<Label>>.Continuation] = [:]
         /// The labels that arrived while no sequence was iterated.
-        var waitingLabels: [Label] = []
+        var waitingLabels: [TimedLabel<Label>] = []
         var news: Deque<News> = []
         var isDelivering = false
         var settled: [CheckedContinuation<Void, Never>] = []
@@ -97,12 +97,12 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         return stream
     }
 
-    /// The labels that arrived while no sequence was iterated, and later ones.
+    /// The labels that arrived while no sequence was iterated, and later ones. Each is of use when the listener gets it.
     ///
     /// - Parameter owner: retained as long as the sequence.
     func labels(keeping owner: RemoteServer) -> AsyncStream<Label> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: Label.self, bufferingPolicy: .bufferingNewest(Self.labelLimit))
+            of: TimedLabel<Label>.self, bufferingPolicy: .bufferingNewest(Self.labelLimit))
         let listener = core.number()
         contents.withLock { contents in
             contents.labels[listener] = continuation
@@ -114,7 +114,11 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             withExtendedLifetime(owner) { unlisten { _ = $0.labels.removeValue(forKey: listener) } }
         }
         watch()
-        return stream
+        // A slow listener's labels may outlive their time in its buffer.
+        return AsyncStream { [time = core.time] in
+            for await label in stream where label.isAlive(at: time.now()) { return label.label }
+            return nil
+        }
     }
 
     private func watch() {
@@ -151,8 +155,8 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             }
         case .label(let label):
             do throws(WireDecodingError) {
-                let label = try WireJSON.decode(Label.self, from: label.label)
-                change { contents, _ in contents.book.deliver(label) }
+                let timed = TimedLabel(label: try WireJSON.decode(Label.self, from: label.label), end: label.end)
+                change { contents, _ in contents.book.deliver(timed) }
             } catch {
                 report("A label of \"\(feature)\" does not match the app's type: \(error)")
             }

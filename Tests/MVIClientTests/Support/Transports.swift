@@ -28,8 +28,9 @@ final class FakeTransport: Transport {
             write("event: state\ndata: {\"feature\":\"tally\",\"version\":\(version),\"state\":\(json)}\n\n")
         }
 
-        func label(_ id: String, _ json: String) {
-            write("event: label\ndata: {\"feature\":\"tally\",\"version\":1,\"id\":\"\(id)\",\"label\":\(json)}\n\n")
+        func label(_ id: String, _ json: String, expiresIn seconds: Int = 300) {
+            let members = #""feature":"tally","version":1,"id":"\#(id)","expiresIn":\#(seconds),"label":\#(json)"#
+            write("event: label\ndata: {\(members)}\n\n")
         }
     }
 
