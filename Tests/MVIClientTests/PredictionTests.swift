@@ -127,20 +127,6 @@ struct PredictionTests {
 
     // MARK: Random runs
 
-    /// Numbers that a seed determines.
-    private struct Chance {
-        var state: UInt64
-        mutating func next() -> Double {
-            // SplitMix64.
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return Double((mixed ^ (mixed >> 31)) >> 11) / Double(1 << 53)
-        }
-        mutating func picks(_ share: Double) -> Bool { next() < share }
-    }
-
     /// A server's list, which intents and other writers change.
     private struct World {
         var version = 1
@@ -204,7 +190,7 @@ struct PredictionTests {
 
     /// The number of taps, and of those that stepped back.
     private func run(seed: UInt64) throws -> (taps: Int, stepsBack: Int) {
-        var chance = Chance(state: seed)
+        var chance = Chance(seed: seed)
         var (store, world, watch) = (try PredictionPlay(delta: .mergePatch, random: chance.next()), World(), Watch())
         var taps = 0
         func reopen(_ epoch: String?) throws {
