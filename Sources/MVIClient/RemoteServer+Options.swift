@@ -15,6 +15,11 @@ extension RemoteServer {
         public var patience = Duration.seconds(300)
         /// The maximum number of intents that wait for their answers; more are refused.
         public var maximumWaitingIntents = 1_000
+        /// The storage for intents that wait for their answers, so that they survive the end of the app. Nil, the default:
+        /// they end with it. Use it with a storage for the credential: they are dropped with their session.
+        public var pendingStorage: (any PendingStorage)?
+        /// Called with each intent that `pendingStorage` kept and that failed, from any thread. It has no other caller.
+        public var onAbandoned: @Sendable (WaitingIntent, RemoteError) -> Void = { _, _ in }
         /// The source of the network's availability.
         public var network = NetworkSource.system
         /// Called with log messages for the app's author, such as events that cannot be read, from any thread. They

@@ -43,7 +43,8 @@ public final class RemoteServer {
         report = options.report
         let core = ClientCore(
             settings: settings, transport: transport, time: time, storage: options.credentials,
-            identity: options.identity, random: random, report: options.report)
+            identity: options.identity, random: random, report: options.report,
+            pendingStorage: options.pendingStorage, abandoned: options.onAbandoned)
         self.core = core
         network = options.network.changes.map { changes in
             Task { [weak core] in for await isOnline in changes { core?.handle(.online(isOnline)) } }

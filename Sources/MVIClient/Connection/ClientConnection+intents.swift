@@ -20,29 +20,23 @@ extension ClientConnection {
     mutating func enqueue(_ intent: PendingIntent) {
         var intent = intent
         intent.deadline = now + settings.patience
-        guard FeatureID.isValid(intent.feature) else {
-            return finish(intent, .failure(FeatureID.error(intent.feature)))
-        }
-        switch session.phase {
-        case .ended:
-            return finish(intent, .failure(RemoteError(.sessionEnded, "The session has ended; begin a new one.")))
-        case .signedOut:
-            return finish(
-                intent, .failure(RemoteError(.signedOut, "The server requires an identity; sign in first.")))
-        case .failed(let problem):
-            return finish(
-                intent,
-                .failure(
-                    RemoteError(.refused, "The server refuses a session for this client.", problem: problem)))
-        default: break
-        }
-        guard intents.queue.count < settings.queueLimit else {
-            return finish(
-                intent,
-                .failure(RemoteError(.queueFull, "\(settings.queueLimit) intents are already waiting."))
-            )
+        if let error = refusal(of: intent, isFull: intents.queue.count >= settings.queueLimit) {
+            return finish(intent, .failure(error))
         }
         intents.queue.append(intent)
+    }
+
+    /// Returns the error of an intent that cannot be enqueued; nil if it can.
+    func refusal(of intent: PendingIntent, isFull: Bool) -> RemoteError? {
+        guard FeatureID.isValid(intent.feature) else { return FeatureID.error(intent.feature) }
+        switch session.phase {
+        case .ended: return RemoteError(.sessionEnded, "The session has ended; begin a new one.")
+        case .signedOut: return RemoteError(.signedOut, "The server requires an identity; sign in first.")
+        case .failed(let problem):
+            return RemoteError(.refused, "The server refuses a session for this client.", problem: problem)
+        default: break
+        }
+        return isFull ? RemoteError(.queueFull, "\(settings.queueLimit) intents are already waiting.") : nil
     }
 
     mutating func cancelIntent(_ id: UInt64) {
@@ -59,11 +53,13 @@ extension ClientConnection {
     }
 
     mutating func failIntents(_ error: RemoteError) {
+        // Intents that are being restored were sent before.
+        if !intents.isRestored { intents.restoringError = error }
         failIntents(error) { _ in true }
         endShownWaits { _ in true }
     }
 
-    private mutating func failIntents(_ error: RemoteError, where isOver: (PendingIntent) -> Bool) {
+    mutating func failIntents(_ error: RemoteError, where isOver: (PendingIntent) -> Bool) {
         guard let first = intents.queue.first else { return }
         if isOver(first) {
             cutIntent()
@@ -81,6 +77,7 @@ extension ClientConnection {
 
     /// Marks the waiting intents, which belong to a session that will be replaced.
     mutating func markFormerIntents() {
+        intents.formerOwner = presentOwner
         for index in intents.queue.indices { intents.queue[index].isOfFormerSession = true }
     }
 
@@ -120,7 +117,8 @@ extension ClientConnection {
     // MARK: Sending
 
     mutating func advanceIntents() {
-        guard isOnline, session.isUsable, intents.inFlight == nil, let intent = intents.queue.first else { return }
+        guard isOnline, session.isUsable, intents.isRestored, intents.inFlight == nil, let intent = intents.queue.first
+        else { return }
         if let nextTry = intents.nextTry {
             guard nextTry <= now else { return }
             intents.nextTry = nil
@@ -133,7 +131,8 @@ extension ClientConnection {
         }
         // A quoted string (RFC 9651 section 3.3.3).
         var fields = [HTTPField("Idempotency-Key", "\"\(intent.key)\""), HTTPField("Accept", "application/json")]
-        if let id = session.id { fields.append(HTTPField("MVI-Session", id)) }
+        // The server refuses a restored intent if the session is another one.
+        if let id = session.id ?? intent.owner?.session { fields.append(HTTPField("MVI-Session", id)) }
         tell(.sent, of: intent)
         intents.inFlight = start(.intent, request("POST", "\(feature)/intents", fields, body: body))
     }
@@ -209,6 +208,7 @@ extension ClientConnection {
             refuse(problem)
             endSession()
         case (409, "other-session"?) where !isOldCredential:
+            if let owner = intents.queue[0].owner { return failIntents(of: [owner]) }
             refuse(problem)
             leaveSession()
         // The feature's own refusals: the app decides.

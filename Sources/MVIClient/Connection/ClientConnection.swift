@@ -51,6 +51,7 @@ struct ClientConnection: Sendable {
     init(settings: ConnectionSettings, random: @escaping @Sendable () -> Double) {
         self.settings = settings
         pace = Pace(random: random)
+        intents.isRestored = !settings.keepsIntents
     }
 
     /// Processes an input that arrived at `time` and returns the commands to perform, in order. Inputs of canceled
@@ -59,7 +60,11 @@ struct ClientConnection: Sendable {
         now = max(now, time)
         if !isClosed {
             take(input)
-            if !isClosed { advance() }
+            // A closed client leaves its intents to the next one.
+            if !isClosed {
+                advance()
+                saveIntents()
+            }
             showCondition()
         } else if case .send(let intent) = input {
             finish(intent, .failure(Self.closedError))
@@ -83,6 +88,7 @@ struct ClientConnection: Sendable {
         case .unwatch(let feature): unwatch(feature)
         case .send(let intent): enqueue(intent)
         case .cancelIntent(let id): cancelIntent(id)
+        case .restore(let kept, let wallTime): restore(kept, wallTime: wallTime)
         case .online(let isOnline): setOnline(isOnline)
         case .foreground:
             // A system may report no network while the server can be reached. The attempt tells.
@@ -109,6 +115,7 @@ struct ClientConnection: Sendable {
 
     private mutating func advance() {
         cutSlowExchanges()
+        resolveOwners()
         expireIntents()
         checkWatchdog()
         advanceSession()

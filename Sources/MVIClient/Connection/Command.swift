@@ -8,6 +8,12 @@ enum Command: Sendable, Equatable {
     case askIdentity
     case deliver(feature: String, IntentDelivery)
     case finish(intent: UInt64, Result<IntentReceipt, RemoteError>)
+    /// For an intent that an earlier run of the app kept: its prediction can be shown again.
+    case resume(intent: UInt64)
+    /// A store shows predictions of the intents that an earlier run of the app kept. From ``ClientCore`` itself.
+    case adopt(feature: String, by: UInt64)
+    /// Saves the waiting intents for the next run of the app.
+    case saveIntents([KeptIntent])
     /// For an intent whose prediction is shown.
     case progress(intent: UInt64, IntentProgress)
     case show(Condition)
@@ -47,8 +53,8 @@ struct StreamLabel: Sendable, Equatable {
     var version: UInt64
     var intent: String?
     var isReplay: Bool
+    /// The time of the client's clock at which its life ends; nil if the server did not tell.
+    var end: Duration? = nil
     /// The label as JSON.
     var label: [UInt8]
 }
-    /// The time of the client's clock at which its life ends; nil if the server did not tell.
-    var end: Duration? = nil

@@ -11,6 +11,8 @@ struct ConnectionSettings: Sendable {
     var patience = Duration.seconds(300)
     /// The maximum number of waiting intents.
     var queueLimit = 1_000
+    /// True if waiting intents are kept in a storage.
+    var keepsIntents = false
     /// The time limit of a request other than a stream.
     var answerTime = Duration.seconds(30)
     /// The time in which watched stores are gathered into one stream.

@@ -5,6 +5,10 @@ enum Input: Sendable {
     case send(PendingIntent)
     /// The caller of `send` no longer waits.
     case cancelIntent(UInt64)
+    /// The intents that an earlier run of the app kept; nil if the storage cannot be read.
+    ///
+    /// - Parameter wallTime: the time since 1970.
+    case restore([PendingIntent]?, wallTime: Duration)
     case online(Bool)
     case foreground
     /// The app has a new identity.

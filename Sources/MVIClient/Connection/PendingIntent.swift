@@ -13,6 +13,10 @@ struct PendingIntent: Sendable {
 
     /// The time at which the intent is abandoned; set when it is enqueued.
     var deadline: Duration = .zero
+    /// The same time since 1970, for a later run of the app.
+    var until: Duration = .zero
+    /// The session of an intent that an earlier run of the app kept, until it is known to be the client's.
+    var owner: IntentOwner?
     var attempts = 0
     /// The number of sessions created for the intent because the previous one was unknown.
     var renewals = 0

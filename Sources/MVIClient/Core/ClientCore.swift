@@ -16,17 +16,24 @@ final class ClientCore: Sendable {
     typealias IntentResult = Result<IntentReceipt, any Error>
 
     /// The callbacks of an intent's caller.
-    private struct IntentCaller {
+    struct IntentCaller {
         let done: @Sendable (IntentResult) -> Void
         let progress: (@Sendable (IntentProgress) -> Void)?
     }
 
-    private struct Watcher {
+    /// The callbacks of a store that shows predictions, for intents that an earlier run of the app kept.
+    struct Adopter: Sendable {
+        let resume: @Sendable (ResumedIntent) -> Void
+        let progress: @Sendable (_ key: String, IntentProgress) -> Void
+        let fail: @Sendable (_ key: String, RemoteError) -> Void
+    }
+
+    struct Watcher {
         var count: Int
         let sink: Sink
     }
 
-    private struct State {
+    struct State {
         var connection: ClientConnection
         var commands: Deque<Command> = []
         var isRunning = false
@@ -35,6 +42,10 @@ final class ClientCore: Sendable {
         var intents: [UInt64: IntentCaller] = [:]
         /// The watchers by feature and number.
         var watchers: [String: [UInt64: Watcher]] = [:]
+        /// The intents that an earlier run of the app kept, until they end.
+        var resumed: [UInt64: ResumedIntent] = [:]
+        /// By feature and number.
+        var adopters: [String: [UInt64: Adopter]] = [:]
         var conditions: [UInt64: @Sendable (Condition) -> Void] = [:]
         var condition = Condition.idle
         var isClosed = false
@@ -51,28 +62,37 @@ final class ClientCore: Sendable {
         case stop
     }
 
-    private let state: Lock<State>
+    let state: Lock<State>
     private let transport: any Transport
     let time: Timekeeper
     private let storage: any CredentialStorage
+    let pendingStorage: (any PendingStorage)?
+    let abandoned: @Sendable (WaitingIntent, RemoteError) -> Void
+    let unsaved = Newest<[KeptIntent]>()
     private let identity: (@Sendable () async -> String?)?
-    private let report: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
     private let timer = Lock<Task<Void, Never>?>(nil)
-    private let lastStorageCall = Lock<Task<Void, Never>?>(nil)
+    private let credentialCalls = CallChain()
+    let pendingCalls = CallChain()
 
     init(
         settings: ConnectionSettings, transport: any Transport, time: Timekeeper, storage: any CredentialStorage,
         identity: (@Sendable () async -> String?)?, random: @escaping @Sendable () -> Double,
-        report: @escaping @Sendable (String) -> Void
+        report: @escaping @Sendable (String) -> Void, pendingStorage: (any PendingStorage)? = nil,
+        abandoned: @escaping @Sendable (WaitingIntent, RemoteError) -> Void = { _, _ in }
     ) {
         var settings = settings
         settings.hasIdentity = identity != nil
+        settings.keepsIntents = pendingStorage != nil
         state = Lock(State(connection: ClientConnection(settings: settings, random: random)))
         self.transport = transport
         self.time = time
         self.storage = storage
         self.identity = identity
         self.report = report
+        self.pendingStorage = pendingStorage
+        self.abandoned = abandoned
+        if pendingStorage != nil { loadIntents() }
     }
 
     // MARK: Inputs
@@ -94,7 +114,7 @@ final class ClientCore: Sendable {
         return !state.isRunning
     }
 
-    private func run() {
+    func run() {
         while true {
             let step = state.withLock { state -> Step in
                 if let command = state.commands.popFirst() { return .run(command) }
@@ -141,7 +161,7 @@ final class ClientCore: Sendable {
             }
         case .cut(let id): transport.cut(id)
         case .loadCredential:
-            callStorage { [storage, weak self] in
+            credentialCalls.add { [storage, weak self] in
                 do {
                     self?.handle(.credential(.success(try await storage.load())))
                 } catch {
@@ -149,7 +169,7 @@ final class ClientCore: Sendable {
                 }
             }
         case .saveCredential(let credential):
-            callStorage { [storage, report] in
+            credentialCalls.add { [storage, report] in
                 do {
                     try await storage.save(credential)
                 } catch {
@@ -167,6 +187,9 @@ final class ClientCore: Sendable {
         case .finish(let id, let result):
             let caller = state.withLock { $0.intents.removeValue(forKey: id) }
             caller?.done(result.mapError { $0 })
+        case .resume(let id): resume(id)
+        case .adopt(let feature, let number): resumeAll(of: feature, for: number)
+        case .saveIntents(let list): save(list)
         case .progress(let id, let progress):
             let caller = state.withLock { $0.intents[id] }
             caller?.progress?(progress)
@@ -178,17 +201,6 @@ final class ClientCore: Sendable {
             for listener in listeners.values { listener(condition) }
         case .report(let text): report(text)
         }
-    }
-
-    /// Calls the storage, one call after the other in the order of the commands.
-    private func callStorage(_ call: @escaping @Sendable () async -> Void) {
-        let last = lastStorageCall.withLock(\.self)
-        let next = Task {
-            await last?.value
-            await call()
-        }
-        // Only the thread that performs commands gets here.
-        lastStorageCall.withLock { $0 = next }
     }
 
     // MARK: Requests of the app
@@ -249,12 +261,13 @@ final class ClientCore: Sendable {
         _ body: [UInt8]?, to feature: String, key: String, completion: SendCompletion,
         progress: (@Sendable (IntentProgress) -> Void)? = nil, done: @escaping @Sendable (IntentResult) -> Void
     ) -> UInt64 {
-        let now = time.now()
+        let (now, wallTime) = (time.now(), time.wallTime())
         let (number, runs) = state.withLock { state in
             let number = state.number()
             state.intents[number] = IntentCaller(done: done, progress: progress)
             var intent = PendingIntent(id: number, feature: feature, body: body, key: key, completion: completion)
             intent.isPredicted = progress != nil
+            intent.until = wallTime + state.connection.settings.patience
             return (number, Self.handle(.send(intent), at: now, &state))
         }
         if runs { run() }

@@ -13,6 +13,8 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         let intent: Intent
         /// The intent as JSON, to send it again.
         let body: [UInt8]
+        /// True if an earlier run of the app kept it: it is sent before those of this one.
+        var isKept = false
         var status = PredictionStatus.sending
         var error: RemoteError?
         var isShown = false
@@ -116,18 +118,28 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         return true
     }
 
-    private mutating func begin(_ entry: Entry) {
+    /// Shows an intent that an earlier run of the app kept.
+    ///
+    /// - Parameter isLost: true if it may have run.
+    mutating func resume(_ intent: Intent, body: [UInt8], key: String, isLost: Bool) {
+        guard !entries.contains(where: { $0.key == key }), entries.count < Self.limit else { return }
+        let next = entries.firstIndex { !$0.isKept } ?? entries.endIndex
+        begin(Entry(key: key, intent: intent, body: body, isKept: true, isLost: isLost), at: next)
+    }
+
+    private mutating func begin(_ entry: Entry, at index: Int? = nil) {
         var entry = entry
         (entry.status, entry.error, entry.isDropped) = (.sending, nil, false)
         entry.isShown = confirmed != nil && !isOver && !entry.isLost
         entries.removeAll { $0.key == entry.key }
-        entries.append(entry)
+        entries.insert(entry, at: index ?? entries.endIndex)
         noteParts()
     }
 
     /// Shows a failed intent again. Returns its body; nil if there is no such intent.
     mutating func retry(_ key: String) -> [UInt8]? {
-        guard let entry = entries.first(where: { $0.key == key && $0.status == .failed }) else { return nil }
+        guard var entry = entries.first(where: { $0.key == key && $0.status == .failed }) else { return nil }
+        entry.isKept = false
         begin(entry)
         return entry.body
     }
@@ -211,7 +223,8 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         if before == nil {
             for index in entries.indices {
                 let entry = entries[index]
-                entries[index].isShown = !entry.isInDoubt && !entry.isDropped && entry.status != .failed
+                entries[index].isShown =
+                    !entry.isInDoubt && !entry.isLost && !entry.isDropped && entry.status != .failed
             }
         }
         let isConfirmed = { (entry: Entry) in

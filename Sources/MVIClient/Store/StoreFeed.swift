@@ -72,7 +72,10 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         self.report = report
         number = core.number()
         contents = Lock(Contents(book: Book(predict)))
+        if predict != nil, Intent.self is any Decodable.Type { adopt() }
     }
+
+    deinit { core.stopAdopting(feature, by: number) }
 
     /// Sets the callback that receives each new picture, in order.
     func onChange(_ changed: @escaping @Sendable (Picture) -> Void) { self.changed.withLock { $0 = changed } }
@@ -183,6 +186,27 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
     func predict(_ intent: Intent, body: [UInt8], key: String) -> (@Sendable (IntentProgress) -> Void)? {
         let isPredicted = change { contents, _ in contents.book.add(intent, body: body, key: key) }
         return isPredicted ? progress(of: key) : nil
+    }
+
+    /// Shows the intents of the store that an earlier run of the app kept.
+    private func adopt() {
+        let adopter = ClientCore.Adopter(
+            resume: { [weak self] in self?.resume($0) },
+            progress: { [weak self] key, progress in
+                self?.change { contents, _ in contents.book.note(progress, of: key) }
+            },
+            fail: { [weak self] key, error in self?.note(.failure(error), of: key) })
+        core.adopt(feature, by: number, adopter)
+    }
+
+    private func resume(_ resumed: ResumedIntent) {
+        func decoded<Value: Decodable>(_: Value.Type) -> Intent? {
+            (try? WireJSON.decode(Value.self, from: resumed.body)) as? Intent
+        }
+        guard let type = Intent.self as? any Decodable.Type, let intent = decoded(type) else { return }
+        change { contents, _ in
+            contents.book.resume(intent, body: resumed.body, key: resumed.key, isLost: resumed.isLost)
+        }
     }
 
     private func progress(of key: String) -> @Sendable (IntentProgress) -> Void {

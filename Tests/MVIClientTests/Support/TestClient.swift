@@ -17,7 +17,8 @@ struct TestClient: Sendable {
     private let listening: Task<Void, Never>
 
     init(
-        _ transport: any Transport, _ change: (inout RemoteServer.Options) -> Void = { _ in }
+        _ transport: any Transport, wallTime: Duration = .zero,
+        _ change: (inout RemoteServer.Options) -> Void = { _ in }
     ) {
         var options = RemoteServer.Options()
         options.network = .always
@@ -28,7 +29,8 @@ struct TestClient: Sendable {
         settings.gatherTime = .zero
         self.reports = reports
         server = RemoteServer(
-            options: options, settings: settings, transport: transport, time: Timekeeper(clock), random: { 0 })
+            options: options, settings: settings, transport: transport,
+            time: Timekeeper(clock, wallTime: { wallTime }), random: { 0 })
         listening = Task { [server, conditions] in
             for await condition in server.conditions { conditions.append(condition) }
         }

@@ -47,6 +47,13 @@ final class FakeTransport: Transport {
 
     /// The request of that number, from 1, once it was made.
     func request(_ number: Int) async -> Started { await started.atLeast(number)[number - 1] }
+
+    /// The first request of a kind, once it was made.
+    func request(where isWanted: (HTTPRequest) -> Bool) async -> Started {
+        let started = await started.until { $0.contains { isWanted($0.request) } }
+        guard let found = started.first(where: { isWanted($0.request) }) else { preconditionFailure("canceled") }
+        return found
+    }
 }
 
 /// Passes requests on, and may lose answers on the way back.
