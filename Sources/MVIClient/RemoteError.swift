@@ -18,6 +18,9 @@ public struct RemoteError: Error, Sendable, Equatable {
         public static let closed = Code(name: "closed")
         /// The intent cannot be written as JSON.
         public static let notEncodable = Code(name: "notEncodable")
+        /// The app's type cannot read the store's state, since the app is older than the server. The message names the
+        /// member or case.
+        public static let outdated = Code(name: "outdated")
         /// The store's id can be none, for instance because its key is from a link. Nothing was sent.
         public static let invalidFeature = Code(name: "invalidFeature")
     }

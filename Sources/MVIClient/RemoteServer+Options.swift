@@ -20,6 +20,9 @@ extension RemoteServer {
         public var pendingStorage: (any PendingStorage)?
         /// Called with each intent that `pendingStorage` kept and that failed, from any thread. It has no other caller.
         public var onAbandoned: @Sendable (WaitingIntent, RemoteError) -> Void = { _, _ in }
+        /// Called once, with the first state that the app's type cannot read, from any thread: the app is older than the
+        /// server. The error names the store and the member or case.
+        public var onOutdated: @Sendable (RemoteError) -> Void = { _ in }
         /// The source of the network's availability.
         public var network = NetworkSource.system
         /// Called with log messages for the app's author, such as events that cannot be read, from any thread. They

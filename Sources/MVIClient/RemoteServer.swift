@@ -22,6 +22,7 @@ public final class RemoteServer {
 
     @ObservationIgnored nonisolated let core: ClientCore
     @ObservationIgnored nonisolated let report: @Sendable (String) -> Void
+    @ObservationIgnored nonisolated let outdated: FirstError
     @ObservationIgnored private nonisolated let network: Task<Void, Never>?
 
     /// Creates a client. No request is sent yet.
@@ -41,6 +42,7 @@ public final class RemoteServer {
         random: @escaping @Sendable () -> Double
     ) {
         report = options.report
+        outdated = FirstError(options.onOutdated)
         let core = ClientCore(
             settings: settings, transport: transport, time: time, storage: options.credentials,
             identity: options.identity, random: random, report: options.report,

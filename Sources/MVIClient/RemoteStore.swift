@@ -35,7 +35,8 @@ public final class RemoteStore<
     public private(set) var pending: [PredictedIntent<Intent>] = []
     /// The availability of the store.
     public private(set) var availability = Availability.unknown
-    /// The error of the last intent of ``post(_:)``; nil if it succeeded.
+    /// The error of the last intent of ``post(_:)``; nil if it succeeded. While the store is ``Availability/outdated``, the
+    /// error of its newest state.
     public private(set) var failure: RemoteError?
 
     /// The feature id, with its key if there is one: `counter`, `order:42`.
@@ -60,7 +61,8 @@ public final class RemoteStore<
     ) {
         self.feature = feature
         self.server = server
-        feed = StoreFeed(feature: feature, core: server.core, predict: predict, report: server.report)
+        feed = StoreFeed(
+            feature: feature, core: server.core, predict: predict, report: server.report, outdated: server.outdated)
         let newest = Newest<StoreFeed<State, Intent, Label>.Picture>()
         feed.onChange { [weak self] picture in
             guard newest.put(picture) else { return }
@@ -113,8 +115,8 @@ public final class RemoteStore<
     /// or the server restarts. It never runs in another user's session.
     ///
     /// - Parameter completion: `.shown` to return only after this store has shown a state that includes the intent.
-    /// - Throws: ``RemoteError``; `CancellationError` if the calling task is canceled, though an intent in flight may
-    ///   still run.
+    /// - Throws: ``RemoteError``, with `.shown` also ``RemoteError/Code/outdated`` for a committed intent whose state the
+    ///   app cannot read; `CancellationError` if the calling task is canceled, though an intent in flight may still run.
     @discardableResult
     public nonisolated func send(
         _ intent: Intent, until completion: SendCompletion = .committed
@@ -124,7 +126,9 @@ public final class RemoteStore<
         do {
             let receipt = try await server.core.send(
                 body, to: feature, key: key, completion: completion, progress: progress)
-            if completion == .shown { await feed.settled() }
+            guard completion == .shown else { return receipt }
+            await feed.settled()
+            if let error = feed.outdatedError { throw error }
             return receipt
         } catch {
             feed.note(.failure(error), of: key)

@@ -4,6 +4,9 @@ public enum Availability: Sendable, Equatable {
     case unknown
     /// A state was shown. See ``RemoteServer/condition`` for whether it is current.
     case shown
+    /// The app's type cannot read the newest state, since the app is older than the server. The last readable state stays,
+    /// without predictions; see ``RemoteStore/failure``.
+    case outdated
     /// The server disposed of the store. If there is a new one, it is shown.
     case ended
     /// The user may not see the store.

@@ -261,6 +261,12 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         reset()
     }
 
+    /// The newest state cannot be read: the last one stays, and nothing is predicted until the next.
+    mutating func outdated() {
+        if isHolding { suspend() }
+        end()
+    }
+
     /// The store is not watched, so that no event confirms anything.
     mutating func unwatched() {
         if isHolding { suspend() }

@@ -20,7 +20,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         var confirmedNumber = 0
         var pending: [Book.Entry] = []
         var availability = Availability.unknown
-        /// The error of the last intent of `post`.
+        /// The error of the newest state, or of the last intent of `post`.
         var failure: RemoteError?
     }
 
@@ -39,6 +39,8 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         var book: Book
         var availability = Availability.unknown
         var failure: RemoteError?
+        /// The error of the newest state, if it cannot be read.
+        var outdated: RemoteError?
         var shownNumber = 0
         var states: [UInt64: AsyncStream<State>.Continuation] = [:]
         var labels: [UInt64: AsyncStream<TimedLabel<Label>>.Continuation] = [:]
@@ -52,7 +54,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             Picture(
                 state: book.shown, number: shownNumber, confirmed: book.confirmed,
                 confirmedNumber: book.confirmedNumber, pending: book.entries, availability: availability,
-                failure: failure)
+                failure: outdated ?? failure)
         }
     }
 
@@ -62,14 +64,19 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
     private let feature: String
     private let core: ClientCore
     private let report: @Sendable (String) -> Void
+    private let outdated: FirstError
     private let number: UInt64
     private let contents: Lock<Contents>
     private let changed = Lock<@Sendable (Picture) -> Void>({ _ in })
 
-    init(feature: String, core: ClientCore, predict: Book.Predict?, report: @escaping @Sendable (String) -> Void) {
+    init(
+        feature: String, core: ClientCore, predict: Book.Predict?, report: @escaping @Sendable (String) -> Void,
+        outdated: FirstError
+    ) {
         self.feature = feature
         self.core = core
         self.report = report
+        self.outdated = outdated
         number = core.number()
         contents = Lock(Contents(book: Book(predict)))
         if predict != nil, Intent.self is any Decodable.Type { adopt() }
@@ -150,11 +157,11 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             do throws(WireDecodingError) {
                 let state = try WireJSON.decode(State.self, from: bytes)
                 change { contents, _ in
-                    contents.availability = .shown
+                    (contents.availability, contents.outdated) = (.shown, nil)
                     contents.book.show(state, version: version, intent: intent, text: bytes)
                 }
             } catch {
-                report("A state of \"\(feature)\" does not match the app's type: \(error)")
+                outdate(RemoteError(.outdated, "A state of \"\(feature)\" does not match the app's type: \(error)"))
             }
         case .label(let label):
             do throws(WireDecodingError) {
@@ -175,10 +182,23 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
 
     private func end(_ availability: Availability) {
         change { contents, _ in
-            contents.availability = availability
+            (contents.availability, contents.outdated) = (availability, nil)
             contents.book.end()
         }
     }
+
+    /// Keeps the last state, since the newest one cannot be read.
+    private func outdate(_ error: RemoteError) {
+        change { contents, news in
+            if contents.outdated == nil { news.reports.append(error.message) }
+            (contents.availability, contents.outdated) = (.outdated, error)
+            contents.book.outdated()
+        }
+        outdated(error)
+    }
+
+    /// The error of the newest state; nil if it can be read.
+    var outdatedError: RemoteError? { contents.withLock(\.outdated) }
 
     // MARK: Intents
 
