@@ -56,6 +56,8 @@ struct PendingStorageTests {
             app.world.sessions["token-2"] = "s2"
             app.setToken(token)
             app.load()
+            // Without a credential no session is made for them.
+            #expect(app.requests.isEmpty == (token == nil))
             app.answer()
             app.makeSession()
             #expect(app.abandoned.keys.sorted() == [1, 2, 3], "\(token ?? "none")")
@@ -75,6 +77,17 @@ struct PendingStorageTests {
         app.send(4)
         app.loadIntents()
         #expect(app.abandoned.keys.sorted() == [1, 2, 3] && app.waiting == [4])
+        // Also those of a session that was not made yet.
+        app = KillPlay()
+        app.load()
+        app.send(1)
+        app.loadCredential()
+        app.write()
+        app.kill()
+        app.handle(.renewSession)
+        app.send(2)
+        app.loadIntents()
+        #expect(app.abandoned.keys.sorted() == [1] && app.waiting == [2])
     }
 
     @Test func `are given up after their patience by the wall clock`() throws {
@@ -114,6 +127,26 @@ struct PendingStorageTests {
             app.answer()
             #expect(app.world.ran == (isSent ? [1] : []) && app.abandoned.isEmpty == isSent)
         }
+    }
+
+    @Test func `are saved when the credential is known: the next start may have another user's`() throws {
+        var app = KillPlay(token: "token-0")
+        app.loadIntents()
+        app.send(1)
+        app.write()
+        #expect(app.kept.isEmpty)
+        app.loadCredential()
+        app.write()
+        #expect(app.kept == [1])
+    }
+
+    @Test func `are predicted before later ones`() throws {
+        var book = PredictionPlay.Book { list, intent in list.ids.append(intent.id) }
+        book.show(IDList(ids: []), version: 1, intent: nil)
+        let isPredicted = book.add(IDIntent(id: "tap"), body: [], key: "tap")
+        #expect(isPredicted)
+        for key in ["first", "second"] { book.resume(IDIntent(id: key), body: [], key: key, isLost: false) }
+        #expect(book.entries.map(\.key) == ["first", "second", "tap"])
     }
 
     @Test func `whose request was out may have run`() throws {

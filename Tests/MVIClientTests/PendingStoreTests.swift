@@ -67,6 +67,24 @@ struct PendingStoreTests {
         watching.cancel()
     }
 
+    @Test(arguments: [false, true])
+    func `does not show one that is on its way, which the first state may have`(isLate: Bool) async throws {
+        let transport = FakeTransport()
+        let client = Self.client(transport, KeptText(Self.text([1, 20])))
+        var store = isLate ? nil : Self.store(client)
+        _ = await transport.request { $0.target.hasSuffix("/intents") }
+        store = store ?? Self.store(client)
+        let shown = try #require(store)
+        let watching = Task { await shown.watch() }
+        let stream = await transport.request { $0.target.hasPrefix("/events") }
+        stream.accept()
+        stream.state(7, #"{"count":1000}"#)
+        await observed { shown.confirmed == Count(count: 1_000) && shown.pending.count == 2 }
+        let state = await shown.state
+        #expect(state == Count(count: 1_020))
+        watching.cancel()
+    }
+
     @Test func `tells the app what was given up`() async {
         let abandoned = Collected<WaitingIntent>()
         let storage = KeptText(Self.text([1], until: .seconds(9_999)))
