@@ -51,11 +51,16 @@ public struct FeatureTypes: Sendable {
     }
 
     /// Returns the types in a language, as one source file.
-    public func source(in language: Language) -> String {
+    ///
+    /// - Parameters:
+    ///   - language: the language.
+    ///   - openEnums: true if enums of states and labels can hold what a newer server adds: a case `unknown` in Swift and
+    ///     Kotlin; in TypeScript any other text, for enums of texts.
+    public func source(in language: Language, openEnums: Bool = false) -> String {
         switch language {
-        case .typeScript: TypeScriptTypes.source(shapes, maker: ServerVersion.maker)
-        case .kotlin: KotlinTypes.source(shapes, maker: ServerVersion.maker)
-        case .swift: SwiftTypes.source(shapes, maker: ServerVersion.maker)
+        case .typeScript: TypeScriptTypes.source(shapes, maker: ServerVersion.maker, isOpen: openEnums)
+        case .kotlin: KotlinTypes.source(shapes, maker: ServerVersion.maker, isOpen: openEnums)
+        case .swift: SwiftTypes.source(shapes, maker: ServerVersion.maker, isOpen: openEnums)
         }
     }
 }

@@ -6,17 +6,19 @@ struct TypesCommand<Command: FeatureServerCommand>: ServerSubcommand {
         CommandConfiguration(
             commandName: "types",
             abstract: "Print the types of the features' states, intents and labels in a client's language.",
-            usage: "\(Command.name) types --typescript | --kotlin | --swift",
+            usage: "\(Command.name) types --typescript | --kotlin | --swift [--open-enums]",
             discussion: "One source file.")
     }
 
     @ParentCommand var program: ServerProgram<Command>
 
     @Flag(help: "The client's language.") var language: FeatureTypes.Language
+    @Flag(help: "Enums of states and labels can hold what a newer server adds.") var openEnums = false
 
     func run() async throws {
         try await reporting {
-            _ = try StandardOutput.put(Array(try await program.types().source(in: language).utf8))
+            let source = try await program.types().source(in: language, openEnums: openEnums)
+            _ = try StandardOutput.put(Array(source.utf8))
         }
     }
 }

@@ -93,4 +93,11 @@ extension FeatureShape {
         }
         return first + named.values.sorted { $0.name < $1.name }
     }
+
+    /// The names of the definitions that a client receives in states and labels. Enums among them are open if older
+    /// clients must read what a newer server adds.
+    var received: Set<String> {
+        let indices = reachable(from: state).union(reachable(from: label))
+        return Set(indices.map { definitions[$0].name })
+    }
 }

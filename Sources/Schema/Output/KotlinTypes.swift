@@ -1,31 +1,50 @@
 /// The features' types in Kotlin 1.9 or newer with kotlinx.serialization: an object for each feature, with a class for
 /// each type and a sealed interface for each enum with cases.
 package struct KotlinTypes {
-    private let shape: FeatureShape
-    private let namespace: String
+    let shape: FeatureShape
+    let namespace: String
+    private let isOpen: Bool
 
     /// Returns the source.
     ///
-    /// - Parameter maker: the program and its version.
-    package static func source(_ shapes: [FeatureShape], maker: String) -> String {
+    /// - Parameters:
+    ///   - maker: the program and its version.
+    ///   - isOpen: true if received enums have a case for what a newer server adds.
+    package static func source(_ shapes: [FeatureShape], maker: String, isOpen: Bool = false) -> String {
+        let types = zip(shapes, CodeNames.namespaces(shapes)).map {
+            KotlinTypes(shape: $0, namespace: $1, isOpen: isOpen)
+        }
+        let openCases = types.flatMap(\.openCases)
+        let hasOpenValues = types.contains { $0.hasOpenValues }
         var code = CodeLines(unit: "    ")
         code.add("// Made by \(maker) from the Swift types of its features (`types --kotlin`). Do not edit.")
         code.add(#"@file:Suppress("EnumEntryName", "unused")"#)
         code.add()
+        if hasOpenValues { code.add("import kotlinx.serialization.KSerializer") }
         code.add("import kotlinx.serialization.SerialName")
         code.add("import kotlinx.serialization.Serializable")
+        if hasOpenValues {
+            code.add("import kotlinx.serialization.descriptors.PrimitiveKind")
+            code.add("import kotlinx.serialization.descriptors.PrimitiveSerialDescriptor")
+            code.add("import kotlinx.serialization.encoding.Decoder")
+            code.add("import kotlinx.serialization.encoding.Encoder")
+        }
         code.add("import kotlinx.serialization.json.Json")
         code.add("import kotlinx.serialization.json.JsonElement")
+        if !openCases.isEmpty { code.add("import kotlinx.serialization.modules.SerializersModule") }
         code.add()
-        code.add("/** JSON as the server reads and writes it. */")
+        let hint = openCases.isEmpty ? "" : " Give it to the client: `RemoteServerOptions(json = mviJson)`."
+        code.add("/** JSON as the server reads and writes it.\(hint) */")
         code.block("val mviJson = Json {") { code in
             code.add(#"classDiscriminator = "type""#)
             code.add("ignoreUnknownKeys = true")
             code.add("explicitNulls = false")
+            addModule(openCases, to: &code)
         }
-        for (shape, namespace) in zip(shapes, CodeNames.namespaces(shapes)) {
+        if hasOpenValues { addOpenSerializer(to: &code) }
+        for types in types {
             code.add()
-            KotlinTypes(shape: shape, namespace: namespace).add(to: &code)
+            types.add(to: &code)
         }
         return code.text
     }
@@ -51,7 +70,7 @@ package struct KotlinTypes {
         case .cases(let cases):
             code.add("@Serializable")
             code.block("sealed interface \(name) {") { code in
-                let names = CodeNames.unique(cases.map { Self.className($0.name) })
+                let names = CodeNames.unique(cases.map { Self.className($0.name) } + ["Unknown"])
                 for (one, className) in zip(cases, names) {
                     code.add("@Serializable @SerialName(\(Self.quoted(one.name)))")
                     if one.members.isEmpty {
@@ -60,6 +79,7 @@ package struct KotlinTypes {
                         add("class \(className)", one.members, suffix: " : \(namespace).\(name)", to: &code)
                     }
                 }
+                if isReceivedOpen(name) { addUnknown(names[cases.count], of: name, to: &code) }
             }
         case .values(let values): add(name, values, to: &code)
         case .alias(.never): code.add("@Serializable sealed interface \(name)")
@@ -85,7 +105,7 @@ package struct KotlinTypes {
     }
 
     private func add(_ name: String, _ values: [TypeDefinition.Value], to code: inout CodeLines) {
-        let names = CodeNames.unique(values.map { Self.entryName($0.name) })
+        let names = CodeNames.unique(values.map { Self.entryName($0.name) } + ["unknown"])
         // In kotlinx.serialization, enum entries are strings.
         guard case .text? = values.first?.literal else {
             return code.block("@Serializable @JvmInline value class \(name)(val value: Long) {") { code in
@@ -97,6 +117,7 @@ package struct KotlinTypes {
                 }
             }
         }
+        if isReceivedOpen(name) { return addOpen(name, values, names, to: &code) }
         code.add("@Serializable")
         code.block("enum class \(name) {") { code in
             for (value, entry) in zip(values, names) {
@@ -105,6 +126,8 @@ package struct KotlinTypes {
             }
         }
     }
+
+    func isReceivedOpen(_ name: String) -> Bool { isOpen && shape.received.contains(name) }
 
     private func type(_ type: WireType) -> String {
         switch type {
@@ -128,7 +151,7 @@ package struct KotlinTypes {
     }
 
     /// Returns the name of a case's class, distinct from the names of its members' types.
-    private static func className(_ name: String) -> String {
+    static func className(_ name: String) -> String {
         let name = CodeNames.upperCamel(name)
         return CodeNames.taken.contains(name) ? name + "Case" : name
     }
@@ -139,9 +162,9 @@ package struct KotlinTypes {
         return ["name", "ordinal", "entries", "values", "valueOf", "value"].contains(name) ? name + "_" : name
     }
 
-    private static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+    static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
-    private static func quoted(_ text: String) -> String { CodeNames.quoted(text).replacing("$", with: "\\$") }
+    static func quoted(_ text: String) -> String { CodeNames.quoted(text).replacing("$", with: "\\$") }
 
     /// Keywords that are never names (https://kotlinlang.org/docs/keyword-reference.html#hard-keywords).
     private static let keywords: Set<String> = [

@@ -3,16 +3,19 @@
 package struct SwiftTypes {
     private let shape: FeatureShape
     private let namespace: String
+    private let isOpen: Bool
 
     /// Returns the source.
     ///
-    /// - Parameter maker: the program and its version.
-    package static func source(_ shapes: [FeatureShape], maker: String) -> String {
+    /// - Parameters:
+    ///   - maker: the program and its version.
+    ///   - isOpen: true if received enums have a case for what a newer server adds.
+    package static func source(_ shapes: [FeatureShape], maker: String, isOpen: Bool = false) -> String {
         var code = CodeLines(unit: "    ")
         code.add("// Made by \(maker) from the Swift types of its features (`types --swift`). Do not edit.")
         for (shape, namespace) in zip(shapes, CodeNames.namespaces(shapes)) {
             code.add()
-            SwiftTypes(shape: shape, namespace: namespace).add(to: &code)
+            SwiftTypes(shape: shape, namespace: namespace, isOpen: isOpen).add(to: &code)
         }
         if shapes.contains(where: { shape in shape.ordered.contains { $0.holdsAnything } }) {
             code.add()
@@ -41,12 +44,15 @@ package struct SwiftTypes {
             let place = shape.definitions.firstIndex { $0.name == name }
             let isRecursive = place.map { shape.reachable(from: shape.definitions[$0]).contains($0) } ?? false
             code.block("public \(isRecursive ? "indirect " : "")enum \(name): Codable, Hashable, Sendable {") { code in
-                addCases(cases, to: &code)
+                if isReceivedOpen(name) { addOpenCases(cases, to: &code) } else { addCases(cases, to: &code) }
             }
+        case .values(let values) where isReceivedOpen(name): addOpen(name, values, to: &code)
         case .values(let values): add(name, values, to: &code)
         case .alias(let alias): code.add("public typealias \(name) = \(type(alias))")
         }
     }
+
+    private func isReceivedOpen(_ name: String) -> Bool { isOpen && shape.received.contains(name) }
 
     private func addStruct(_ name: String, _ members: [TypeDefinition.Member], to code: inout CodeLines) {
         let names = CodeNames.unique(members.map { CodeNames.identifier($0.name) })
@@ -109,7 +115,7 @@ package struct SwiftTypes {
         }
     }
 
-    private func type(of member: TypeDefinition.Member) -> String {
+    func type(of member: TypeDefinition.Member) -> String {
         let type = type(member.type)
         return member.isOptional && !type.hasSuffix("?") ? type + "?" : type
     }
@@ -130,10 +136,10 @@ package struct SwiftTypes {
         }
     }
 
-    private static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+    static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
     /// Returns a JSON string with Swift's different escapes.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         CodeNames.quoted(text).replacing(#/\\u([0-9a-fA-F]{4})/#) { "\\u{\($0.output.1)}" }
             .replacing("\\b", with: "\\u{8}").replacing("\\f", with: "\\u{c}").replacing("\\/", with: "/")
     }

@@ -2,12 +2,15 @@
 package struct TypeScriptTypes {
     private let shapes: [FeatureShape]
     private let namespaces: [String]
+    private let isOpen: Bool
 
     /// Returns the source.
     ///
-    /// - Parameter maker: the program and its version.
-    package static func source(_ shapes: [FeatureShape], maker: String) -> String {
-        TypeScriptTypes(shapes: shapes, namespaces: CodeNames.namespaces(shapes)).source(maker)
+    /// - Parameters:
+    ///   - maker: the program and its version.
+    ///   - isOpen: true if received enums of texts have any other text, too.
+    package static func source(_ shapes: [FeatureShape], maker: String, isOpen: Bool = false) -> String {
+        TypeScriptTypes(shapes: shapes, namespaces: CodeNames.namespaces(shapes), isOpen: isOpen).source(maker)
     }
 
     private func source(_ maker: String) -> String {
@@ -56,11 +59,15 @@ package struct TypeScriptTypes {
                 code.add(line + (index == alternatives.count - 1 ? ";" : ""))
             }
         case .values(let values):
-            let literals = values.map { value in
+            var literals = values.map { value in
                 switch value.literal {
                 case .text(let text): CodeNames.quoted(text)
                 case .integer(let number): "\(number)"
                 }
+            }
+            // Editors still suggest the known texts.
+            if isOpen, case .text? = values.first?.literal, shape.received.contains(name) {
+                literals.append("(string & {})")
             }
             code.add("export type \(name) = \(literals.joined(separator: " | "));")
         case .alias(let alias): code.add("export type \(name) = \(type(alias, shape));")

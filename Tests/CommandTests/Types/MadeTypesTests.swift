@@ -58,13 +58,18 @@ struct MadeTypesTests {
         #expect(refused.text.split(separator: "\n").count { $0.contains("error TS") } == 5, "\(refused.text)")
     }
 
-    @Test(.enabled(if: Tool.swift != nil))
-    func `in Swift compile, with a view's code`() async throws {
+    @Test(.enabled(if: Tool.swift != nil), arguments: [false, true])
+    func `in Swift compile, with a view's code`(openEnums: Bool) async throws {
         let folder = try TemporaryFolder()
         let tool = try #require(Tool.swift)
-        let source = types.source(in: .swift)
+        let source = types.source(in: .swift, openEnums: openEnums)
         try source.write(toFile: "\(folder.path)/features.swift", atomically: true, encoding: .utf8)
-        let files = ["\(folder.path)/features.swift", Self.path("use.swift")]
+        var use = try String(contentsOfFile: Self.path("use.swift"), encoding: .utf8)
+        if openEnums {
+            use = use.replacing("case .toast(let text): text", with: "case .toast(let text): text; case .unknown: \"\"")
+        }
+        try use.write(toFile: "\(folder.path)/use.swift", atomically: true, encoding: .utf8)
+        let files = ["\(folder.path)/features.swift", "\(folder.path)/use.swift"]
         let compiled = try await tool.output(["-swift-version", "6", "-warnings-as-errors", "-typecheck"] + files)
         #expect(compiled.code == 0, "\(compiled.text)")
     }
