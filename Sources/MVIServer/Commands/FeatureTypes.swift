@@ -63,6 +63,25 @@ public struct FeatureTypes: Sendable {
         case .swift: SwiftTypes.source(shapes, maker: ServerVersion.maker, isOpen: openEnums)
         }
     }
+
+    /// Returns the changes since an earlier build that break installed apps, a line for each, in order of the features.
+    ///
+    /// An app reads states and labels with its old types, and sends intents of its old types. It ignores unknown members,
+    /// and labels that it cannot read.
+    ///
+    /// - Parameters:
+    ///   - old: the earlier build's ``schemas()``.
+    ///   - openEnums: true if the apps' types were made with open enums.
+    /// - Throws: ``ComparisonError`` if `old` is not such a document.
+    public func breakingChanges(since old: String, openEnums: Bool = false) throws -> [String] {
+        guard let before = try? SchemaDocuments(old), let after = try? SchemaDocuments(schemas()) else {
+            throw ComparisonError()
+        }
+        return SchemaComparison(openEnums: openEnums).breakingChanges(from: before, to: after)
+    }
+
+    /// The error of a comparison with a text that is not a document of ``schemas()``.
+    public struct ComparisonError: Error {}
 }
 
 extension FeatureShape {

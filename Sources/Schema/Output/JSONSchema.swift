@@ -12,7 +12,7 @@ package struct JSONSchema {
     }
 
     /// Returns a document about the feature. Objects with `state`, `intent` and `label` conform to it, and each of them
-    /// alone to the definition `State`, `Intent` or `Label`.
+    /// alone to the definition `State`, `Intent` or `Label`. `x-keyed` is true if an instance has a key.
     ///
     /// - Parameter maker: the program and its version.
     package func document(maker: String) -> SchemaTree {
@@ -23,6 +23,7 @@ package struct JSONSchema {
         ]
         if !shape.summary.isEmpty { members.append(("description", .text(shape.summary))) }
         members.append(("type", .text("object")))
+        if shape.isKeyed { members.append(("x-keyed", .boolean(true))) }
         members.append(
             ("properties", .object(shape.roots.map { ($0.name.lowercased(), reference($0.name)) })))
         members.append(("$defs", .object(definitions())))

@@ -112,10 +112,32 @@ struct MadeTypesTests {
     }
 
     @Test(arguments: [
-        ["types"], ["types", "--cobol"], ["schema", "--kotlin"], ["schema", "counter", "--openapi"],
+        ["types"], ["types", "--cobol"], ["types", "--open-enums"], ["types", "--swift", "--kotlin"],
+        ["types", "--swift", "--check", "old"], ["schema", "--kotlin"], ["schema", "counter", "--openapi"],
     ])
     func `invalid arguments are refused`(arguments: [String]) {
         #expect(throws: (any Error).self) { try ServerProgram<DemoServer>.parseAsRoot(arguments) }
+    }
+
+    @Test func `are compared with those of an earlier build`() async throws {
+        let folder = try TemporaryFolder()
+        let tool = Tool.built("mvi-server")
+        let path = "\(folder.path)/old.json"
+        let old = types.schemas()
+        func compare(_ text: String, _ more: String...) async throws -> (code: Int32, text: String) {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            return try await tool.output(["types", "--check", path] + more)
+        }
+        let same = try await compare(old)
+        #expect(same.code == 0 && same.text == "Nothing breaks installed apps.\n")
+        // An earlier build whose counter had another member.
+        let other = old.replacing("\"isLoading\"", with: "\"isBusy\"")
+        let broken = try await compare(other)
+        #expect(broken.code == 1 && broken.text.contains("counter: state/isBusy is gone.\n"), "\(broken.text)")
+        let wrong = try await compare("openapi: 3.1.0")
+        #expect(wrong.code == 1 && wrong.text.contains("is not what `mvi-server schema` prints"), "\(wrong.text)")
+        let missing = try await tool.output(["types", "--check", "\(folder.path)/nothing"])
+        #expect(missing.code == 1 && missing.text.contains("nothing' is needed"), "\(missing.text)")
     }
 
     @Test func `an unknown feature is refused with the names of the known ones`() async throws {
