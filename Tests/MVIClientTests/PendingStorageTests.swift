@@ -69,6 +69,31 @@ struct PendingStorageTests {
         }
     }
 
+    @Test func `of a session that was lost before the kill are dropped with it`() throws {
+        var app = try Self.killed()
+        app.load()
+        app.world.sessions = [:]
+        app.answer()
+        app.write()
+        // The next session was not made yet.
+        app.kill()
+        app.setToken(nil)
+        app.load()
+        app.makeSession()
+        #expect(app.abandoned.keys.sorted() == [1, 2, 3] && app.world.ran == [1])
+    }
+
+    @Test func `whose session is lost after they were taken over move to the next one of the same user`() throws {
+        var app = try Self.killed()
+        app.load()
+        app.answer()
+        app.world.sessions = [:]
+        app.answer()
+        app.makeSession()
+        for _ in 2...3 { app.answer() }
+        #expect(app.world.ran == [1, 2, 3] && app.abandoned.isEmpty)
+    }
+
     @Test func `are dropped with a session that ends while they are read`() throws {
         var app = try Self.killed()
         app.handle(.watch("counter"))
