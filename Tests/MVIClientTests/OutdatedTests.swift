@@ -49,16 +49,18 @@ struct OutdatedTests {
         await observed { store.availability == .outdated && store.state == .open(count: 1) }
         let failure = await store.failure
         #expect(failure?.code == .outdated && failure?.message.contains(named) == true, "\(failure?.message ?? "")")
-        // A later intent is sent, and not shown.
+        // A later intent is sent, and not shown. Its refusal does not hide the error.
         await setup.transport.request(2).answer(202, #"{"intent":"i","session":"s1","version":3}"#)
         store.post(.add(amount: 100))
-        await setup.transport.request(3).answer(202, #"{"intent":"i","session":"s1","version":4}"#)
-        await observed { store.pending.isEmpty }
+        let refusal = #"{"type":"/problems/intent-refused"}"#
+        await setup.transport.request(3).answer(422, refusal, type: "application/problem+json")
+        await observed { store.pending.map(\.status) == [.failed] }
         let (shown, still) = await (store.state, store.failure)
         #expect(shown == .open(count: 1) && still?.code == .outdated)
         // What can be read again is shown.
         await setup.transport.request(1).state(5, #"{"type":"open","count":111}"#)
-        await observed { store.availability == .shown && store.state == .open(count: 111) && store.failure == nil }
+        await observed { store.availability == .shown && store.state == .open(count: 111) }
+        await observed { store.failure?.code == .refused }
         setup.watching.cancel()
     }
 

@@ -178,6 +178,9 @@ struct KillPlay {
         perform(play.answer(id, 201, #"{"id":"\#(made.id)","token":"\#(made.token)"}"#))
     }
 
+    /// The stream of a watched store tells the session.
+    mutating func hello(session: String) throws { perform(try play.hello(session: session)) }
+
     /// Answers the intent in flight as a server does that knows its session.
     mutating func answer() {
         guard let (number, key, named) = inFlight, let (id, request) = take("/intents") else { return }
