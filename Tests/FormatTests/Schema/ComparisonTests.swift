@@ -79,6 +79,7 @@ struct ComparisonTests {
                 "state/rows was a list and is a dictionary.",
             ])
         #expect(try broken(documents(Double.self), documents(Int.self)).isEmpty)
+        #expect(try broken(documents(UInt8.self), documents(UInt16.self)) == ["state has a wider range."])
         #expect(
             try broken(documents(Int.self), documents(Double.self)) == ["state was an integer and is a number."])
         #expect(try broken(documents([Int].self), documents([Int?].self)) == ["state/* can be null."])
