@@ -78,7 +78,14 @@ extension ClientConnection {
 
     private mutating func greet(_ hello: Hello) {
         guard case .open(var open) = stream.phase else { return }
-        if let id = session.id, id != hello.session { failIntentsOfOtherSession() }
+        if let id = session.id, id != hello.session {
+            guard settings.credential == .cookie else {
+                // A token is of one session, so this is not its stream: a proxy may have mixed up answers.
+                commands.append(.report("A stream of another session is left."))
+                return loseStream()
+            }
+            failIntentsOfOtherSession()
+        }
         if hello.session != session.id || hello.epoch != session.epoch { forgetLog() }
         session.id = hello.session
         session.epoch = hello.epoch

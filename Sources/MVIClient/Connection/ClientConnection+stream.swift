@@ -191,6 +191,8 @@ extension ClientConnection {
         stream.phase = .open(open)
         for event in events {
             take(event)
+            // One that does not greet is another session's.
+            if event.name == "hello", stream.open?.id != id { return }
             if let cursor = event.id { stream.cursor = cursor }
             guard stream.open?.id == id else { return }
         }
