@@ -68,8 +68,23 @@ struct OwnerTests {
         #expect(play.requests.allSatisfy { $0["Idempotency-Key"] != "\"key-2\"" })
     }
 
-    @Test func `a stream that shows another session fails what waits`() throws {
+    @Test func `a stream of another session than the token's is left, and what waits goes on`() throws {
         var play = try Play.live()
+        play.send(1)
+        play.refuse(try play.request().id, 503, "busy", retryAfter: .seconds(20))
+        let stream = try #require(play.stream)
+        let commands = try play.hello(session: "s2")
+        #expect(commands.contains(.cut(stream)))
+        try play.state(9)
+        #expect(play.outcomes.isEmpty)
+        let sent = play.advance(by: .seconds(30)).filter {
+            if case .start(_, let it) = $0 { it.method == "POST" } else { false }
+        }
+        #expect(sent.count == 1)
+    }
+
+    @Test func `a stream that shows another session to a cookie fails what waits`() throws {
+        var play = try Play.live { $0.credential = .cookie }
         play.send(1)
         play.refuse(try play.request().id, 503, "busy", retryAfter: .seconds(20))
         play.send(2)

@@ -209,6 +209,28 @@ extension ConsoleSession.Step {
                 .replacing(#/("?retry"?): ?[0-9]+/#) { "\($0.output.1): N" }
                 .replacing(#/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/#, with: "TIME")
         }
+        if step.lines.contains("event: hello") { step.lines = Self.newest(step.lines) }
         return step
+    }
+
+    /// The lines of a stream without pings, and without states directly before a newer one of the same feature: a stream
+    /// that is read slowly does not have those.
+    private static func newest(_ lines: [String]) -> [String] {
+        var kept: [[String]] = []
+        for event in lines.split(separator: "", omittingEmptySubsequences: true).map({ Array($0) })
+        where !event.contains("event: ping") {
+            if let feature = feature(ofState: event), let last = kept.last, Self.feature(ofState: last) == feature {
+                kept.removeLast()
+            }
+            kept.append(event)
+        }
+        return Array(kept.joined(separator: [""]))
+    }
+
+    private static func feature(ofState event: [String]) -> Substring? {
+        guard event.contains("event: state"), let data = event.first(where: { $0.hasPrefix("data: ") }) else {
+            return nil
+        }
+        return data.firstMatch(of: #/"feature":"([^"]*)"/#)?.output.1
     }
 }

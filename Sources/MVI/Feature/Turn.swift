@@ -19,12 +19,18 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline package var observations: [StoreObservation<F>.Event] = []
     @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
+    /// True if the store ever launched work of a part that may leave: each message may remove one.
+    @usableFromInline var hasPartWork: Bool
     /// Data that few turns need.
     @usableFromInline package var rare: DeferredRequests<F>?
 
     @inlinable
-    init(runner: TurnRunner<F>, state: F.State, context: TurnContext, cause: F.Intent?, origin: WorkOrigin?) {
+    init(
+        runner: TurnRunner<F>, state: F.State, context: TurnContext, cause: F.Intent?, origin: WorkOrigin?,
+        hasPartWork: Bool
+    ) {
         self.runner = runner
+        self.hasPartWork = hasPartWork
         current = state
         self.context = context
         self.cause = cause
@@ -56,13 +62,15 @@ public struct Turn<F: Feature>: ~Copyable {
     public mutating func dispatch(_ message: F.Message) {
         hasMessages = true
         if isRecorded { makeRare().messages.append(message) }
-        guard isObserved else {
+        if isObserved {
+            let before = current
             runner.feature.reduce(&current, message)
-            return
+            observations.append(.message(message, before: before, after: current))
+        } else {
+            runner.feature.reduce(&current, message)
         }
-        let before = current
-        runner.feature.reduce(&current, message)
-        observations.append(.message(message, before: before, after: current))
+        // Now: another part of that name may come in the same turn.
+        if hasPartWork { cancelGoneParts() }
     }
 
     /// Publishes a one-off event to the clients that show the feature, after the state of this turn.
@@ -148,7 +156,6 @@ package final class DeferredRequests<F: Feature> {
     /// The first store that the turn needs and that is not loaded.
     @exclusivity(unchecked) @usableFromInline var missing: String?
     /// True if the turn launches work of parts that may leave.
-    @exclusivity(unchecked) @usableFromInline var hasPartWork = false
     /// The closure for observers and interceptors in the turn's result.
     @exclusivity(unchecked) @usableFromInline var observe: (@Sendable () -> Void)?
     @exclusivity(unchecked) @usableFromInline var judged: RunTurn?

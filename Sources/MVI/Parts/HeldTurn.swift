@@ -53,7 +53,7 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
     ) {
         let id = id.map { scoped($0) }
         with { [place] turn in
-            if place.name.canLeave { turn.makeRare().hasPartWork = true }
+            if place.name.canLeave { turn.hasPartWork = true }
             let request = turn.request(id, policy, isCounted: isCounted, of: place.name) { work in
                 try await operation(PartWork(work, at: place))
             }

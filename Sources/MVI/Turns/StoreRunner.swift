@@ -20,6 +20,8 @@ package protocol StoreRunner: AnyObject, Sendable {
     func observeEnd()
     /// Returns when all observations so far have reached the observers.
     func observersCaughtUp() async
+    /// Passes the committed state to work that waits for one: what was canceled ends its waits. Called without locks held.
+    func offerState()
     /// The number of pieces of launched work that wait for a state.
     var waiterCount: Int { get }
     func addObserverCounts(to diagnostics: inout StoreDiagnostics)

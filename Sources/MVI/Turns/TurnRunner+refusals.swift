@@ -98,7 +98,8 @@ extension TurnRunner {
     ) -> [UInt8]? {
         guard isRecorded(context), !context.isSent else { return nil }
         let state = copies.withLock { ($0.working ?? $0.head).state }
-        var turn = Turn(runner: self, state: state, context: context, cause: intent, origin: nil)
+        var turn = Turn(
+            runner: self, state: state, context: context, cause: intent, origin: nil, hasPartWork: false)
         let facts = turn.makeRare()
         (facts.cause, facts.start, facts.kind) = (intent, rare?.start, kind)
         (facts.now, facts.uuids, facts.uuidCount) = (rare?.now, rare?.uuids ?? [], rare?.uuidCount ?? 0)

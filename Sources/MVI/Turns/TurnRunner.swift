@@ -177,7 +177,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let (before, hadPartWork) = copies.withLock { ($0.working ?? $0.head, $0.hasPartWork) }
-        var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
+        var turn = Turn(
+            runner: self, state: before.state, context: context, cause: intent, origin: origin, hasPartWork: hadPartWork
+        )
         if turn.isObserved, let cause { turn.observations.append(cause) }
         if turn.isRecorded { turn.makeRare().note(start: start, stage, cause, hasIntent: intent != nil) }
         var after = before
@@ -187,9 +189,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             try body(&turn)
             if !turn.actions.isEmpty { try turn.performActions() }
             if turn.hasMessages { try turn.followChanges(since: before.state) }
-            let launches = turn.rare?.hasPartWork == true
-            if launches, !hadPartWork { copies.withLock { $0.hasPartWork = true } }
-            if turn.hasMessages, launches || hadPartWork { turn.cancelGoneParts() }
+            if turn.hasPartWork, !hadPartWork { copies.withLock { $0.hasPartWork = true } }
+            if turn.hasMessages, turn.hasPartWork { turn.cancelGoneParts() }
             if !turn.effects.isEmpty { try context.host.check(turn.effects, after: context.earlier) }
             if let missing = turn.rare?.missing { throw StoreIsAbsent(instance: missing) }
             hasRun = true

@@ -75,7 +75,7 @@ extension TurnRunner {
 
     /// Passes the committed state to waiting work. Called without locks held.
     @usableFromInline
-    func offerState() {
+    package func offerState() {
         let (state, waiters) = copies.withLock { ($0.head.state, $0.waiters) }
         for waiter in waiters ?? [] { waiter.offer(state) }
     }

@@ -132,6 +132,7 @@ extension SessionCore {
         guard excess > 0 else { return passive }
         let dormant = stores.indices.filter { index in
             mayPassivate(stores[index], thoughWatched: true) && !streams.isNamed(stores[index].feature)
+                && !streams.owes(stores[index].feature)
         }
         for index in dormant.sorted(by: { stores[$0].lastUse < stores[$1].lastUse }).prefix(excess) {
             if let store = stores[index].store { streams.forget(store) }

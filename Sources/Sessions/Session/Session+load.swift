@@ -187,11 +187,8 @@ extension Session {
             case .success(false):
                 core.withLock { core in for entry in pending.entries where entry.hasStarted { core.started(entry) } }
                 ended(pending.end(.committed, .committed))
-            // The results may be out of date, so they are not sent.
-            case .failure(let error):
-                let undone = pending.end(.committed, .rolledBack)
-                for result in undone.results { result.job.end(error) }
-                ended((.committed, [], []))
+            // The results may be out of date, so they are not sent; steps are retried.
+            case .failure(let error): ended(pending.end(.failed(error), .rolledBack))
             case .success(true):
                 let undone = pending.end(.conflict, .rolledBack)
                 readNews { [self] in ended(($0 ?? .conflict, undone.results, [])) }

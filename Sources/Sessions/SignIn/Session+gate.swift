@@ -5,10 +5,11 @@ import Networks
 import SessionJournal
 
 /// The clients that a session excludes even if the journal does not know it yet.
-enum SessionGate {
+enum SessionGate: Equatable {
     case open
-    /// A client signs in: the token that the session began with is valid for nothing else.
-    case signingIn
+    /// Clients sign in: the token that the session began with is valid for nothing else. Without a running sign-in, the
+    /// outcome of the last one is unknown.
+    case signingIn(running: Int)
     /// The session is being ended.
     case ending
 }
@@ -157,10 +158,35 @@ extension Session {
     /// Excludes the token that the session began with, at once: a client signs in.
     func beginSignIn() {
         core.withLock { core in
-            if core.gate == .open { core.gate = .signingIn }
+            switch core.gate {
+            case .open: core.gate = .signingIn(running: 1)
+            case .signingIn(let running): core.gate = .signingIn(running: running + 1)
+            case .ending: break
+            }
             // Waits are told that the token is replaced, after that is committed.
             return core.noteAccessChange(endingStreamsOf: [nil], .identity, endsWaits: false)
         }.finish()
+    }
+
+    /// Ends a sign-in that failed. One that certainly failed lets the client go on as before; after another one the log is
+    /// read again, which tells.
+    func endSignIn(isCertain: Bool) {
+        let isUnknown = core.withLock { core in
+            guard case .signingIn(let running) = core.gate else { return false }
+            core.gate = running > 1 || !isCertain ? .signingIn(running: max(0, running - 1)) : .open
+            core.accessGeneration += 1
+            return !isCertain
+        }
+        if isUnknown { catchUp() }
+    }
+
+    /// Lets an anonymous client go on: a sign-in with an unknown outcome has failed.
+    func noteNoSignIn() {
+        core.withLock { core in
+            guard core.gate == .signingIn(running: 0) else { return }
+            core.gate = .open
+            core.accessGeneration += 1
+        }
     }
 
     /// Excludes credentials, at once.

@@ -172,7 +172,7 @@ extension Session {
                 core.life = LifeClass(isOfSubject: true, isShared: isShared)
                 // The anonymous client's streams are another client's now. Storing the credentials revokes its token.
                 changes.append(core.noteAccessChange(endingStreamsOf: [nil], .identity))
-                if core.gate == .signingIn { core.gate = .open }
+                if case .signingIn = core.gate { core.gate = .open }
             }
             return (added, changes)
         }
@@ -183,7 +183,7 @@ extension Session {
     /// Adopts the credentials that another process stored: clients that signed out there are signed out here.
     func adopt(_ stored: [StoredCredential], of subject: Subject?) {
         let known = credentials
-        guard !(stored.isEmpty && known.isEmpty) else { return }
+        guard !(stored.isEmpty && known.isEmpty) else { return noteNoSignIn() }
         for credential in known {
             guard let newer = stored.first(where: { $0.token == credential.hash }) else { continue }
             if let until = newer.revokedUntil, !credential.isRevoked { credential.revoke(until: until) }

@@ -176,6 +176,21 @@ extension SessionTable {
     ) async throws(StoreError) -> SignInResult {
         let encoded = try Credential.encode(PrincipalHistory(principal))
         session.beginSignIn()
+        // Until the change of credentials, nothing of it can be in the journal.
+        var isCertain = true
+        do throws(StoreError) {
+            return try await signIn(session, token, principal, encoded, keepsStores: keepsStores) { isCertain = false }
+        } catch {
+            session.endSignIn(isCertain: isCertain || error.isRefusalOfChange)
+            throw error
+        }
+    }
+
+    /// - Parameter begun: called before the change of credentials.
+    private func signIn(
+        _ session: Session, _ token: SessionToken, _ principal: Principal, _ encoded: [UInt8], keepsStores: Bool,
+        begun: () -> Void
+    ) async throws(StoreError) -> SignInResult {
         if !keepsStores { try await journal { session.disposeAll($0) } }
         let now = environment.time.sinceEpoch()
         let old = StoredCredential(
@@ -188,6 +203,7 @@ extension SessionTable {
         let turns = try await session.holdTurns()
         defer { turns.release() }
         let reminders = try session.signInReminders(principal, credential: new.number)
+        begun()
         try await change(session, subject: principal.identity, kept: [old, new], reminders: reminders)
         guard let credential = session.credentials.first(where: { $0.hash == token.hash }) else { throw .sessionEnded }
         session.note(reminders)
@@ -267,6 +283,13 @@ extension SessionTable {
         _ body: (@escaping Done<Value>) -> Void
     ) async throws(StoreError) -> Value {
         try await awaitResult(body).get()
+    }
+}
+
+extension StoreError {
+    /// True if a change of credentials that failed with it is certainly not in the journal.
+    fileprivate var isRefusalOfChange: Bool {
+        [.full, .refused, .tooManySessions, .contended, .exists, .gone, .invalid].contains(code)
     }
 }
 

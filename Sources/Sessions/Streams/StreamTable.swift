@@ -135,6 +135,9 @@ struct StreamTable {
 
     func isShown(_ feature: FeatureID) -> Bool { all.contains { $0.filter.shows(feature) && !$0.isOver } }
 
+    /// True if a stream has yet to show the state of a store.
+    func owes(_ feature: FeatureID) -> Bool { all.contains { $0.dirty.contains { $0.feature == feature } } }
+
     /// Has streams forget a store that leaves memory although they show it.
     mutating func forget(_ store: SessionStore) {
         for index in all.indices { all[index].watched.removeAll { $0 === store } }

@@ -178,6 +178,7 @@ final class IntentJob: QueueJob {
     }
 
     private func begin(_ check: @escaping PendingCheck, on store: SessionStore) -> WaitingJob? {
+        session.announceCheck(receipt)
         session.drop(CheckStart(self, check, store))
         return nil
     }

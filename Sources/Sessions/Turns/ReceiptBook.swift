@@ -32,6 +32,12 @@ struct ReceiptBook {
         for receipt in stored { add(receipt, made: monotonic(receipt.made)) }
     }
 
+    /// Removes all receipts, since the journal lost its log; requests under way keep their names.
+    mutating func lose() {
+        (receipts, bytes, order, forgotten) = ([:], 0, [], [])
+        epochs = epochs.compactMapValues { $0.pending > 0 ? (0, 0, $0.pending) : nil }
+    }
+
     var count: Int { receipts.count + pending.count }
 
     /// True if a request is under way.

@@ -267,7 +267,7 @@ extension SessionCore {
         stores = []
         _ = adopt(nil)
         outbox = Outbox(from: outbox.endPlace)
-        receipts = ReceiptBook()
+        receipts.lose()
         reminders = []
         streams.reset(.unknownCursor)
         return applied

@@ -12,7 +12,10 @@ extension Session {
             defer { rare.checks = checks }
             return core.isLive && checks.begin(job.receipt, isAgain: job.isChecked, limit: shared.limits.runningChecks)
         }
-        guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
+        guard isBegun else {
+            job.end(isEnded ? .sessionEnded : .tooManyChecks)
+            return leaveCheck(job.receipt)
+        }
         let principal = job.request.client.principal
         let context = TurnContext(job.intentID, store, principal: principal)
         let judgement = Lock<RunTurn?>(nil)
@@ -30,6 +33,21 @@ extension Session {
             wait.end(true)
         }
         shared.limit(wait, to: shared.limits.longestCheck) { task.cancel() }
+    }
+
+    /// Notes, in an intent's turn, that its check will begin: later numbers of its client wait for it from now on.
+    func announceCheck(_ name: ReceiptName?) {
+        guard let name else { return }
+        core.withLock { core in
+            let rare = core.makeRare()
+            rare.checks = (rare.checks ?? RunningChecks()).announcing(name)
+        }
+    }
+
+    /// Continues the intents that waited for a check that does not begin.
+    func leaveCheck(_ name: ReceiptName?) {
+        let freed = core.withLock { core in core.rare?.checks?.left(name) ?? [] }
+        for job in freed { enqueue(job) }
     }
 
     /// Continues the intents that waited for a checked intent, whose outcome is known now.
@@ -56,9 +74,15 @@ final class CheckStart: QueueJob {
     }
 
     func run() -> WaitingJob? { job.run() }
-    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { job }
+    func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+        job.session.leaveCheck(job.receipt)
+        return job
+    }
     func finished(_ result: JobResult, isSettled: Bool) { job.session.check(job, check, on: store) }
-    func end(_ error: StoreError) { job.end(error) }
+    func end(_ error: StoreError) {
+        job.end(error)
+        job.session.leaveCheck(job.receipt)
+    }
 }
 
 /// A session's running asynchronous checks, the intents that they decide, and those that wait since a check of an
@@ -74,7 +98,7 @@ struct RunningChecks {
     private var undecided = 0
 
     /// True if no check runs, and no intent waits for one.
-    var isIdle: Bool { count == 0 && undecided == 0 }
+    var isIdle: Bool { count == 0 && undecided == 0 && numbers.isEmpty }
 
     /// Begins a check. Returns false if too many run.
     ///
@@ -90,9 +114,20 @@ struct RunningChecks {
     /// Counts the end of a check.
     mutating func ended() { count -= 1 }
 
+    func announcing(_ name: ReceiptName) -> RunningChecks {
+        var checks = self
+        if case .sequence(let number, let epoch) = name.key { checks.numbers[epoch, default: []].insert(number) }
+        return checks
+    }
+
     /// Notes the outcome of a checked intent. Returns the intents to enqueue that waited for it.
     mutating func decided(_ name: ReceiptName?) -> [IntentJob] {
         undecided -= 1
+        return left(name)
+    }
+
+    /// Notes that an intent is checked no more, or not at all. Returns the intents to enqueue that waited for it.
+    mutating func left(_ name: ReceiptName?) -> [IntentJob] {
         guard case .sequence(let number, let epoch)? = name?.key else { return [] }
         numbers[epoch]?.remove(number)
         if numbers[epoch]?.isEmpty == true { numbers[epoch] = nil }

@@ -224,6 +224,8 @@ extension SessionCore {
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
             var slot = StoreSlot(changes[place], store, now: used, lastSeen: pending.batch.time)
+            // A loaded one, whose state could not be read, is watched since then.
+            let isWatched = index.map { stores[$0].store === store } ?? false
             if let index {
                 slot.waiters = stores[index].waiters
                 if let old = stores[index].store, old !== store { applied.changes.append(.ended(old)) }
@@ -234,7 +236,7 @@ extension SessionCore {
             }
             if let index = stores.index(of: feature) { markChanged(feature, at: index, since: first, &applied) }
             store.hasBegun()
-            applied.changes.append(.began(store, streams: streams.showing(feature)))
+            if !isWatched { applied.changes.append(.began(store, streams: streams.showing(feature))) }
         case (_, nil): break
         }
     }

@@ -76,6 +76,7 @@ package final class SessionStore: Sendable {
         var change = WorkChange()
         let result = state.withLock { body(&$0, &change) }
         for task in change.cancelled { task.cancel() }
+        if !change.cancelled.isEmpty { runner.offerState() }
         for action in session.queue.note(change.counts) { action() }
         return (result, change.started)
     }
@@ -90,6 +91,8 @@ package final class SessionStore: Sendable {
             state.work.apply(effects[count...], isBootstrap: false, &change)
         }
         for task in change.cancelled { task.cancel() }
+        // It may wait in a task of its own, which nothing cancels.
+        if !change.cancelled.isEmpty { runner.offerState() }
         session.queue.noteOfBatch(change.counts)
         return change.started
     }
