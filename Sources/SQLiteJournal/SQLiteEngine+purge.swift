@@ -33,27 +33,57 @@ extension SQLiteEngine {
         if let refusal = enqueue(write) { done(.failure(refusal)) }
     }
 
-    /// Copies the log into the database and truncates it.
-    private func emptyLog(attempts: Int = 50, _ done: @escaping Done<Void>) {
-        let refusal = enqueue { [self] writer in
-            let result = writer.emptyLog()
-            completions.enqueue(
-                .other {
-                    // Reads that overlap keep the log.
-                    guard case .failure = result, attempts > 1 else { return done(result) }
-                    self.emptyLog(attempts: attempts - 1, done)
-                }, of: nil)
+    /// Has the log copied into the database and truncated.
+    private func emptyLog(_ done: @escaping Done<Void>) {
+        let refusal = enqueue { [completions] writer in
+            writer.emptyLog { result in completions.enqueue(.other { done(result) }, of: nil) }
         }
         if let refusal { done(.failure(refusal)) }
     }
 }
 
+/// A log that is to be emptied, and those who wait for it.
+struct LogEmptying {
+    /// The time between attempts, during which others write.
+    static let pause: Duration = .seconds(1)
+
+    var next: ContinuousClock.Instant = .now
+    /// The time after which nobody waits any more. The attempts go on.
+    let end: ContinuousClock.Instant = .now + .seconds(50)
+    var waiters: [Done<Void>]
+
+    mutating func tell(_ result: Result<Void, StoreError>) {
+        for waiter in waiters { waiter(result) }
+        waiters = []
+    }
+}
+
 extension Writer {
-    fileprivate func emptyLog() -> Result<Void, StoreError> {
-        guard let database else { return .failure(engine.status.trouble ?? .journalClosed) }
-        return timed {
-            Result { _ = try database.connection.checkpoint(.truncate) }
+    fileprivate func emptyLog(_ done: @escaping Done<Void>) {
+        emptying = LogEmptying(waiters: (emptying?.waiters ?? []) + [done])
+    }
+
+    /// Tries to copy the log into the database and to truncate it, if that is wanted. Reads that overlap keep the log:
+    /// nothing waits for them.
+    func emptyLogIfDue() {
+        guard let due = emptying?.next, due <= .now else { return }
+        guard let database else {
+            emptying?.tell(.failure(engine.status.trouble ?? .journalClosed))
+            emptying = nil
+            return
+        }
+        let result = timed {
+            database.connection.setBusyTimeout(.zero)
+            defer { database.connection.setBusyTimeout(JournalDatabase.busyTimeout) }
+            return Result { _ = try database.connection.checkpoint(.truncate) }
                 .mapError { StoreError($0, at: engine.files.database) }
+        }
+        if case .failure = result, let end = emptying?.end {
+            emptying?.next = .now + LogEmptying.pause
+            if end <= .now { emptying?.tell(result) }
+        } else {
+            emptying?.tell(result)
+            emptying = nil
         }
     }
 }

@@ -13,6 +13,9 @@ final class JournalDatabase {
     /// True if rows of removed sessions may remain.
     var hasGarbage = true
 
+    /// The time for which a statement waits for another program's lock.
+    static let busyTimeout: Duration = .seconds(1)
+
     // Frequent statements, compiled once.
     let begin: PreparedStatement
     let commit: PreparedStatement
@@ -36,7 +39,7 @@ final class JournalDatabase {
         if JournalFiles.size(of: files.database) == nil, JournalFiles.size(of: files.log) == nil {
             try? JournalFiles.makePrivate(files.database)
         }
-        connection = try Connection(.file(files.database), busyTimeout: .seconds(1))
+        connection = try Connection(.file(files.database), busyTimeout: Self.busyTimeout)
         // Before anything is read: a connection that fails now must leave the log unchanged.
         try connection.takeOverCheckpoints()
         let version = try Self.version(of: &connection, latest: migrations.count, path: files.database)

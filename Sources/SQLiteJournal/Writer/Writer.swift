@@ -21,6 +21,8 @@ final class Writer {
     var nextProbe: ContinuousClock.Instant = .now
     /// The number of consecutive failed probes.
     var failedProbes = 0
+    /// Nil unless the log is to be emptied.
+    var emptying: LogEmptying?
     private var statistics = JournalStatistics()
     /// The duration of the last commit and the number of its writes.
     private var lastCommit: (duration: Duration, count: Int) = (.zero, 0)
@@ -51,11 +53,13 @@ final class Writer {
                 window.stayedEmpty()
                 let hasWork = engine.status.trouble == nil && database?.hasGarbage == true
                 if !hasWork {
-                    engine.wait(atMost: engine.status.trouble == nil ? engine.options.probeInterval : nextProbe - .now)
+                    let probe = engine.status.trouble == nil ? engine.options.probeInterval : nextProbe - .now
+                    engine.wait(atMost: emptying.map { min(probe, max(.zero, $0.next - .now)) } ?? probe)
                 }
             }
             guard isWell() else {
                 refuseAll()
+                emptyLogIfDue()
                 continue
             }
             if !isClosing {
@@ -65,6 +69,7 @@ final class Writer {
             if !pending.isEmpty { window.begins(count: pending.count, now: .now) }
             commitPending()
             checkpointIfDue()
+            emptyLogIfDue()
             publish()
         }
         close()
@@ -111,7 +116,7 @@ final class Writer {
             if database.connection.logPages >= engine.options.restartPages || progress == nil {
                 database.connection.setBusyTimeout(.milliseconds(20))
                 _ = try? database.connection.checkpoint(.restart)
-                database.connection.setBusyTimeout(.seconds(1))
+                database.connection.setBusyTimeout(JournalDatabase.busyTimeout)
             }
         }
     }
@@ -132,12 +137,14 @@ final class Writer {
                 // Afterwards the database file alone contains everything.
                 try database.connection.setCheckpointOnClose(true)
                 try database.connection.checkpoint(.truncate)
+                emptying?.tell(.success(()))
             } catch {
                 engine.logger.warning(
                     "The journal's log could not be copied into the database at shutdown; the next start does that.",
                     metadata: ["error": "\(error)"])
             }
         }
+        emptying?.tell(.failure(.journalClosed))
         database = nil
         lock = nil
         engine.end()

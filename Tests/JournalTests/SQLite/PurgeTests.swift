@@ -233,4 +233,26 @@ import Testing
         #expect(try found(folder).isEmpty)
         await journal.close()
     }
+
+    @Test func `while another program reads the file a purge waits alone`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        _ = try await fill(journal, ada, Self.marker)
+        let other = try await journal.newSession()
+        var reader = try Connection(.file(folder.database), access: .readOnly)
+        try reader.execute("BEGIN")
+        _ = try reader.first("SELECT count(*) FROM sessions") { row in try row.int(0) }
+        let isPurged = Lock(false)
+        async let purged: Void = {
+            try await purge(journal)
+            isPurged.withLock { $0 = true }
+        }()
+        // More than a purge makes attempts: with each behind one, it would have given up.
+        try await journal.commit((1...100).map(String.init), of: other)
+        #expect(!isPurged.withLock { $0 })
+        try reader.execute("COMMIT")
+        try await purged
+        #expect(try found(folder).isEmpty)
+        await journal.close()
+    }
 }
