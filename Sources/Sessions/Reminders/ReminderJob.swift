@@ -34,10 +34,7 @@ final class ReminderJob: QueueJob {
         case .absent: return forget()
         case .store(let store, _, _):
             do {
-                let call = try call(on: store)
-                // A reminder that cannot fire does not count as use of its session.
-                session.touch()
-                return session.run(call)
+                return session.run(try call(on: store))
             } catch {
                 session.shared.report(.failure(unreadable(error), in: session.place(of: reminder.feature)))
                 session.core.withLock { core in core.changeTries(of: reminder) { $0.isUnreadable = true } }
@@ -84,6 +81,8 @@ final class ReminderJob: QueueJob {
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
+        // One that cannot fire does not count as use of its session.
+        if result.isKept { session.touch() }
         let hasFailed = if case .failed = result.outcome { true } else { false }
         session.fired(reminder, hasFailed: hasFailed)
         done()

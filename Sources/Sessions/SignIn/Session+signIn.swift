@@ -9,7 +9,8 @@ import WireJSON
 extension Session {
     /// Returns the reminders that tell the stores of a sign-in. Complete only while the session's turns are held.
     func signInReminders(_ principal: Principal, credential: Int?) throws(StoreError) -> [StoredReminder] {
-        let features = core.withLock { $0.stores.map(\.feature) }
+        // A store that this build does not serve learns of the subject at its next start.
+        let features = core.withLock { $0.stores.map(\.feature) }.filter { shared.features.definition(for: $0) != nil }
         guard !features.isEmpty else { return [] }
         let sign = try SignIn(principal: principal, credential: credential).encoded
         let now = shared.time.sinceEpoch()

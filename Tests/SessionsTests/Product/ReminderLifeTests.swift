@@ -200,4 +200,40 @@ struct ReminderLifeTests {
         journal.release()
         #expect(answer.told == "ran")
     }
+
+    @Test func `a sign-in leaves no notice for a store that this build does not serve`() async throws {
+        let (made, token) = try table(FeatureDefinition(Trolley())).made(.bearer)
+        #expect(try made.told(#"{"type":"put","items":1}"#, to: FeatureID(name: "basket", key: nil)) == "ran")
+        let next = try table(FeatureDefinition(OldBell()))
+        let session = try next.live(token)
+        let anna = Principal(issuer: "i", subject: "anna")
+        _ = try await next.identify(session, token, nil, as: anna, proof: ProofHash.of("a")).get()
+        #expect(session.keptReminders.isEmpty)
+    }
+
+    @Test func `one that needs a store which is not served keeps its session no longer than others`() async throws {
+        let table = try table(FeatureDefinition(Caller()))
+        let (session, _) = try table.made(.bearer)
+        #expect(try session.told(#"{"type":"set"}"#, to: FeatureID(name: "caller", key: nil)) == "ran")
+        for _ in 0..<80 {
+            time.advance(by: .seconds(12 * 3_600))
+            _ = await table.fireDueReminders()
+            table.sweep(part: 1)
+        }
+        #expect(table.count == 0)
+    }
+}
+
+/// Its reminder sends to a feature that the server does not have.
+private struct Caller: Feature {
+    struct State: Codable, Equatable, Sendable { var calls = 0 }
+    enum Intent: Codable, Sendable { case set }
+    enum Action: Codable, Sendable { case call }
+    static let examples: [Intent] = [.set]
+    static var name: String { "caller" }
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.remind(id: "it", after: .seconds(60), .call) }
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws { turn.send(.empty, to: Trolley.self) }
+    func reduce(_ state: inout State, _ message: Intent) {}
 }
