@@ -27,6 +27,8 @@ final class ReminderJob: QueueJob {
         // Another turn deleted or replaced it meanwhile.
         guard isThere, session.mayRun else { return nothing() }
         if reminder.isRecording { return forget() }
+        // Its store's next start reads the subject.
+        if reminder.isSignIn, session.shared.features.definition(for: reminder.feature) == nil { return forget() }
         switch found {
         case .passive(nil): return WaitingJob(self, in: session, for: [reminder.feature])
         // The reminder stays if the store's state cannot be loaded now.
@@ -83,14 +85,13 @@ final class ReminderJob: QueueJob {
     func finished(_ result: JobResult, isSettled: Bool) {
         // One that cannot fire does not count as use of its session.
         if result.isKept { session.touch() }
-        let hasFailed = if case .failed = result.outcome { true } else { false }
-        session.fired(reminder, hasFailed: hasFailed)
+        session.fired(reminder, result.outcome)
         done()
     }
 
     func end(_ error: StoreError) {
         // The reminder still exists and is looked at again soon.
-        session.fired(reminder, hasFailed: false)
+        session.fired(reminder, nil)
         session.shared.reminderClock.note(due: session.shared.time.sinceEpoch() + .seconds(2))
         done()
     }
@@ -121,15 +122,22 @@ extension Session {
     func knowsDueReminder(now: Duration) -> Bool { core.withLock { $0.reminders.contains { $0.stored.due <= now } } }
 
     /// Handles the end of a reminder's turn.
-    func fired(_ reminder: StoredReminder, hasFailed: Bool) {
+    ///
+    /// - Parameter outcome: nil if nothing is committed.
+    func fired(_ reminder: StoredReminder, _ outcome: TurnOutcome?) {
         let now = shared.time.sinceEpoch()
         let next = core.withLock { core -> Duration? in
             var next: Duration?
             core.changeTries(of: reminder) { reminder in
                 reminder.isUnderWay = false
-                guard hasFailed else { return }
-                reminder.noteFailure(now: now)
-                next = reminder.next
+                switch outcome {
+                case .failed:
+                    reminder.noteFailure(now: now)
+                    next = reminder.next
+                // The next look is soon enough.
+                case .dropped, .unavailable: reminder.noteMiss(now: now)
+                default: break
+                }
             }
             return next
         }

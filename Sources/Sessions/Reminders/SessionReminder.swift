@@ -10,7 +10,9 @@ struct SessionReminder {
     let keepsSessionUntil: Duration
     /// The number of times that its action threw.
     private(set) var tries = 0
-    /// The earliest time for the next attempt after a throw: since 1970.
+    /// The number of attempts in a row that ran nothing, since a store is not available.
+    private var misses = 0
+    /// The earliest time for the next attempt after a throw or a miss: since 1970.
     private(set) var notBefore: Duration = .zero
     /// True if its turn waits or runs.
     var isUnderWay = false
@@ -36,6 +38,13 @@ struct SessionReminder {
     mutating func noteFailure(now: Duration) {
         notBefore = now + .seconds(1 << min(tries, 6))
         tries += 1
+    }
+
+    /// Records an attempt that ran nothing. The next look tries again, later ones after growing pauses of at most six hours:
+    /// each loads the session and the store.
+    mutating func noteMiss(now: Duration) {
+        if misses > 0 { notBefore = now + .seconds(min(15 << min(misses, 11), 6 * 3_600)) }
+        misses += 1
     }
 }
 
@@ -104,10 +113,10 @@ extension SessionCore {
         var due: [StoredReminder] = []
         for index in reminders.indices
         where reminders[index].stored.due <= now.sinceEpoch && isMeant(reminders[index].stored) {
-            reminders[index].lastLook = now.monotonic
             guard !reminders[index].isUnderWay, let next = reminders[index].next, next <= now.sinceEpoch else {
                 continue
             }
+            reminders[index].lastLook = now.monotonic
             reminders[index].isUnderWay = true
             due.append(reminders[index].stored)
         }

@@ -211,6 +211,20 @@ struct ReminderLifeTests {
         #expect(session.keptReminders.isEmpty)
     }
 
+    @Test func `one that cannot fire is tried after growing pauses`() async throws {
+        let calls = Collected<Int>()
+        let table = try table(FeatureDefinition(Caller(calls: calls)))
+        let (session, _) = try table.made(.bearer)
+        #expect(try session.told(#"{"type":"set"}"#, to: FeatureID(name: "caller", key: nil)) == "ran")
+        time.advance(by: .seconds(60))
+        for _ in 0..<360 {
+            time.advance(by: .seconds(10))
+            session.touch()
+            _ = await table.fireDueReminders()
+        }
+        #expect((2...12).contains(calls.all.count))
+    }
+
     @Test func `one that needs a store which is not served keeps its session no longer than others`() async throws {
         let table = try table(FeatureDefinition(Caller()))
         let (session, _) = try table.made(.bearer)
@@ -232,8 +246,12 @@ private struct Caller: Feature {
     static let examples: [Intent] = [.set]
     static var name: String { "caller" }
     let initialState = State()
+    var calls = Collected<Int>()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.remind(id: "it", after: .seconds(60), .call) }
-    func perform(_ action: Action, _ turn: inout Turn<Self>) throws { turn.send(.empty, to: Trolley.self) }
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
+        calls.append(1)
+        turn.send(.empty, to: Trolley.self)
+    }
     func reduce(_ state: inout State, _ message: Intent) {}
 }
