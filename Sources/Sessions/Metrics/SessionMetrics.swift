@@ -227,22 +227,25 @@ extension Session {
 /// The span of an append: a child of its first intent's span, linked to the others. A class, so that a batch without
 /// tracing holds one empty reference.
 final class AppendSpan: Sendable {
-    private let span: any Span
+    private let begun = Lock<(any Span)?>(nil)
 
-    init(_ tracer: StoreTracer, _ session: Session, head: UInt64, _ results: ShortList<JobResult>) {
+    /// Begins the span: the tracer's code runs, so under no lock.
+    func begin(_ tracer: StoreTracer, _ session: Session, head: UInt64, _ results: ShortList<JobResult>) {
         var traces: [ServiceContext] = []
         for result in results {
             let trace = (result.job as? IntentJob)?.request.trace ?? (result.job as? StoreJob)?.context.trace
             if let trace { traces.append(trace) }
         }
-        span = tracer.append(traces)
+        let span = tracer.append(traces)
         span.attributes["mvi.session"] = session.id
         span.attributes["mvi.head"] = Int64(clamping: head)
         span.attributes["mvi.turns"] = Int64(results.count)
+        begun.withLock { $0 = span }
     }
 
     /// Ends the span with the journal's answer.
     func end(_ ending: AppendEnding) {
+        guard let span = begun.withLock({ $0 }) else { return }
         span.attributes["mvi.append"] = "\(ending)"
         if ending == .failed || ending == .unknown { span.setStatus(SpanStatus(code: .error)) }
         span.end()

@@ -184,3 +184,35 @@ struct SessionCore {
         }
     }
 }
+
+extension SessionCore {
+    /// Takes the batch, with further changes for the journal, and its requirement.
+    mutating func takeBatch(_ session: Session, now: Duration, node: NodeID?) -> PendingCommit {
+        var working = SessionBatch()
+        swap(&working, &batch)
+        let isShared = session.shared.lease != nil
+        let beginning = isShared ? working.beginning : []
+        // The journal learns about the owner with a turn.
+        if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
+        var (needs, next, owner) = (BatchNeed.append, head, OwnerChange?.none)
+        if let judged = working.accessGeneration, judged != accessGeneration {
+            needs = .judgement
+        } else if working.count > 0 {
+            appendingNonce = nonces.next()
+            next = SessionHead(number: head.number + working.count, nonce: appendingNonce)
+            if isShared {
+                let (change, needsNode) = ownerChange(
+                    working, beginning, head: next, by: node, now: session.shared.time.monotonic())
+                owner = change
+                if needsNode { needs = .lease }
+            }
+        } else if isShared, working.isAnswer {
+            needs = .confirmation
+        } else {
+            needs = .nothing
+            // Turns without a number change nothing; a pending bootstrap is done.
+            for entry in working.entries where entry.hasStarted { started(entry) }
+        }
+        return PendingCommit(session, self, working, needs, head: next, owner: owner, now: now)
+    }
+}

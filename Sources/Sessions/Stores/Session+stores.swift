@@ -74,7 +74,9 @@ extension Session {
         enqueue(
             .intents, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: { done($0.map { _ in }) }
         ) { core in
-            let hadLabels = !core.outbox.trim(now: now, maxCount: 0, maxBytes: 0).isEmpty
+            // By the commit, since a client that cannot sign in goes on with them.
+            let hadLabels = core.outbox.count > 0
+            if hadLabels { core.batch.dropsLabels = now }
             let features = Set(core.stores.map(\.feature) + core.batch.entries.map(\.feature))
             let isAny = features.count { core.dispose(of: $0) } > 0
             // The journal learns about the labels with a turn.

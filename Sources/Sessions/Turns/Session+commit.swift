@@ -14,6 +14,9 @@ extension Session {
         let now = shared.time.sinceEpoch()
         let node = shared.lease?.holder
         let pending = core.withLock { $0.takeBatch(self, now: now, node: node) }
+        if let span = pending.span, let tracer = shared.tracer {
+            span.begin(tracer, self, head: pending.batch.head.number, pending.results)
+        }
         shared.metrics.queueLength.record(Int64(pending.results.count))
         switch pending.needs {
         case .nothing: return pending.end(.committed, .committed)
@@ -52,7 +55,7 @@ extension Session {
     }
 
     /// Handles the journal's result. Returns nil if `ended` will be called later.
-    fileprivate func finish(_ pending: PendingCommit, _ result: AppendResult) -> CommitEnd? {
+    func finish(_ pending: PendingCommit, _ result: AppendResult) -> CommitEnd? {
         let ending = AppendEnding(result)
         shared.metrics.appended(ending, nanoseconds: monotonicNanoseconds() - pending.begun)
         pending.span?.end(ending)
@@ -181,6 +184,7 @@ extension SessionCore {
         head = pending.batch.head
         if pending.batch.epoch == epoch { epochIsUnsaved = false }
         if let change = pending.batch.ownerChange { take(change, node) }
+        if let time = pending.dropsLabels { _ = outbox.trim(now: time, maxCount: 0, maxBytes: 0) }
         if pending.batch.firstLabel != nil || pending.batch.lostLabels != nil || !pending.batch.forgottenLabels.isEmpty
         {
             outbox.told(pending.batch)
@@ -277,6 +281,8 @@ final class PendingCommit: Sendable {
     let isKept: Bool
     /// True if the session's work ran here.
     let isOwners: Bool
+    /// See `SessionBatch`.
+    let dropsLabels: Duration?
     /// The start time of the append; see `monotonicNanoseconds`.
     let begun = monotonicNanoseconds()
     /// The span of the append; nil without tracing.
@@ -296,7 +302,7 @@ final class PendingCommit: Sendable {
 
     /// A batch of a session with that core. `head` is the log's head after the append, `owner` the change of the session's
     /// owner.
-    fileprivate init(
+    init(
         _ session: Session, _ core: borrowing SessionCore, _ working: borrowing SessionBatch, _ needs: BatchNeed,
         head: SessionHead, owner: OwnerChange?, now: Duration
     ) {
@@ -305,6 +311,13 @@ final class PendingCommit: Sendable {
         (entries, results) = (working.entries, working.results)
         (isKept, isOwners) = (core.key != nil, core.ownsWork)
         let limit = core.recordingLimit(session.shared.limits)
+        // With the labels dropped, as the outbox will be.
+        var trimmed: Outbox?
+        if let time = working.dropsLabels {
+            trimmed = core.outbox
+            _ = trimmed?.trim(now: time, maxCount: 0, maxBytes: 0)
+        }
+        dropsLabels = working.dropsLabels
         // Created in place: a parameter would be copied. A session that is not stored yet gets its key before the append.
         batch = JournalBatch(
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
@@ -312,13 +325,16 @@ final class PendingCommit: Sendable {
             recordings: working.recordings.isEmpty
                 ? [] : working.recordings.spliced(working.entries, working.changes, limit),
             recordingLimit: limit, forgottenReceipts: core.receipts.forgotten,
-            firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
-            forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
+            firstLabel: trimmed.map { $0.newFirst(after: core.head.number) }
+                ?? (core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil),
+            forgottenLabels: trimmed.map { Array($0.forgotten) } ?? Array(core.outbox.forgotten),
+            lostLabels: trimmed.map { $0.lostIsNews ? $0.lost : nil }
+                ?? (core.outbox.lostIsNews ? core.outbox.lost : nil),
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.
-        if let tracer { span = AppendSpan(tracer, session, head: head.number, working.results) } else { span = nil }
+        span = tracer == nil ? nil : AppendSpan()
     }
 
     deinit { _ = endEntries(.rolledBack) }
@@ -327,7 +343,7 @@ final class PendingCommit: Sendable {
     func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
 
     /// Handles the journal's result, on the journal's thread.
-    fileprivate func appended(_ result: AppendResult) {
+    func appended(_ result: AppendResult) {
         if let end = session.finish(self, result) { session.ended(end) }
     }
 
@@ -363,36 +379,4 @@ enum BatchNeed {
     case lease
     /// A new judgment of its clients, since access has changed.
     case judgement
-}
-
-extension SessionCore {
-    /// Takes the batch, with further changes for the journal, and its requirement.
-    mutating func takeBatch(_ session: Session, now: Duration, node: NodeID?) -> PendingCommit {
-        var working = SessionBatch()
-        swap(&working, &batch)
-        let isShared = session.shared.lease != nil
-        let beginning = isShared ? working.beginning : []
-        // The journal learns about the owner with a turn.
-        if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
-        var (needs, next, owner) = (BatchNeed.append, head, OwnerChange?.none)
-        if let judged = working.accessGeneration, judged != accessGeneration {
-            needs = .judgement
-        } else if working.count > 0 {
-            appendingNonce = nonces.next()
-            next = SessionHead(number: head.number + working.count, nonce: appendingNonce)
-            if isShared {
-                let (change, needsNode) = ownerChange(
-                    working, beginning, head: next, by: node, now: session.shared.time.monotonic())
-                owner = change
-                if needsNode { needs = .lease }
-            }
-        } else if isShared, working.isAnswer {
-            needs = .confirmation
-        } else {
-            needs = .nothing
-            // Turns without a number change nothing; a pending bootstrap is done.
-            for entry in working.entries where entry.hasStarted { started(entry) }
-        }
-        return PendingCommit(session, self, working, needs, head: next, owner: owner, now: now)
-    }
 }

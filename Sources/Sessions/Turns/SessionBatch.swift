@@ -44,6 +44,8 @@ struct SessionBatch {
     var results: ShortList<JobResult> = []
     /// Stores whose work begins although no turn asks for it: the node becomes the session's owner.
     var claims: [FeatureID] = []
+    /// The time on the monotonic clock at which all labels were dropped; nil if they stay.
+    var dropsLabels: Duration?
     /// True if the node releases the session unless a turn launches work; or if it gives its work to the next owner.
     var releasesOwner = false
     var givesAway = false

@@ -7,6 +7,7 @@ import Testing
 import Tracing
 
 @testable import MVIServer
+@testable import Sessions
 
 @Suite("Traces of a request, through its turn and its append into launched work")
 struct TracingTests {
@@ -105,12 +106,15 @@ struct TracingTests {
 
         let inner = InMemoryTracer()
         let given: Lock<[String: String]>
+        /// Called with the name of each span that begins.
+        var began: @Sendable (String) -> Void = { _ in }
 
         func startSpan<Instant: TracerInstant>(
             _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,
             at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
         ) -> InMemorySpan {
-            inner.startSpan(
+            began(operationName)
+            return inner.startSpan(
                 operationName, context: context(), ofKind: kind, at: instant(), function: function, file: fileID,
                 line: line)
         }
@@ -158,6 +162,30 @@ struct TracingTests {
                 try await told([("traceparent", parent), ("tracestate", long), ("b3", long)]) == ["traceparent": parent]
             )
             #expect(try await told([("b3", "0"), ("B3", "1")]).isEmpty)
+        }
+    }
+
+    @Test("a span begins under no lock of its session", .timeLimit(.minutes(1)))
+    func unlocked() async throws {
+        let (live, appends) = (Lock<Session?>(nil), Lock(0))
+        let tracer = Asking(given: Lock([:])) { name in
+            guard name == "append", let session = live.withLock({ $0 }) else { return }
+            // Takes the lock.
+            if !session.isEnded { appends.withLock { $0 += 1 } }
+        }
+        try await TestServer.run(
+            .memory, observation: ServerObservation(tracer: tracer),
+            content: { _ in ServerContent(features: [ServedFeature(Caller(seen: Lock([:])))]) }
+        ) { server in
+            let session = try await server.session()
+            let request = TestRequest(
+                "POST", "/features/caller/intents", [session.field, ("Content-Type", "application/json")],
+                body: #"{"type":"call"}"#)
+            _ = try await server.client.exchange(request)
+            let found = try server.live(session)
+            live.withLock { $0 = found }
+            _ = try await server.client.exchange(request)
+            #expect(appends.withLock { $0 } > 0)
         }
     }
 

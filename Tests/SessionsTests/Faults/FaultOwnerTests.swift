@@ -191,4 +191,19 @@ struct FaultOwnerTests {
         #expect(throws: StoreError.self) { try result.get() }
         #expect(try fixture.items == 2)
     }
+
+    @Test("20: a sign-in that could not dispose of the stores leaves the labels, too")
+    func keptLabels() async throws {
+        let journal = HeldJournal()
+        let fixture = try Fixture(journal: journal)
+        try fixture.send(#"{"type":"shout","text":"kept"}"#)
+        journal.fail(.full)
+        let anna = Principal(issuer: "i", subject: "anna")
+        let result = await fixture.table.identify(
+            fixture.session, fixture.token, nil, as: anna, proof: ProofHash.of("a"), keepsStores: false)
+        journal.fail(nil)
+        #expect(throws: StoreError.self) { try result.get() }
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        #expect(try fixture.stream("tally").read().said == ["kept"])
+    }
 }
