@@ -61,6 +61,17 @@ private struct SheetFeature: Feature {
     }
 }
 
+/// A feature whose state another build of it cannot read.
+private struct Strongbox<Content: Codable & Equatable & Sendable>: Feature {
+    struct State: Codable, Equatable, Sendable { var content: Content }
+    enum Intent: Codable, Sendable { case pack }
+    static var examples: [Intent] { [.pack] }
+    static var name: String { "strongbox" }
+    let content: Content
+    var initialState: State { State(content: content) }
+    func reduce(_ state: inout State, _ intent: Intent) {}
+}
+
 @Suite("Faults of what had several owners")
 struct FaultOwnerTests {
     private let desk = FeatureID(name: "desk", key: nil)
@@ -205,5 +216,31 @@ struct FaultOwnerTests {
         #expect(throws: StoreError.self) { try result.get() }
         try fixture.send(#"{"type":"add","amount":1}"#)
         #expect(try fixture.stream("tally").read().said == ["kept"])
+    }
+
+    @Test("a store that replaces an unreadable state while a stream shows it is watched once")
+    func watchedOnce() throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        func table<F: Feature>(_ feature: F) throws -> SessionTable {
+            var limits = SessionLimits.patient
+            limits.loadedStores = 1
+            return SessionTable(
+                environment: SessionEnvironment(
+                    features: try FeatureRegistry([FeatureDefinition(feature), FeatureDefinition(Trolley())]),
+                    limits: limits, journal: kept, time: time.source, clock: ManualClock()))
+        }
+        let vault = FeatureID(name: "strongbox", key: nil)
+        let (session, token) = try table(Strongbox(content: 1)).made(.bearer)
+        #expect(try session.told(#"{"type":"pack"}"#, to: vault) == "ran")
+        let again = try table(Strongbox(content: "a")).live(token)
+        time.advance(by: .seconds(10))
+        again.touch()
+        #expect(try again.told(#"{"type":"put","items":1}"#, to: FeatureID(name: "basket", key: nil)) == "ran")
+        let stream = try again.opened(.all, from: .now)
+        _ = try stream.read()
+        _ = try again.told(#"{"type":"pack"}"#, to: vault)
+        let store = try #require(again.core.withLock { $0.stores[vault]?.store })
+        stream.stream.closed()
+        #expect(!store.isWatched)
     }
 }
