@@ -48,7 +48,7 @@ struct LogEmptying {
     static let pause: Duration = .seconds(1)
 
     var next: ContinuousClock.Instant = .now
-    /// The time after which nobody waits any more. The attempts go on.
+    /// The time at which those who wait are told that it failed. The attempts go on.
     let end: ContinuousClock.Instant = .now + .seconds(50)
     var waiters: [Done<Void>]
 

@@ -57,8 +57,7 @@ package struct StoreSummary: Sendable, Hashable {
     }
 }
 
-/// Stores of a session, and the position of its log when they were read: without that, nobody can tell of which log they
-/// are.
+/// Stores of a session, and the position of its log when they were read, which tells of which log they are.
 package struct LoadedStores: Sendable {
     /// Nil if the session is not there.
     package var mark: SessionMark?

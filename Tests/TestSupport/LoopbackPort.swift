@@ -6,7 +6,7 @@ import Testing
     import Darwin
 #endif
 
-/// A port of 127.0.0.1 that the system chose, and that it gives to nobody else during the lifetime of this object.
+/// A port of 127.0.0.1 that the system chose, and that it gives to no other program during the lifetime of this object.
 ///
 /// A port that a test lets go and takes again may belong to another program by then, and its client speaks to a stranger.
 public final class LoopbackPort: Sendable {

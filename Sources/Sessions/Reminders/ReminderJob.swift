@@ -83,8 +83,8 @@ final class ReminderJob: QueueJob {
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        // One that cannot fire does not count as use of its session.
-        if result.isKept { session.touch() }
+        // One that cannot fire, or is only deleted, does not count as use of its session.
+        if result.isKept, result.store != nil { session.touch() }
         session.fired(reminder, result.outcome)
         done()
     }

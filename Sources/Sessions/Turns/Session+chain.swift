@@ -99,6 +99,15 @@ extension Session {
         }
     }
 
+    /// What a turn lacks that could not read a store.
+    func need(of instance: String, for call: TurnCall) -> Need {
+        switch sibling(instance, for: call, .read) {
+        case .ready: .store(.storeDisposed, instance)
+        case .needs(let need): need
+        case .none(let error, _): .store(error, instance)
+        }
+    }
+
     /// Runs the intents that a turn sent, and those that these send, in order. All are committed with it, or none.
     func chain(_ call: inout TurnCall, _ first: TurnResult) -> Attempt {
         var stores = [call.store]
@@ -141,11 +150,7 @@ extension Session {
             if case .needsStore(let instance) = turn.outcome {
                 guard call.rounds <= Self.chainLimit else { return undone(call.failed(.tooManyStores)) }
                 call.note(first, inputs)
-                switch sibling(instance, for: call, .read) {
-                case .ready: return .needs(.store(.storeDisposed, instance))
-                case .needs(let need): return .needs(need)
-                case .none(let error, _): return .needs(.store(error, instance))
-                }
+                return .needs(need(of: instance, for: call))
             }
             links.append(ChainLink(store: store, turn: turn))
             // Its own observers and its own `onFailure` are told of a failure.

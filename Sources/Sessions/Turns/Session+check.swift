@@ -40,7 +40,9 @@ extension Session {
         guard let name else { return }
         core.withLock { core in
             let rare = core.makeRare()
-            rare.checks = (rare.checks ?? RunningChecks()).announcing(name)
+            var checks = rare.checks ?? RunningChecks()
+            checks.announce(name)
+            rare.checks = checks
         }
     }
 
@@ -114,10 +116,9 @@ struct RunningChecks {
     /// Counts the end of a check.
     mutating func ended() { count -= 1 }
 
-    func announcing(_ name: ReceiptName) -> RunningChecks {
-        var checks = self
-        if case .sequence(let number, let epoch) = name.key { checks.numbers[epoch, default: []].insert(number) }
-        return checks
+    /// Notes that a number's check will begin.
+    mutating func announce(_ name: ReceiptName) {
+        if case .sequence(let number, let epoch) = name.key { numbers[epoch, default: []].insert(number) }
     }
 
     /// Notes the outcome of a checked intent. Returns the intents to enqueue that waited for it.

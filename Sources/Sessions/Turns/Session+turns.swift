@@ -287,13 +287,7 @@ extension Session {
         call.rounds += 1
         if case .needsStore(let instance) = turn.outcome {
             call.note(turn)
-            if call.rounds <= Self.chainLimit {
-                switch sibling(instance, for: call, .read) {
-                case .ready: return .needs(.store(.storeDisposed, instance))
-                case .needs(let need): return .needs(need)
-                case .none(let error, _): return .needs(.store(error, instance))
-                }
-            }
+            if call.rounds <= Self.chainLimit { return .needs(need(of: instance, for: call)) }
             turn = turn.undone(call.failed(.tooManyStores))
         }
         // After a conflict, it runs again as it was judged.

@@ -243,4 +243,22 @@ struct FaultOwnerTests {
         stream.stream.closed()
         #expect(!store.isWatched)
     }
+
+    @Test("a step without a change is run again if an answer beside it cannot be confirmed")
+    func unconfirmedStep() async throws {
+        let nodes = try NodePair()
+        _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
+        let session = nodes.here.session
+        nodes.hereJournal.holdMarks(of: session.core.withLock { $0.key })
+        // Refused, which has to be confirmed; meanwhile the others come into one batch.
+        let first = session.send(#"{"type":"add","amount":5000}"#, to: nodes.here.tally)
+        let step = Box<Result<Bool, StoreError>>()
+        session.enqueue(.steps, done: { step.set($0) }) { _ in false }
+        let second = session.send(#"{"type":"add","amount":5001}"#, to: nodes.here.tally)
+        nodes.hereJournal.cutOff(true)
+        nodes.hereJournal.holdMarks(of: nil)
+        #expect(try await second.wait().told != "ran")
+        _ = try await first.wait()
+        #expect(step.value == nil)
+    }
 }
