@@ -163,9 +163,7 @@ let package = Package(
         tests("MicroHTTPTests", "MicroHTTP"),
         tests("SessionsTests", "MVITesting", "TestSupport"),
         tests("MVIClientTests", "MVIClient", "MVIServer", "MVITesting", "TestSupport"),
-        tests(
-            "JournalTests", "CFaultyDisk", "JournalConformance", "MVITesting", "SQLiteJournal", "TestSupport",
-            not: ["SQLite/schema-1.sql", "SQLite/schema-3.sql"]),
+        tests("JournalTests", "CFaultyDisk", "JournalConformance", "MVITesting", "SQLiteJournal", "TestSupport"),
         tests("PostgresJournalTests", "JournalConformance", "TestSupport", "mvi-server"),
         tests(
             "MVIServerTests", "MVITesting", "TestSupport", "mvi-server", yaml,

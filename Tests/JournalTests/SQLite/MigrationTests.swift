@@ -6,13 +6,13 @@ import Testing
 
 @testable import SQLiteJournal
 
-/// Folders that older builds wrote.
+/// Folders that older builds wrote: Tests/OlderJournals has dumps of real ones.
 @Suite(.timeLimit(.minutes(10))) struct MigrationTests {
-    /// A folder with the journal of `schema-1.sql` or `schema-3.sql`, which a server of that version wrote, and with a
-    /// test's changes.
+    /// A folder with the journal that a server of that schema wrote, and with a test's changes.
     private func oldFolder(schema: Int = 1, changes: String = "") throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        let dump = #filePath.replacing("MigrationTests.swift", with: "schema-\(schema).sql")
+        let dump = #filePath.replacing(
+            "JournalTests/SQLite/MigrationTests.swift", with: "OlderJournals/sqlite-\(schema).sql")
         var connection = try Connection(.file(folder.database))
         try connection.script(String(decoding: contents(dump), as: UTF8.self))
         try connection.script(changes)
@@ -28,6 +28,26 @@ import Testing
     }
 
     private static let counter = TestSession.counter
+
+    @Test(arguments: 1..<SQLiteSchema.migrations.count)
+    func `a journal that a server of each earlier schema wrote goes on`(schema: Int) async throws {
+        let folder = try oldFolder(schema: schema)
+        let journal = try await folder.journal()
+        #expect(journal.trouble == nil)
+        let kept = try folder.file().sessions(after: nil, limit: 10)
+        #expect(kept.count > 1)
+        for each in kept {
+            let old = try #require(try folder.file().export(each.id)).session
+            guard old.stores.contains(where: { $0.feature == Self.counter }) else { continue }
+            let session = TestSession(key: old.key, record: old.record)
+            let head = try await journal.commit(["new"], of: session, after: old.head)
+            #expect(head.number == old.head.number + 1)
+        }
+        await journal.close()
+        let again = try await folder.journal()
+        #expect(again.trouble == nil)
+        await again.close()
+    }
 
     @Test func `a journal of schema 3 goes on, its sessions anonymous and without reminders`() async throws {
         let folder = try oldFolder(schema: 3)

@@ -1,4 +1,4 @@
-"""Data folders that real servers of earlier schemas wrote, all of which there are: their sessions go on."""
+"""Journals that real servers of earlier schemas wrote, SQLite files and PostgreSQL databases: their sessions go on."""
 
 import base64
 import hashlib
@@ -11,51 +11,81 @@ import time
 from figures import Failure
 from link import Link
 
-HOLDS = "the sessions of the data folders of schemas 1 and 3 go on, with their states"
-DUMPS = pathlib.Path(__file__).parents[3] / "Tests" / "JournalTests" / "SQLite"
+HOLDS = "the sessions of journals of earlier schemas, SQLite and PostgreSQL, go on with their states"
+DUMPS = pathlib.Path(__file__).parents[3] / "Tests" / "OlderJournals"
 
 
 async def run(world):
-    dumps = sorted(DUMPS.glob("schema-*.sql"))
-    if not dumps:
-        raise Failure(f"no dump of a schema in {DUMPS}")
+    files, dumps = dumps_of("sqlite"), dumps_of("postgres")
+    for dump in files:
+        node = world.node(dump.stem, "sqlite")
+        await go_on(world, node, restore_file(dump, node.folder / "journal.sqlite"))
+    database = await world.database()
     for dump in dumps:
-        schema = dump.stem
-        node = world.node(schema, "sqlite")
-        # The dump has hashes of tokens only, and times of long ago.
-        tokens, states = restore(dump, node.folder / "journal.sqlite")
-        await node.start()
-        link = Link(node.port)
-        for token, state in zip(tokens, states):
-            for amount in (0, 1):
-                answer = await link.ask(
-                    "POST", "/features/counter/intents", {"type": "add", "amount": amount}, token, prefer="return=representation")
-                found = answer.json().get("count") if answer.status == 200 else f"{answer.status} {answer.problem()}"
-                if found != state + amount:
-                    world.figures.fault(f"{schema}: a counter of {state} and {amount} gave {found}")
-        link.close()
-        world.figures.show(schema, f"{len(tokens)} sessions go on")
-        node.signal(15)
-        if await node.ended(60) != 0:
-            raise Failure(f"{schema}: the server did not end with 0: {node.said()}")
+        node = world.node(dump.stem, database.url())
+        await go_on(world, node, await restore_database(dump, database))
 
 
-def restore(dump, path):
-    """Writes the journal of a dump, with tokens that are known, as used just now. Returns these and the counters' states."""
+def dumps_of(journal):
+    found = sorted(DUMPS.glob(f"{journal}-*.sql"), key=lambda path: int(path.stem.rpartition("-")[2]))
+    if not found:
+        raise Failure(f"no dump of {journal} in {DUMPS}")
+    return found
+
+
+async def go_on(world, node, states):
+    """Starts the server, and counts on in the sessions of these tokens."""
+    if not states:
+        raise Failure(f"{node.name} has no session with a counter")
+    await node.start()
+    link = Link(node.port)
+    for token, state in states.items():
+        for amount in (0, 1):
+            answer = await link.ask(
+                "POST", "/features/counter/intents", {"type": "add", "amount": amount}, token, prefer="return=representation")
+            found = answer.json().get("count") if answer.status == 200 else f"{answer.status} {answer.problem()}"
+            if found != state + amount:
+                world.figures.fault(f"{node.name}: a counter of {state} and {amount} gave {found}")
+    link.close()
+    world.figures.show(node.name, f"{len(states)} sessions go on")
+    node.signal(15)
+    if await node.ended(60) != 0:
+        raise Failure(f"{node.name}: the server did not end with 0: {node.said()}")
+
+
+def new_token():
+    """A token and its hash. Dumps have hashes only."""
+    token = base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=")
+    return token.decode(), hashlib.sha256(token).digest()
+
+
+def restore_file(dump, path):
+    """Writes a dump's journal, used just now. Returns the counters' states by the new tokens of their sessions."""
     database = sqlite3.connect(path)
     database.executescript(dump.read_text(encoding="utf-8"))
+    states = {}
     # The number of a store begins with that of its session.
-    counters = database.execute(
-        "SELECT key, state FROM sessions JOIN stores ON stores.id >> 16 = key WHERE feature = 'counter'").fetchall()
-    tokens = []
-    for session, _ in counters:
-        token = base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=")
-        database.execute(
-            "UPDATE sessions SET token = ?, last_seen = ? WHERE key = ?",
-            (hashlib.sha256(token).digest(), time.time_ns(), session))
-        tokens.append(token.decode())
+    for session, state in database.execute(
+            "SELECT key, state FROM sessions JOIN stores ON stores.id >> 16 = key WHERE feature = 'counter'").fetchall():
+        token, digest = new_token()
+        database.execute("UPDATE sessions SET token = ?, last_seen = ? WHERE key = ?", (digest, time.time_ns(), session))
+        states[token] = json.loads(state)["count"]
     database.commit()
     database.close()
-    if not tokens:
-        raise Failure(f"{dump.name} has no session with a counter")
-    return tokens, [json.loads(state)["count"] for _, state in counters]
+    return states
+
+
+async def restore_database(dump, database):
+    """Likewise, in the place of the schema that is there."""
+    await database.sql("DROP SCHEMA IF EXISTS mvi CASCADE")
+    await database.sql(dump.read_text(encoding="utf-8"))
+    states = {}
+    for session, state in await database.sql(
+            "SELECT session, convert_from(state, 'UTF8') FROM mvi.stores WHERE feature = 'counter'"):
+        token, digest = new_token()
+        await database.sql(
+            f"UPDATE mvi.tokens SET token = '\\x{digest.hex()}' WHERE token = (SELECT token FROM mvi.sessions WHERE key = {session});"
+            f"UPDATE mvi.sessions SET token = '\\x{digest.hex()}', noted = {time.time_ns()} WHERE key = {session};"
+            f"UPDATE mvi.heads SET seen = {time.time_ns()} WHERE key = {session}")
+        states[token] = json.loads(state)["count"]
+    return states
