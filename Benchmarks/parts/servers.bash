@@ -43,6 +43,10 @@ start_server() {
     )
     local node=(env NODE_PATH="$root/.build-peers/modules" node "$peers/node/peer.js")
     case $1 in
+    first-* | second-*)
+        local pair=${1%-*}
+        command+=(MVI_JOURNAL="${1#*-}" "${!pair}")
+        ;;
     mvi) command+=(MVI_JOURNAL=memory "$bin/mvi-server") ;;
     mvi-sqlite) command+=("$bin/mvi-server") ;;
     mvi-postgres)
