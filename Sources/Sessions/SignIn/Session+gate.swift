@@ -284,7 +284,7 @@ extension Session {
         _ filter: StreamFilter, of client: SessionClient, _ body: (inout SessionCore, StreamAccess) -> Value
     ) -> Value {
         let features = shared.features
-        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess()) } }
+        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess(features)) } }
         while true {
             let (principals, former) = client.credential?.standing ?? (client.principal.map { [$0] } ?? [], [])
             let (generation, judged, isPastKnown) = core.withLock { core in
@@ -299,19 +299,31 @@ extension Session {
             let denied = judged.filter { feature in
                 principals.isEmpty || !principals.allSatisfy { features.allows($0, feature, .read) }
             }
-            let value = core.withLock { core -> Value? in
+            let value = core.withLock { core -> (Value, granted: [FeatureID])? in
                 guard core.accessGeneration == generation, core.ruled(filter, features) == judged else { return nil }
                 if let past, let credential = client.credential { core.note(past, of: credential) }
-                return body(&core, StreamAccess(judged: judged, denied: denied))
+                let value = body(&core, StreamAccess(features, judged: judged, denied: denied))
+                defer { core.rare?.granted = [] }
+                return (value, core.rare?.granted ?? [])
             }
-            if let value { return value }
+            guard let (value, granted) = value else { continue }
+            bringBack(Array(granted.prefix(shared.limits.loadedStores)))
+            return value
         }
     }
 }
 
 /// The results of access rules for the feature instances that a stream shows.
 struct StreamAccess {
+    private let features: FeatureRegistry
     /// The instances that have a rule, and those of them that the stream's client may not read.
     var judged: [FeatureID] = []
     var denied: [FeatureID] = []
+
+    init(_ features: FeatureRegistry, judged: [FeatureID] = [], denied: [FeatureID] = []) {
+        (self.features, self.judged, self.denied) = (features, judged, denied)
+    }
+
+    /// True if this build serves the feature.
+    func serves(_ feature: FeatureID) -> Bool { features.definition(for: feature) != nil }
 }

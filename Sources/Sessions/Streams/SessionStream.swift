@@ -142,7 +142,7 @@ extension SessionCore {
             if !bytes.isEmpty { streams.tally.others += 1 }
             appendControl(rare, index, into: &bytes)
         }
-        appendBatch(index, now: now, patches, into: &bytes)
+        appendBatch(index, now: now, access, patches, into: &bytes)
         // The farewell is a step of its own, so that the labels before it count as written.
         if let farewell = streams.all[index].farewell, !streams.all[index].isWaitingForSocket, !hasMore(index) {
             return end(index, farewell.reason, bytes)
@@ -196,8 +196,13 @@ extension SessionCore {
             if access.denied.contains(feature), !before.contains(feature) {
                 rare.newlyDenied.append(feature)
                 rare.delta?.forget(feature)
-            } else if before.contains(feature), !access.denied.contains(feature), stores.index(of: feature) != nil {
-                streams.all[index].markDirty(feature, since: head.number)
+            } else if before.contains(feature), !access.denied.contains(feature), let slot = stores[feature] {
+                // A state that is not in memory is owed once it is loaded: its labels would wait for it for ever.
+                if slot.store == nil {
+                    self.makeRare().granted.append(feature)
+                } else {
+                    streams.all[index].markDirty(feature, since: head.number)
+                }
             }
         }
     }
@@ -229,14 +234,14 @@ extension SessionCore {
     /// Appends states first, then labels in order. The last label of each turn carries that turn's cursor, the last
     /// event the batch's: the client has then received everything up to the cursor.
     private mutating func appendBatch(
-        _ index: Int, now: Duration, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8]
+        _ index: Int, now: Duration, _ access: StreamAccess, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8]
     ) {
         let before = streams.tally
         let place =
             streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
         // Many large states take several steps, so that the bytes that wait for a socket are bounded.
         let states = takeStates(index)
-        let labels = takeLabels(index, now: now)
+        let labels = takeLabels(index, now: now, access)
         let isCaughtUp = streams.all[index].dirty.isEmpty && streams.all[index].nextLabel >= endPlace(index)
         let end = min(head.number, streams.all[index].lastPosition?.number ?? .max)
         for (position, store) in states.enumerated() {
@@ -305,7 +310,8 @@ extension SessionCore {
 
     /// Takes the places of the labels that are written now, and moves the stream's position behind them. Labels of
     /// turns whose states the stream has not shown wait. It ends between turns, since a cursor stands for whole turns.
-    private mutating func takeLabels(_ index: Int, now: Duration) -> [UInt64] {
+    /// Labels of what this build does not serve are held back: nobody here can say who may see them.
+    private mutating func takeLabels(_ index: Int, now: Duration, _ access: StreamAccess) -> [UInt64] {
         let endPlace = endPlace(index)
         guard streams.all[index].nextLabel < endPlace else { return [] }
         let end = streams.all[index].dirty.map(\.since).min() ?? .max
@@ -321,7 +327,8 @@ extension SessionCore {
             if entry.expiry > now, streams.all[index].filter.shows(entry.label.feature),
                 !isHidden(entry.label, from: index)
             {
-                if let rare = streams.all[index].rare, rare.leftOut.contains(entry.label.feature) {
+                if streams.all[index].leftOut.contains(entry.label.feature) || !access.serves(entry.label.feature) {
+                    let rare = streams.all[index].makeRare()
                     rare.heldFrom = min(rare.heldFrom, number)
                 } else {
                     labels.append(entry.place)

@@ -198,7 +198,7 @@ extension SessionCore {
     mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
         // A label that was hidden from one credential may be visible to another.
         guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest,
-            streams.all[index].leftOut.isEmpty,
+            !streams.all[index].holdsBack,
             step.place == StreamPlace(self, index),
             streams.all[index].replayThrough < step.firstLabel, now < step.expiry
         else { return nil }
@@ -216,7 +216,7 @@ extension SessionCore {
         _ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState, _ tally: EventTally
     ) {
         let first = labels.first.map { outbox[$0].label.id.number } ?? .max
-        guard stream.replayThrough < first, stream.leftOut.isEmpty else { return }
+        guard stream.replayThrough < first, !stream.holdsBack else { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
         streams.lastStep = SharedStep(
             place, bytes, labels: labels, firstLabel: first, expiry: expiry, tally: tally)

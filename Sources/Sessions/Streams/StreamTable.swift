@@ -246,6 +246,8 @@ struct StreamState {
     @inline(__always) var denied: [FeatureID] { rare?.denied ?? [] }
     @inline(__always) var leftOut: ShortList<FeatureID> { rare?.leftOut ?? [] }
     @inline(__always) var farewell: StreamFarewell? { rare?.farewell }
+    /// True if it has events that a stream of another build shows, which no cursor may pass.
+    @inline(__always) var holdsBack: Bool { rare.map { !$0.leftOut.isEmpty || $0.heldFrom != .max } ?? false }
     /// True if it has only states and labels to send.
     @inline(__always) var isAtRest: Bool { rare?.isAtRest != false }
 

@@ -126,7 +126,7 @@ extension Session {
     /// Loads the stores that streams show, and starts their work.
     ///
     /// - Parameter failures: the number of failed attempts.
-    private func bringBack(_ features: [FeatureID], after failures: Int = 0) {
+    func bringBack(_ features: [FeatureID], after failures: Int = 0) {
         guard !features.isEmpty else { return }
         open(.features(features)) { [self] result in
             guard case .failure(let error) = result, !error.isLasting, error.code != .elsewhere,
@@ -207,7 +207,7 @@ extension SessionCore {
             // Another writer found that the log is another one; the data here is still valid.
             epoch = news.record.epoch
             streams.rename(.unknownCursor)
-            for slot in stores { streams.markDirty(slot.feature, since: 0) }
+            for slot in stores where slot.store != nil { streams.markDirty(slot.feature, since: 0) }
         }
         var unloaded: [FeatureID] = []
         let there = Set(news.stores.map(\.feature))

@@ -1,0 +1,109 @@
+import EventStream
+import LibCrypto
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+@Suite("Events that a stream owes although it cannot show them now")
+struct OwedEventTests {
+    private let basket = FeatureID(name: "basket", key: nil)
+    private let till = FeatureID(name: "till", key: nil)
+
+    private func table(
+        _ definitions: [FeatureDefinition], _ kept: MemoryJournal, loaded: Int = 64,
+        time: ManualTime = ManualTime()
+    ) throws -> SessionTable {
+        var limits = SessionLimits.patient
+        limits.loadedStores = loaded
+        return SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry(definitions), limits: limits, journal: kept, time: time.source,
+                clock: ManualClock()))
+    }
+
+    private func anna(_ tier: String) -> Principal {
+        Principal(issuer: "i", subject: "anna", claims: ["tier": .string(tier)])
+    }
+
+    private func client(_ table: SessionTable, _ token: SessionToken) throws -> (Session, SessionClient) {
+        guard case .live(let session, let credential) = try table.found(token) else { throw StoreError.sessionEnded }
+        return (session, SessionClient(credential))
+    }
+
+    private func send(_ body: String, to feature: FeatureID, _ session: Session, _ client: SessionClient) throws {
+        let sent = Answer()
+        session.send(IntentRequest(body: Array(body.utf8), client: client), to: feature) { sent.set($0) }
+        _ = try #require(sent.value).get()
+    }
+
+    private func stream(_ session: Session, _ client: SessionClient) throws -> TestStream {
+        let opened = Box<Result<SessionStream, StoreError>>()
+        session.openStream(.all, from: .earliest, for: client) { opened.set($0) }
+        return TestStream(try #require(opened.value).get())
+    }
+
+    @Test func `no stream shows labels of a feature that is served no more, and no cursor passes them`() async throws {
+        let kept = MemoryJournal()
+        let ruled = try FeatureDefinition(Till(), rule: { principal, _, _ in principal.claim("tier") == "gold" })
+        let before = try table([ruled, try FeatureDefinition(Trolley())], kept)
+        let (made, session) = try await before.create(.bearer, for: anna("gold"), isShared: true).get()
+        let (_, gold) = try client(before, made.token)
+        try send(#"{"type":"who"}"#, to: till, session, gold)
+        let disposed = Box<Result<Bool, StoreError>>()
+        session.removeStore(till, for: gold) { disposed.set($0) }
+        #expect(try #require(disposed.value).get())
+
+        // Nobody can say any more who may see them.
+        let after = try table([try FeatureDefinition(Trolley())], kept)
+        let (other, _) = try await after.create(.bearer, for: anna("free"), isShared: true).get()
+        let (same, free) = try client(after, other.token)
+        #expect(same.id == session.id)
+        let stream = try stream(same, free)
+        try send(#"{"type":"put","items":1}"#, to: basket, same, free)
+        let events = try stream.read()
+        #expect(events.map(\.name) == ["hello", "state"])
+        let held = same.core.withLock { $0.outbox.entries.first?.label.id.number }
+        let last = try #require(events.compactMap { $0.id.flatMap { Cursor($0) } }.last?.sequence)
+        #expect(last < (try #require(held)))
+        // A build that serves it shows them.
+        let (again, same2) = (try table([ruled, try FeatureDefinition(Trolley())], kept), made.token)
+        let (session2, gold2) = try client(again, same2)
+        #expect(try self.stream(session2, gold2).read().contains { $0.name == "label" })
+    }
+
+    @Test func `a stream of all stores shows a passive one that its client may see from now on, and labels go on`()
+        async throws
+    {
+        let kept = MemoryJournal()
+        let definitions = [
+            try FeatureDefinition(Trolley(), rule: { principal, _, _ in principal.claim("tier") == "gold" }),
+            try FeatureDefinition(Till()),
+        ]
+        let time = ManualTime()
+        let before = try table(definitions, kept, time: time)
+        let (made, first) = try await before.create(.bearer, for: anna("gold"), isShared: true).get()
+        let (_, gold) = try client(before, made.token)
+        try send(#"{"type":"put","items":2}"#, to: basket, first, gold)
+        let (other, _) = try await before.create(.bearer, for: anna("free"), isShared: true).get()
+        time.advance(by: .seconds(3 * 24 * 3_600))
+        try send(#"{"type":"stamp"}"#, to: till, first, try client(before, other.token).1)
+
+        // After a restart the stream has the store that was used last in memory.
+        let table = try table(definitions, kept, loaded: 1, time: time)
+        let (session, free) = try client(table, other.token)
+        let stream = try stream(session, free)
+        #expect(try stream.read().map(\.name) == ["hello", "state"])
+        #expect(session.core.withLock { $0.stores[basket]?.store == nil })
+        let renewed = await table.identify(
+            session, other.token, free.credential, as: anna("gold"), proof: ProofHash.of("a proof"))
+        _ = try renewed.get()
+        try send(#"{"type":"who"}"#, to: till, session, free)
+        let events = try stream.read()
+        #expect(events.filter { $0.name == "state" }.count == 1, "that of the basket")
+        #expect(events.contains { $0.name == "label" })
+    }
+}
