@@ -11,6 +11,8 @@ extension NodeSimulation {
         var hasDeploys = false
         /// True if the journal sometimes loses its latest commits.
         var goesBack = false
+        /// True if it does so often, while clients read states and every node forgets what it does not use.
+        var goesBackOften = false
     }
 
     /// The result of a run.

@@ -36,7 +36,7 @@ final class NodeSimulation {
         log = CommitLog(kept)
         loss = [0, 0, 20, 100][Int(random.next() % 4)]
         isSlow = random.next() % 2 == 0
-        isForgetful = random.next() % 2 == 0
+        isForgetful = random.next() % (setting.goesBackOften ? 1 : 2) == 0
         for index in 0..<3 { nodes.append(makeNode(index, build: 0)) }
         try makeSessions()
     }
@@ -119,7 +119,7 @@ final class NodeSimulation {
         let node = any(nodes)
         let client = any(clients)
         for client in clients { client.receive() }
-        switch random.next() % 200 {
+        switch random.next() % (setting.goesBackOften ? 260 : 200) {
         case 0..<20:
             client.intend(&random)
             client.send(&random, to: node, now: now)
@@ -130,11 +130,11 @@ final class NodeSimulation {
         case 130..<145: client.read()
         case 145..<152: client.openStream(on: node, now: now)
         case 152..<154: client.hangUp()
-        case 154..<160: client.readState(&random, of: node)
+        case 154..<160, 200..<234: client.readState(&random, of: node)
         case 160..<162:
             let session = client.session
             if let feature = session.disposable.first { client.remove(feature, on: node) }
-        case 162..<180: pass(.milliseconds(50 * Int(1 + random.next() % 8)))
+        case 162..<180, 234..<254: pass(.milliseconds(50 * Int(1 + random.next() % 8)))
         case 180..<186: wait(seconds: 1 + Int(random.next() % 4))
         case 186..<189: node.way.arriveLate()
         case 189:
@@ -241,14 +241,14 @@ final class NodeSimulation {
             node.table.leaveNodes {}
             wait(seconds: 1)
             restart(node, build: node.build)
-        case 15, 16:
+        case 16...19 where setting.goesBackOften, 17...18 where setting.goesBack: goBack()
+        case 15...16:
             let key = log.key(of: any(sessions).token.hash)
             log.tell("a row is held")
             for node in nodes { node.way.lock(key) }
             wait(seconds: 1 + Int(random.next() % 6), sending: true)
             for node in nodes { node.way.lock(nil) }
             return
-        case 17, 18: if setting.goesBack { goBack() }
         default: break
         }
         if random.next() % 3 == 0 { wait(seconds: 4 + Int(random.next() % 30), sending: true) }

@@ -17,6 +17,11 @@ struct NodeSimulationTests {
     @Test("after a journal loses its latest commits no version is reused for another state")
     func backwards() async throws { try await run(NodeSimulation.Setting(goesBack: true), from: 2_000_000) }
 
+    @Test("after a journal loses commits often no read is taken for one of another log")
+    func oftenBackwards() async throws {
+        try await run(NodeSimulation.Setting(goesBack: true, goesBackOften: true), from: 3_000_000)
+    }
+
     private func run(_ setting: NodeSimulation.Setting, from first: UInt64) async throws {
         let found = try await offThePool { () throws -> String? in
             let builds = try NodeSimulation.builds()

@@ -81,8 +81,14 @@ struct ChoreDeed: Codable, Hashable, Sendable {
 
 /// A deed in the form that a build stores.
 protocol ChoreAction: Codable, Sendable {
+    /// The lifetime of drawers in the build that stores deeds in this form.
+    static var drawerLife: Life { get }
     var deed: ChoreDeed { get }
     init(deed: ChoreDeed)
+}
+
+extension ChoreAction {
+    static var drawerLife: Life { .session }
 }
 
 enum ChoreMessage: Codable, Sendable {
@@ -263,5 +269,26 @@ extension ChoreFeature {
 
     func timeToLive(of label: ChoreLabel) -> Duration {
         if case .whispered = label { .seconds(30) } else { .seconds(10_000_000) }
+    }
+}
+
+extension ChoreIntent {
+    /// True if nothing of it is committed.
+    var isUndone: Bool {
+        switch self {
+        case .act(_, let fate), .pass(_, let fate), .sent(_, let fate): fate.isUndone
+        case .relay, .look, .remind, .hush, .ask: false
+        }
+    }
+}
+
+extension FeatureID {
+    /// The store to which a chore's store sends.
+    var otherChore: FeatureID {
+        switch name {
+        case "desk": ChoreBuild.drawers[0]
+        case "vault": ChoreBuild.drawers[1]
+        default: ChoreBuild.desk
+        }
     }
 }

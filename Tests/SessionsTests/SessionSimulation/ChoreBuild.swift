@@ -8,6 +8,12 @@ struct FirstAction: ChoreAction {
     var deed: ChoreDeed
 }
 
+/// A deed of a build whose drawers have a lifetime.
+struct DailyAction: ChoreAction {
+    static var drawerLife: Life { .unused(days: 1) }
+    var deed: ChoreDeed
+}
+
 /// A deed in the second build's form. It cannot read each one of the first build.
 struct SecondAction: ChoreAction {
     var deed: ChoreDeed
@@ -50,6 +56,7 @@ struct Drawer<Deed: ChoreAction>: ChoreFeature {
     typealias Action = Deed
     typealias Other = Desk<Deed>
     static var name: String { "drawer" }
+    static var life: Life { Deed.drawerLife }
     static var otherKey: String? { nil }
     let hooks: ChoreHooks
 }
@@ -74,18 +81,27 @@ struct ChoreBuild: Sendable {
     static let drawers = [FeatureID(name: "drawer", key: "a"), FeatureID(name: "drawer", key: "b")]
     static let vault = FeatureID(name: "vault", key: nil)
 
-    static func all(_ hooks: ChoreHooks) throws -> [ChoreBuild] {
-        [try ChoreBuild(1, FirstAction.self, hooks), try ChoreBuild(2, SecondAction.self, hooks)]
+    static func all(_ hooks: ChoreHooks, _ setting: SessionSimulation.Setting) throws -> [ChoreBuild] {
+        if setting.hasLives { return [try ChoreBuild(1, DailyAction.self, hooks)] }
+        let first = try ChoreBuild(1, FirstAction.self, hooks)
+        if setting.retires { return [first, try ChoreBuild(2, FirstAction.self, hooks, hasVault: false)] }
+        return [first, try ChoreBuild(2, SecondAction.self, hooks)]
     }
 
-    private init<Action: ChoreAction>(_ number: Int, _ action: Action.Type, _ hooks: ChoreHooks) throws {
+    private init<Action: ChoreAction>(
+        _ number: Int, _ action: Action.Type, _ hooks: ChoreHooks, hasVault: Bool = true
+    ) throws {
         self.number = number
-        features = try FeatureRegistry([
-            FeatureDefinition(Desk<Action>(hooks: hooks)),
-            FeatureDefinition(keyed: { _, _ in Drawer<Action>(hooks: hooks) }),
-            FeatureDefinition(
-                Vault<Action>(hooks: hooks), rule: { principal, _, _ in principal.claim("tier") == "gold" }),
-        ])
+        var definitions = [
+            try FeatureDefinition(Desk<Action>(hooks: hooks)),
+            try FeatureDefinition(keyed: { _, _ in Drawer<Action>(hooks: hooks) }),
+        ]
+        if hasVault {
+            definitions.append(
+                try FeatureDefinition(
+                    Vault<Action>(hooks: hooks), rule: { principal, _, _ in principal.claim("tier") == "gold" }))
+        }
+        features = try FeatureRegistry(definitions)
         delivery = { intent, feature in
             switch feature.name {
             case "desk": .intent(intent, of: Desk<Action>.self)

@@ -14,18 +14,23 @@ final class ChoreProcess {
     let table: SessionTable
     private let reminders: Task<Void, Never>
 
-    static var limits: SessionLimits {
+    static func limits(_ setting: SessionSimulation.Setting) -> SessionLimits {
         var limits = SessionLimits.patient
         limits.sessionLife = .seconds(100_000)
         (limits.credentialLife, limits.subjectLife) = (.seconds(90_000), limits.sessionLife)
         (limits.stateBytes, limits.outboxLabels, limits.reminders) = (4_000, 8, 6)
         (limits.queuedIntents, limits.streamsPerSession) = (8, 2)
+        if setting.hasLives {
+            limits.sessionLife = .seconds(2_000_000)
+            (limits.credentialLife, limits.subjectLife) = (limits.sessionLife, limits.sessionLife)
+        }
+        if setting.hasFewLoaded { limits.loadedStores = 1 }
         return limits
     }
 
     init(
-        _ build: ChoreBuild, _ kept: MemoryJournal, _ logs: SessionLogs, _ time: ManualTime, seed: UInt64,
-        _ trouble: SimulatedJournal.Trouble
+        _ build: ChoreBuild, _ kept: MemoryJournal, _ logs: SessionLogs, _ time: ManualTime,
+        _ setting: SessionSimulation.Setting, seed: UInt64, _ trouble: SimulatedJournal.Trouble
     ) {
         journal = SimulatedJournal(
             kept, seed: seed, trouble: trouble,
@@ -34,7 +39,7 @@ final class ChoreProcess {
                 removed: { logs[$0]?.removed() }))
         let table = SessionTable(
             environment: SessionEnvironment(
-                features: build.features, limits: Self.limits, journal: journal, time: time.source,
+                features: build.features, limits: Self.limits(setting), journal: journal, time: time.source,
                 clock: CoarseClock(clock: clock), executor: executor,
                 // The same delays in each run of a seed.
                 adjust: { $0.jitter = { $0 } }))
@@ -66,11 +71,13 @@ final class SessionLogs: Sendable {
     private let hooks: ChoreHooks
     private let limits: SessionLimits
     private let time: ManualTime
+    private let drawerLife: Duration?
     /// The story of the run; nil if it is not recorded.
     let story: Lock<[String]>?
 
-    init(_ hooks: ChoreHooks, _ limits: SessionLimits, _ time: ManualTime, _ story: Lock<[String]>?) {
-        (self.hooks, self.limits, self.time, self.story) = (hooks, limits, time, story)
+    init(_ hooks: ChoreHooks, _ setting: SessionSimulation.Setting, _ time: ManualTime, _ story: Lock<[String]>?) {
+        (self.hooks, limits, self.time, self.story) = (hooks, ChoreProcess.limits(setting), time, story)
+        drawerLife = setting.hasLives ? .seconds(86_400) : nil
     }
 
     subscript(key: SessionKey) -> SessionLog? { logs.withLock { $0[key] } }
@@ -78,11 +85,14 @@ final class SessionLogs: Sendable {
     func begin(_ key: SessionKey) -> SessionLog {
         let log = SessionLog(
             hooks, reminders: limits.reminders, labels: limits.outboxLabels, now: time.source.sinceEpoch, story)
+        log.state.withLock { $0.drawerLife = drawerLife }
         logs.withLock { $0[key] = log }
         return log
     }
 
     func crashed() { for log in logs.withLock({ Array($0.values) }) { log.crashed() } }
+
+    func restarted() { for log in logs.withLock({ Array($0.values) }) { log.restarted() } }
 
     private var all: [SessionLog] {
         logs.withLock { logs in logs.sorted { $0.key.number < $1.key.number }.map(\.value) }

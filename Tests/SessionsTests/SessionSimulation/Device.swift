@@ -180,11 +180,11 @@ final class Device {
     }
 
     /// Checks that every label has arrived that must.
-    func checkLabels(now: Duration) {
+    func checkLabels(now: Duration, of isServed: (FeatureID) -> Bool) {
         guard !isGone, standing != .unknown else { return }
         for label in log.state.withLock({ $0.labels }) {
             guard label.id.number > joined, label.expiry > now, !label.isDropped, label.id.number > lossToldAt,
-                !labels.contains(label.id)
+                !labels.contains(label.id), isServed(label.feature)
             else { continue }
             // A device that lost its access at some time may get fewer labels.
             guard label.feature != ChoreBuild.vault || standing == .gold && exclusions.isEmpty && changeCount == 0
@@ -209,7 +209,7 @@ extension StoreError.Code {
     var isUnexpected: Bool {
         ![
             .full, .busy, .disposed, .forbidden, .gone, .signedOut, .receiptConflict, .tooManyReceipts, .failed,
-            .checkTimeout,
+            .checkTimeout, .featureNotFound,
         ].contains(self) && name != "ended" && name != "sessionEnded"
     }
 }

@@ -24,12 +24,23 @@ final class DeviceStream {
     /// The session's head when the stream was told to close, and the number of reads since.
     private var told: (head: UInt64, reads: Int)?
 
+    /// The session's head when it opened.
+    private let openedAt: UInt64
+
     init(_ stream: SessionStream, _ filter: String, _ delta: DeltaForm?, _ log: SessionLog, _ device: Device) {
         (self.stream, self.filter, self.delta, self.log, self.device) = (stream, filter, delta, log, device)
+        openedAt = log.head
         stream.opened(Waker())
     }
 
     var isTold: Bool { told != nil }
+
+    /// True if the state that it showed last is the present one. A stream of all stores shows those that were used last, and
+    /// each that is used later.
+    func isUpToDate(_ feature: FeatureID, _ store: SessionLog.Store) -> Bool {
+        guard let shown = views[feature.text] else { return store.number <= openedAt }
+        return (try? WireJSON.decode(ChoreState.self, from: shown.view)) == store.state
+    }
 
     /// Tells the stream to close.
     func rotate() {

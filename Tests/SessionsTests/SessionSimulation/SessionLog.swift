@@ -9,6 +9,10 @@ final class SessionLog: Sendable {
     struct Store {
         var state: ChoreState
         var made: UInt64
+        /// The number of its last turn.
+        var number: UInt64
+        /// The time of its last turn, since 1970.
+        var used: Duration
     }
 
     struct Label {
@@ -52,6 +56,8 @@ final class SessionLog: Sendable {
         /// The stores at the time of a client's sign-in, by the turns that created them.
         var signInStores: [FeatureID: UInt64]?
         var isAnonymous = false
+        /// The lifetime of unused drawers; nil if it is the session's.
+        var drawerLife: Duration?
         var endsWork = false
         var isRemoved = false
         /// The number of started and ended disposals of a store, and of those in progress.
@@ -165,8 +171,12 @@ final class SessionLog: Sendable {
         state.withLock { state in
             state.open = [:]
             state.crashes += 1
-            state.removals = state.removals.mapValues { ($0.count + 1, 0) }
         }
+    }
+
+    /// Records that the requests of a crashed process are over.
+    func restarted() {
+        state.withLock { state in state.removals = state.removals.mapValues { ($0.count + 1, 0) } }
     }
 
     /// From now on all work may end without a result.
@@ -201,7 +211,7 @@ final class SessionLog: Sendable {
             state.head = batch.head.number
             let before = state.stores
             var entered: [FeatureID: [ChoreIntent]] = [:]
-            for change in batch.stores { state.apply(change, &entered, hooks) }
+            for change in batch.stores { state.apply(change, at: now, &entered, hooks) }
             for (feature, intents) in entered {
                 for intent in intents { state.checkChain(intent, feature, batch, before) }
             }
@@ -226,11 +236,12 @@ extension SessionLog.State {
     }
 
     fileprivate mutating func apply(
-        _ change: StoreChange, _ entered: inout [FeatureID: [ChoreIntent]], _ hooks: ChoreHooks
+        _ change: StoreChange, at now: Duration, _ entered: inout [FeatureID: [ChoreIntent]], _ hooks: ChoreHooks
     ) {
         let feature = change.feature
         let old = stores[feature].flatMap { $0.made == change.made && change.kind != .disposed ? $0.state : nil }
-        if old == nil, stores[feature] != nil {
+        if old == nil, let store = stores[feature] {
+            checkLife(of: store, feature, now)
             for (number, features) in open { open[number] = features.filter { $0 != feature } }
             stores[feature] = nil
         }
@@ -239,12 +250,22 @@ extension SessionLog.State {
         guard let new = try? WireJSON.decode(ChoreState.self, from: bytes) else {
             return note("the state of \(feature) cannot be read: \(String(decoding: bytes, as: UTF8.self))")
         }
-        stores[feature] = SessionLog.Store(state: new, made: change.made)
+        stores[feature] = SessionLog.Store(state: new, made: change.made, number: change.number, used: now)
         if let view = change.view, let view = try? WireJSON.decode(ChoreState.self, from: view) {
             views[feature, default: [:]][change.version] = view
         }
         lives.insert(new.life)
         check(new, since: old ?? ChoreState(life: new.life), feature, &entered)
+    }
+
+    /// Checks a store that is replaced or disposed of, and nobody asked for it.
+    private mutating func checkLife(of store: SessionLog.Store, _ feature: FeatureID, _ now: Duration) {
+        guard let life = drawerLife, feature.name == "drawer", removals[feature]?.pending ?? 0 == 0 else { return }
+        let unused = now - store.used
+        if unused < life { note("\(feature) was disposed of \(unused) after its last turn") }
+        if reminders.keys.contains(where: { $0.feature == feature }) {
+            note("\(feature) was disposed of with a reminder")
+        }
     }
 
     private mutating func check(
@@ -347,16 +368,6 @@ extension SessionLog.State {
     }
 }
 
-extension ChoreIntent {
-    /// True if nothing of it is committed.
-    var isUndone: Bool {
-        switch self {
-        case .act(_, let fate), .pass(_, let fate), .sent(_, let fate): fate.isUndone
-        case .relay, .look, .remind, .hush, .ask: false
-        }
-    }
-}
-
 extension ReminderChange {
     fileprivate var told: String {
         switch self {
@@ -371,16 +382,5 @@ extension StoredReminder {
     var deed: ChoreDeed? {
         (try? WireJSON.decode(FirstAction.self, from: action).deed)
             ?? (try? WireJSON.decode(SecondAction.self, from: action).deed)
-    }
-}
-
-extension FeatureID {
-    /// The store to which a chore's store sends.
-    var otherChore: FeatureID {
-        switch name {
-        case "desk": ChoreBuild.drawers[0]
-        case "vault": ChoreBuild.drawers[1]
-        default: ChoreBuild.desk
-        }
     }
 }

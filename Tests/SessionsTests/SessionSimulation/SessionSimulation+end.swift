@@ -112,8 +112,12 @@ extension SessionSimulation {
             checkReminders()
             checkSignIn()
             checkStreams()
-            for device in session.devices { device.checkLabels(now: time.source.sinceEpoch()) }
+            for device in session.devices {
+                device.checkLabels(now: time.source.sinceEpoch()) { !isRetired($0) }
+                checkViews(of: device)
+            }
             rest()
+            if setting.hasLives { age() }
         }
         if finding != nil { return }
         if setting.hasDeploys, build > 0 { grow() } else { leave() }
@@ -157,6 +161,43 @@ extension SessionSimulation {
         }
     }
 
+    /// Checks that a stream of all stores shows what each of them has become.
+    private func checkViews(of device: Device) {
+        guard let stream = device.streams.first(where: { $0.filter == "all" && !$0.isTold && !$0.isOver }) else {
+            return
+        }
+        for (feature, store) in log.state.withLock({ $0.stores }) where !isRetired(feature) {
+            guard feature != ChoreBuild.vault || device.standing == .gold else { continue }
+            if stream.isUpToDate(feature, store) { continue }
+            log.note("a stream of all stores does not show \(feature) as it is: \(store.state)")
+        }
+    }
+
+    /// Lets a drawer be unused for longer than its lifetime, while the desk is used.
+    private func age() {
+        for device in session.devices { for stream in device.streams { stream.close() } }
+        receive()
+        let before = log.state.withLock { $0.stores.filter { $0.key.name == "drawer" } }
+        for _ in 0..<9 {
+            deliver(.act(number: nextNumber(), fate: .well), to: ChoreBuild.desk, hasLimit: false)
+            guard settle() else { return }
+            pass(.seconds(30_000))
+            process.table.sweep(part: 1)
+            guard settle() else { return }
+        }
+        guard log.state.withLock({ $0.reminders.isEmpty }), !isOfAnonymous else { return }
+        for (feature, old) in before where !hooks.runs.contains(where: { $0.place == feature.text }) {
+            deliver(.act(number: nextNumber(), fate: .well), to: feature, hasLimit: false)
+            guard settle() else { return }
+            let new = log.state.withLock { $0.stores[feature] }
+            if new?.made == old.made {
+                log.note("\(feature) was unused for three days, and is still the store of its last turn")
+            }
+        }
+    }
+
+    private var isOfAnonymous: Bool { session.isOfOne && session.devices.allSatisfy { $0.standing == .anonymous } }
+
     private func checkReminders() {
         let (left, set, crashes) = log.state.withLock { ($0.reminders, $0.deeds, $0.crashes) }
         // A job that waits for a store, or whose append was undone, runs once more.
@@ -164,7 +205,7 @@ extension SessionSimulation {
         if let deed = set.first(where: { hooks.tries(of: $0.number) > limit }) {
             log.note("the reminder \(deed) was tried \(hooks.tries(of: deed.number)) times", .reminderForEver)
         }
-        for (name, deed) in left where build == 0 || isReadable(name) {
+        for (name, deed) in left where build == 0 || isReadable(name) && !isRetired(name.feature) {
             let tries = hooks.tries(of: deed.number)
             log.note(
                 "the reminder \(deed) of \(name.feature) is left after \(tries) tries",
@@ -181,9 +222,9 @@ extension SessionSimulation {
     private func checkSignIn() {
         log.state.withLock { state in
             for (feature, made) in state.signInStores ?? [:] {
-                guard let store = state.stores[feature], store.made == made, store.state.signedIn.isEmpty else {
-                    continue
-                }
+                guard let store = state.stores[feature], store.made == made, store.state.signedIn.isEmpty,
+                    !isRetired(feature)
+                else { continue }
                 state.note("\(feature) was not told of a sign-in", .signInUntold)
             }
         }

@@ -48,14 +48,15 @@ extension SessionSimulation {
             intent, to: feature, key: hasKey ? "k\(intent.number)" : nil, wait: chance(1, of: 4) ? .seconds(10) : nil)
     }
 
-    private func nextNumber() -> Int {
+    func nextNumber() -> Int {
         lastNumber += 1
         return lastNumber
     }
 
     func feature() -> FeatureID {
         let number = random.next() % 8
-        return ChoreBuild.all[number < 3 ? 0 : number < 5 ? 1 : number < 6 ? 2 : 3]
+        let feature = ChoreBuild.all[number < 3 ? 0 : number < 5 ? 1 : number < 6 ? 2 : 3]
+        return isRetired(feature) ? ChoreBuild.desk : feature
     }
 
     private func intent() -> ChoreIntent {
@@ -119,8 +120,8 @@ extension SessionSimulation {
     }
 
     /// Delivers an intent as a webhook or a background job does.
-    func deliver(_ intent: ChoreIntent? = nil, to feature: FeatureID? = nil) {
-        guard lastNumber < 120, !session.isEnding else { return }
+    func deliver(_ intent: ChoreIntent? = nil, to feature: FeatureID? = nil, hasLimit: Bool = true) {
+        guard lastNumber < 120 || !hasLimit, !session.isEnding else { return }
         let fates: [ChoreFate] = [.well, .says, .says, .works, .stays]
         let intent = intent ?? .act(number: nextNumber(), fate: any(fates))
         let (feature, question) = (feature ?? self.feature(), begin("the delivery of \(intent)"))

@@ -12,6 +12,12 @@ final class SessionSimulation {
     struct Setting: Sendable {
         /// True if the process restarts with a newer build, which cannot read every reminder of the older one.
         var hasDeploys = false
+        /// True if the newer build does not serve the vault any more.
+        var retires = false
+        /// True if drawers have a lifetime, and the time passes in hours.
+        var hasLives = false
+        /// True if fewer stores stay in memory than streams show.
+        var hasFewLoaded = false
     }
 
     /// The results for clients, until they read them.
@@ -84,8 +90,8 @@ final class SessionSimulation {
             }
         profile = StepProfile(&random)
         hooks.reset()
-        logs = SessionLogs(hooks, ChoreProcess.limits, time, tellsStory ? Lock([]) : nil)
-        process = ChoreProcess(builds[0], kept, logs, time, seed: random.next(), trouble)
+        logs = SessionLogs(hooks, setting, time, tellsStory ? Lock([]) : nil)
+        process = ChoreProcess(builds[0], kept, logs, time, setting, seed: random.next(), trouble)
         hooks.begin(on: process.clock)
         session = SimulatedSession(1, kept, logs, time, &random)
     }
@@ -135,7 +141,7 @@ final class SessionSimulation {
         case .wait: pass(.milliseconds(250 * Int(1 + random.next() % 4)))
         case .waitLong: pass(.seconds(3 + Int(random.next() % 12)))
         case .sweep:
-            pass(.seconds(700))
+            pass(.seconds(setting.hasLives ? 30_000 : 700))
             process.table.sweep(part: 1)
         case .read: for stream in device.streams { for _ in 0..<2 { stream.read() } }
         case .open: openStream(device)
@@ -188,6 +194,7 @@ final class SessionSimulation {
         logs.crashed()
         troubles += process.journal.troubles
         process.crash(&random, before: hooks)
+        logs.restarted()
         life += 1
         asked = []
         for device in session.devices {
@@ -195,7 +202,10 @@ final class SessionSimulation {
             if device.signIn?.keepsStores == false { log.dropLabels() }
         }
         if setting.hasDeploys, build < builds.count - 1, chance(1, of: 2) { build += 1 }
-        process = ChoreProcess(builds[build], kept, logs, time, seed: random.next(), trouble)
+        process = ChoreProcess(builds[build], kept, logs, time, setting, seed: random.next(), trouble)
         hooks.begin(on: process.clock)
     }
+
+    /// True if the present build does not serve a feature.
+    func isRetired(_ feature: FeatureID) -> Bool { setting.retires && build > 0 && feature == ChoreBuild.vault }
 }

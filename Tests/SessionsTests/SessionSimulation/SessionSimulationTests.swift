@@ -12,10 +12,21 @@ struct SessionSimulationTests {
     @Test("a session keeps its guarantees even if a newer build cannot read every reminder")
     func deploys() async throws { try await run(SessionSimulation.Setting(hasDeploys: true), from: 1_000_000) }
 
+    @Test("a feature that is served no more keeps no session, and the others keep their guarantees")
+    func retires() async throws {
+        try await run(SessionSimulation.Setting(hasDeploys: true, retires: true), from: 2_000_000)
+    }
+
+    @Test("a store is disposed of after its lifetime without use, and not earlier")
+    func lives() async throws { try await run(SessionSimulation.Setting(hasLives: true), from: 3_000_000) }
+
+    @Test("streams owe nothing less if more stores are shown than stay in memory")
+    func fewLoaded() async throws { try await run(SessionSimulation.Setting(hasFewLoaded: true), from: 4_000_000) }
+
     private func run(_ setting: SessionSimulation.Setting, from first: UInt64) async throws {
         let found = try await offThePool { () throws -> String? in
             let hooks = ChoreHooks()
-            let builds = try ChoreBuild.all(hooks)
+            let builds = try ChoreBuild.all(hooks, setting)
             let seeds = Seeds.list(from: first, usual: 40)
             var faulty: [String] = []
             var known: [CoreFault: (count: Int, example: String)] = [:]
