@@ -45,17 +45,20 @@ extension Writer {
         return true
     }
 
-    /// Notices that the file was deleted or replaced, before a commit is acknowledged that would be lost at the next
-    /// start.
+    /// Notices that the file or its log was deleted or replaced, before a commit is acknowledged that would be lost at
+    /// the next start.
     private func lookForFile() {
-        guard engine.status.trouble == nil, let file,
-            JournalFiles.identity(of: engine.files.database) != file
-        else { return }
-        // Data written to the unlinked file is lost.
+        guard engine.status.trouble == nil, let file else { return }
+        let (path, newLog) = (engine.files.database, JournalFiles.identity(of: engine.files.log))
+        let isThere = JournalFiles.identity(of: path) == file
+        guard !isThere || newLog != log else { return }
+        // The unlinked log still has the acknowledged commits.
+        if isThere, newLog == nil { engine.withReaderPaused { _ = try? database?.connection.checkpoint(.truncate) } }
+        // Data written to an unlinked file is lost.
         database = nil
+        let lost = isThere ? engine.files.log : path
         beginTrouble(
-            StoreError(
-                .unavailable, "The journal \(engine.files.database) was deleted or replaced while it was in use."))
+            StoreError(.unavailable, "The journal's file \(lost) was deleted or replaced while it was in use."))
     }
 
     /// Notes trouble. Waiting writes are refused until a probe succeeds.
@@ -93,7 +96,7 @@ extension Writer {
             engine.files, migrations: engine.options.migrations, cachedSessions: engine.options.cachedSessions)
         self.database = database
         try database.probe(ballast: 0)
-        file = JournalFiles.identity(of: engine.files.database)
+        (file, log) = (JournalFiles.identity(of: engine.files.database), JournalFiles.identity(of: engine.files.log))
     }
 
     private func probe(_ trouble: StoreError) throws {

@@ -16,8 +16,8 @@ final class Writer {
     /// Taken from the queue, not started.
     var pending: Deque<SQLiteWrite> = []
 
-    /// The opened file. Once it has no name, writes to it are lost.
-    var file: JournalFiles.Identity?
+    /// The opened file and its log. Once one of them has no name, writes to it are lost.
+    var (file, log): (JournalFiles.Identity?, JournalFiles.Identity?)
     var nextProbe: ContinuousClock.Instant = .now
     /// The number of consecutive failed probes.
     var failedProbes = 0

@@ -62,6 +62,22 @@ import Testing
         await journal.close()
     }
 
+    @Test func `a log that is deleted while it is in use is noticed, and costs no acknowledged commit`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        let head = try await journal.commit(["1"], of: session)
+        try folder.remove("journal.sqlite-wal")
+        #expect(await journal.append(session.turn(after: head, state: "lost")).failure == .unavailable)
+        try await journal.waitForTrouble(false)
+        #expect(await journal.append(session.turn(after: head, state: "2")).isCommitted)
+        let killed = try folder.copyAsAfterKill()
+        await journal.close()
+        let again = try await killed.journal()
+        #expect(try await again.state(session) == "2")
+        await again.close()
+    }
+
     @Test func `a journal that is replaced is noticed without a write`() async throws {
         let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
         let spare = try await other.journal()
