@@ -119,10 +119,10 @@ package protocol Journal: ServerJournal {
     func findStores(
         _ queries: [StoreQuery], ofSubjects: Bool, after: SessionKey, limit: Int, done: @escaping Done<FoundStores>)
 
-    /// Lists at most `limit` reminders of all sessions by due time, then by session key. Begins after an alarm, which
-    /// need not exist, or with the first one.
+    /// Lists at most `limit` reminders of all sessions by the time of their next attempt, then by session key. Begins after
+    /// an alarm, which need not exist, or with the first one.
     ///
-    /// Each pair of a session and a due time appears once, even if the session has several reminders for that time.
+    /// Each pair of a session and a time appears once, even if the session has several reminders for that time.
     func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>)
 
     /// Exports everything stored about the session with a public id; nil if there is none.

@@ -15,7 +15,7 @@ extension MemoryJournal {
             guard let present = shard.sessions[session] else { return }
             kept.accessChanges = max(kept.accessChanges, present.accessChanges) + 1
             shard.replace(session, by: kept)
-            changeAlarms(of: session, kept, from: present.dueTimes, to: kept.dueTimes)
+            changeAlarms(of: session, kept, from: present.alarmTimes, to: kept.alarmTimes)
         }
     }
 

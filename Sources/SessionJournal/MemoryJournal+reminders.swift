@@ -5,17 +5,17 @@ extension MemoryJournal {
     /// Appends a batch that changes reminders.
     func appendReminders(_ batch: JournalBatch, to session: MemorySession, in shard: inout MemoryShard) -> AppendResult
     {
-        let before = session.dueTimes
+        let before = session.alarmTimes
         let result = shard.append(batch, to: session)
-        changeAlarms(of: batch.session, session, from: before, to: session.dueTimes)
+        changeAlarms(of: batch.session, session, from: before, to: session.alarmTimes)
         return result
     }
 
     /// Sets reminders as part of another change.
     func set(_ reminders: [StoredReminder], of key: SessionKey, _ session: MemorySession) {
-        let before = session.dueTimes
+        let before = session.alarmTimes
         session.apply(reminders.map { .set($0) })
-        changeAlarms(of: key, session, from: before, to: session.dueTimes)
+        changeAlarms(of: key, session, from: before, to: session.alarmTimes)
     }
 
     func changeAlarms(of key: SessionKey, _ session: MemorySession, from old: Set<Duration>, to new: Set<Duration>) {
@@ -33,8 +33,8 @@ extension MemoryJournal {
 }
 
 extension MemorySession {
-    /// The due times of its reminders.
-    var dueTimes: Set<Duration> { Set(reminders.lazy.map(\.due)) }
+    /// The times of the next attempts of its reminders.
+    var alarmTimes: Set<Duration> { Set(reminders.lazy.map(\.next)) }
 
     /// The due time of the last reminder, or nil if there is none.
     var lastDue: Duration? { reminders.last?.due }

@@ -80,7 +80,16 @@ public final class MemoryJournal: Journal {
     }
 
     package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
-        for touch in touches { shard(of: touch.session).withLock { $0.sessions[touch.session]?.note(touch) } }
+        for touch in touches {
+            shard(of: touch.session).withLock { shard in
+                guard let session = shard.sessions[touch.session] else { return }
+                let before = session.alarmTimes
+                session.note(touch)
+                if !touch.reminders.isEmpty {
+                    changeAlarms(of: touch.session, session, from: before, to: session.alarmTimes)
+                }
+            }
+        }
         answer((), done)
     }
 
@@ -197,7 +206,7 @@ public final class MemoryJournal: Journal {
             let session = shard(of: key).withLock { shard -> MemorySession? in
                 guard let session = shard.sessions[key], condition(session) else { return nil }
                 shard.remove(key)
-                changeAlarms(of: key, session, from: session.dueTimes, to: [])
+                changeAlarms(of: key, session, from: session.alarmTimes, to: [])
                 return session
             }
             guard let session else { return session }

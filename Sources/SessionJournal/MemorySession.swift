@@ -145,6 +145,10 @@ final class MemorySession {
             guard let index = stores.index(of: feature) else { continue }
             stores[index].summary.lastSeen = max(stores[index].summary.lastSeen, lastSeen)
         }
+        for paused in touch.reminders {
+            guard let index = reminders.firstIndex(where: { $0.isSame(as: paused) }) else { continue }
+            reminders[index].notBefore = paused.notBefore
+        }
         guard !touch.written.isEmpty else { return }
         let written = Set(touch.written)
         for index in labels.indices where written.contains(labels[index].id) { labels[index].isWritten = true }

@@ -84,14 +84,16 @@ package struct SessionTouch: Sendable {
     package var credentials: [(token: TokenHash, lastSeen: Duration)]
     /// Used stores, with the time of their last use.
     package var stores: [(feature: FeatureID, lastSeen: Duration)]
+    /// Reminders that could not fire, with a new `notBefore`. Those that were set anew meanwhile are skipped.
+    package var reminders: [StoredReminder]
 
     package init(
         session: SessionKey, lastSeen: Duration, written: [LabelID],
         credentials: [(token: TokenHash, lastSeen: Duration)] = [],
-        stores: [(feature: FeatureID, lastSeen: Duration)] = []
+        stores: [(feature: FeatureID, lastSeen: Duration)] = [], reminders: [StoredReminder] = []
     ) {
         (self.session, self.lastSeen, self.written) = (session, lastSeen, written)
-        (self.credentials, self.stores) = (credentials, stores)
+        (self.credentials, self.stores, self.reminders) = (credentials, stores, reminders)
     }
 }
 

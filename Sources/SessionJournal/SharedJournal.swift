@@ -55,10 +55,10 @@ package protocol SharedJournal: Journal {
     /// that another living node owns.
     ///
     /// - Parameters:
-    ///   - now: Time since 1970. At most `limit` reminders that are due by then are returned, the earliest first.
+    ///   - now: Time since 1970. At most `limit` reminders with an attempt by then are returned, the earliest first.
     ///   - life: The duration of the claim by the journal's clock. Removing or setting the reminder also ends it.
-    /// - Returns: Each pair of a session and a due time once, and the due time of the next reminder that is not yet due
-    ///   or that others claimed; nil if there is none.
+    /// - Returns: Each pair of a session and a time once, and the time of the next reminder that is not yet due or that
+    ///   others claimed; nil if there is none.
     func claimAlarms(
         dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
         done: @escaping Done<(due: [Alarm], next: Duration?)>)

@@ -12,10 +12,18 @@ package struct StoredReminder: Sendable, Hashable {
     package var number: UInt64
     /// The action as JSON.
     package var action: [UInt8]
+    /// The time since 1970 of the next attempt after one that could not fire it; zero without such an attempt.
+    package var notBefore: Duration
 
-    package init(feature: FeatureID, id: String, due: Duration, number: UInt64, action: [UInt8]) {
+    package init(
+        feature: FeatureID, id: String, due: Duration, number: UInt64, action: [UInt8], notBefore: Duration = .zero
+    ) {
         (self.feature, self.id, self.due, self.number, self.action) = (feature, id, due, number, action)
+        self.notBefore = notBefore
     }
+
+    /// The time since 1970 of its next attempt.
+    package var next: Duration { max(due, notBefore) }
 }
 
 extension StoredReminder {
@@ -25,6 +33,11 @@ extension StoredReminder {
     /// Ids are compared byte for byte: `==` on strings treats composed and decomposed letters as equal.
     package func isNamed(_ id: String, of feature: FeatureID) -> Bool {
         self.feature == feature && self.id.utf8.elementsEqual(id.utf8)
+    }
+
+    /// True if the other one is this one, whenever it is attempted next.
+    package func isSame(as other: StoredReminder) -> Bool {
+        isNamed(other.id, of: other.feature) && (due, number) == (other.due, other.number)
     }
 }
 
@@ -36,12 +49,12 @@ package enum ReminderChange: Sendable, Hashable {
     case forgotten(FeatureID, id: String)
 }
 
-/// A due time of a session's reminders.
+/// The time of the next attempt of some of a session's reminders.
 package struct Alarm: Sendable, Hashable {
     /// The token of the session's record.
     package var token: TokenHash
     package var session: SessionKey
-    /// The time since 1970 at which the reminder fires.
+    /// `StoredReminder.next`.
     package var due: Duration
 
     package init(token: TokenHash, session: SessionKey, due: Duration) {

@@ -61,6 +61,14 @@ import Testing
         }.get()
         #expect(claimed.due == [Alarm(token: record.tokenHash, session: session.key, due: .nanoseconds(5))])
         #expect(await journal.append(session.turn(after: news.head, state: "8")).isCommitted)
+        // Its reminder has no pause, and can have one.
+        var reminder = try #require(news.reminders.first)
+        #expect(reminder.notBefore == .zero)
+        reminder.notBefore = .nanoseconds(9)
+        let touch = SessionTouch(session: session.key, lastSeen: .zero, written: [], reminders: [reminder])
+        try await awaitResult { journal.touch([touch], done: $0) }.get()
+        let alarms = try await awaitResult { journal.alarms(after: nil, limit: 5, done: $0) }.get()
+        #expect(alarms.map(\.due) == [.nanoseconds(9)])
         await journal.close()
 
         let error = await #expect(throws: JournalOpenError.self) {

@@ -17,7 +17,7 @@ enum PostgresSchema {
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
-        ninth,
+        ninth, tenth,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
@@ -299,4 +299,9 @@ enum PostgresSchema {
                 until timestamptz NOT NULL
             );
             """, isAdditive: true)
+
+    /// A reminder that could not fire is attempted again after a pause.
+    private static let tenth = Migration(
+        sql: "ALTER TABLE @.reminders ADD COLUMN not_before bigint NOT NULL DEFAULT 0;",
+        indexes: [("reminders_by_next", "ON @.reminders (\(Statements.next), session)")], isAdditive: true)
 }

@@ -112,7 +112,7 @@ struct SessionReads {
             (
                 .reminders,
                 """
-                SELECT r.feature, r.name, r.due, r.number, r.action, a.place
+                SELECT r.feature, r.name, r.due, r.number, r.action, r.not_before, a.place
                 FROM asked AS a JOIN \(at).reminders AS r ON r.session = a.key ORDER BY r.due, r.feature, r.name
                 """
             ),
@@ -207,7 +207,7 @@ struct SessionReads {
                 reminders: try self[.reminders].map { row in
                     StoredReminder(
                         feature: try row.feature(0), id: try row.text(1), due: try row.time(2),
-                        number: try row.bits(3), action: try row.bytes(4))
+                        number: try row.bits(3), action: try row.bytes(4), notBefore: try row.time(5))
                 }, owner: try row.owner(16), accessChanges: try row.bits(19))
         }
 
@@ -292,10 +292,11 @@ struct SessionReads {
     static func alarms(_ sql: Statements, after alarm: Alarm?, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
-            SELECT a.due, a.session, s.token FROM (
-                SELECT due, session FROM \(sql.schema).reminders WHERE (due, session) > ($1, $2)
-                GROUP BY due, session ORDER BY due, session LIMIT $3) AS a
-            JOIN \(sql.schema).sessions AS s ON s.key = a.session ORDER BY a.due, a.session
+            SELECT a.next, a.session, s.token FROM (
+                SELECT \(Statements.next) AS next, session FROM \(sql.schema).reminders
+                WHERE (\(Statements.next), session) > ($1, $2)
+                GROUP BY \(Statements.next), session ORDER BY \(Statements.next), session LIMIT $3) AS a
+            JOIN \(sql.schema).sessions AS s ON s.key = a.session ORDER BY a.next, a.session
             """,
             [
                 alarm.map { .time($0.due) } ?? .int8(.min), .int8(alarm?.session.number ?? 0),

@@ -65,8 +65,11 @@ extension Statements {
         PostgresStatement(lockHeads, [.int8s(sessions.map(\.number))])
     }
 
-    /// The class of a session's lifetime, see `LifeClass`. Parts of an index: a migration must not change them.
+    /// The class of a session's lifetime, see `LifeClass`. Part of an index: a migration must not change them.
     static let life = "(CASE WHEN subject IS NULL THEN 0 WHEN shared THEN 2 ELSE 1 END)"
+
+    /// The time of a reminder's next attempt. Also part of an index.
+    static let next = "greatest(due, not_before)"
 
     /// Deletes the remaining rows of sessions whose heads are locked and whose rows in `sessions` are gone. Their
     /// labels and receipts then belong to no session; their partitions are dropped in time.
@@ -276,12 +279,12 @@ extension Statements {
                     [session, .text(reminder.feature.text), .utf8(reminder.id)]),
                 PostgresStatement(
                     """
-                    INSERT INTO \(schema).reminders (session, feature, name, due, number, action)
-                    VALUES ($1, $2, $3, $4, $5, $6)
+                    INSERT INTO \(schema).reminders (session, feature, name, due, number, action, not_before)
+                    VALUES ($1, $2, $3, $4, $5, $6, $7)
                     """,
                     [
                         session, .text(reminder.feature.text), .utf8(reminder.id), .time(reminder.due),
-                        .bits(reminder.number), .bytea(reminder.action),
+                        .bits(reminder.number), .bytea(reminder.action), .time(reminder.notBefore),
                     ]),
             ]
         } + [PostgresStatement("UPDATE \(schema).sessions SET reminded = true WHERE key = $1", [session])]

@@ -107,11 +107,11 @@ struct Statements: Sendable {
             \(committed) WHERE r.session = i.session AND r.feature = i.feature AND r.name = i.name
             """
         addReminders = """
-            INSERT INTO \(at).reminders (session, feature, name, due, number, action)
-            SELECT i.session, i.feature, i.name, i.due, i.number, i.action
+            INSERT INTO \(at).reminders (session, feature, name, due, number, action, not_before)
+            SELECT i.session, i.feature, i.name, i.due, i.number, i.action, i.not_before
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[],
-                    $8::bytea[])
-                AS i (session, head, nonce, feature, name, due, number, action)
+                    $8::bytea[], $9::bigint[])
+                AS i (session, head, nonce, feature, name, due, number, action, not_before)
             \(committed)
             """
         noteReminded = """

@@ -45,6 +45,24 @@ extension Statements {
                         .int8s(stores.map(\.1.lastSeen.nanoseconds)),
                     ]))
         }
+        let reminders = touches.flatMap { touch in touch.reminders.map { (touch.session.number, $0) } }
+        if !reminders.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE \(schema).reminders AS r SET not_before = i.not_before
+                    FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[])
+                        AS i (session, feature, name, due, number, not_before)
+                    WHERE r.session = i.session AND r.feature = i.feature AND r.name = i.name AND r.due = i.due
+                        AND r.number = i.number
+                    """,
+                    [
+                        .int8s(reminders.map(\.0)), .texts(reminders.map(\.1.feature.text)),
+                        .byteas(reminders.map { Array($0.1.id.utf8) }), .int8s(reminders.map(\.1.due.nanoseconds)),
+                        .int8s(reminders.map { Int64(bitPattern: $0.1.number) }),
+                        .int8s(reminders.map(\.1.notBefore.nanoseconds)),
+                    ]))
+        }
         guard !written.isEmpty else { return statements }
         statements.append(
             PostgresStatement(

@@ -80,7 +80,7 @@ struct ImportRows {
         for reminder in session.reminders {
             add(
                 .reminders, key, .feature(reminder.feature), .utf8(reminder.id), .time(reminder.due),
-                .bits(reminder.number), .bytea(reminder.action))
+                .bits(reminder.number), .bytea(reminder.action), .time(reminder.notBefore))
         }
         for turn in export.turns {
             add(
@@ -192,7 +192,7 @@ extension ImportRows.Table {
                 "reminders",
                 [
                     ("session", .ints), ("feature", .texts), ("name", .bytes), ("due", .ints), ("number", .ints),
-                    ("action", .bytes),
+                    ("action", .bytes), ("not_before", .ints),
                 ])
         case .recordings:
             TableRows(

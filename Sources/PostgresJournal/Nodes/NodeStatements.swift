@@ -115,19 +115,20 @@ extension Statements {
             PostgresStatement(
                 """
                 WITH due AS (
-                    SELECT r.due, r.session FROM \(schema).reminders AS r JOIN \(schema).heads AS h ON h.key = r.session
-                    WHERE r.due <= $1 AND \(isFree) AND \(isOurs)
-                    GROUP BY r.due, r.session ORDER BY r.due, r.session LIMIT $3),
+                    SELECT \(Self.next) AS next, r.session
+                    FROM \(schema).reminders AS r JOIN \(schema).heads AS h ON h.key = r.session
+                    WHERE \(Self.next) <= $1 AND \(isFree) AND \(isOurs)
+                    GROUP BY \(Self.next), r.session ORDER BY \(Self.next), r.session LIMIT $3),
                 locked AS (
                     SELECT h.key FROM \(schema).heads AS h WHERE h.key IN (SELECT session FROM due) AND \(isOurs)
                     FOR NO KEY UPDATE SKIP LOCKED),
                 claimed AS (
                     UPDATE \(schema).reminders AS r SET claimed_until = now() + $4 * interval '1 millisecond'
                     FROM due AS d JOIN locked AS l ON l.key = d.session
-                    WHERE r.session = d.session AND r.due = d.due AND \(isFree)
-                    RETURNING r.due, r.session)
-                SELECT DISTINCT c.due, c.session, s.token FROM claimed AS c JOIN \(schema).sessions AS s ON s.key = c.session
-                ORDER BY c.due, c.session
+                    WHERE r.session = d.session AND \(Self.next) = d.next AND \(isFree)
+                    RETURNING d.next, r.session)
+                SELECT DISTINCT c.next, c.session, s.token
+                FROM claimed AS c JOIN \(schema).sessions AS s ON s.key = c.session ORDER BY c.next, c.session
                 """,
                 [
                     .time(now), .int8(node.number), .int8(Int64(max(0, limit))),
@@ -135,8 +136,8 @@ extension Statements {
                 ]),
             PostgresStatement(
                 """
-                SELECT due FROM \(schema).reminders AS r WHERE r.xmin <> pg_current_xact_id()::xid
-                ORDER BY due, session LIMIT 1
+                SELECT \(Self.next) FROM \(schema).reminders AS r WHERE r.xmin <> pg_current_xact_id()::xid
+                ORDER BY \(Self.next), session LIMIT 1
                 """),
         ]
     }

@@ -25,7 +25,7 @@ struct AppendGroup {
     private var receipts = ParameterRows(
         .int8, .bytea, .bytea, .int8, .int8, .bytea, .int8, .int8, .bytea, .bytea)
     private var changedReminders = ParameterRows(.text, .bytea)
-    private var reminders = ParameterRows(.text, .bytea, .int8, .int8, .bytea)
+    private var reminders = ParameterRows(.text, .bytea, .int8, .int8, .bytea, .int8)
     private var recordings = ParameterRows(.int8, .text, .int8, .bytea)
     private var recordingLimits = ParameterRows(.int8, .int8)
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
@@ -146,7 +146,7 @@ struct AppendGroup {
             guard case .set(let reminder) = change else { continue }
             reminders.append(
                 batch, .feature(feature), .utf8(id), .time(reminder.due), .bits(reminder.number),
-                .bytea(reminder.action))
+                .bytea(reminder.action), .time(reminder.notBefore))
         }
     }
 

@@ -6,12 +6,15 @@ import SessionJournal
 extension Connection {
     mutating func reminders(of session: SessionKey) throws -> [StoredReminder] {
         try query(
-            "SELECT feature, name, due, number, action FROM reminders WHERE session = ? ORDER BY due, feature, name",
+            """
+            SELECT feature, name, due, number, action, not_before FROM reminders WHERE session = ?
+            ORDER BY due, feature, name
+            """,
             [.integer(session.number)]
         ) { row in
             StoredReminder(
                 feature: try row.feature(0), id: try row.text(1), due: try row.time(2), number: try row.bits(3),
-                action: try row.blob(4))
+                action: try row.blob(4), notBefore: try row.time(5))
         }
     }
 
@@ -25,7 +28,7 @@ extension Connection {
 
     /// Reads only the needed rows of the index and no rows of reminders. Skips sessions that are gone or damaged.
     static let alarmsSQL = """
-        SELECT due, session, token FROM reminders CROSS JOIN sessions ON key = session
-        WHERE (due, session) > (?, ?) AND length(token) = 32 GROUP BY due, session ORDER BY due, session LIMIT ?
+        SELECT next, session, token FROM reminders CROSS JOIN sessions ON key = session
+        WHERE (next, session) > (?, ?) AND length(token) = 32 GROUP BY next, session ORDER BY next, session LIMIT ?
         """
 }

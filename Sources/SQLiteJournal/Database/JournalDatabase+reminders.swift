@@ -12,12 +12,14 @@ extension JournalDatabase {
             case .set(let reminder):
                 try connection.execute(
                     """
-                    INSERT INTO reminders (session, feature, name, due, number, action) VALUES (?, ?, ?, ?, ?, ?)
-                    ON CONFLICT DO UPDATE SET due = excluded.due, number = excluded.number, action = excluded.action
+                    INSERT INTO reminders (session, feature, name, due, number, action, not_before)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT DO UPDATE SET due = excluded.due, number = excluded.number, action = excluded.action,
+                        not_before = excluded.not_before
                     """,
                     [
                         key, .text(reminder.feature.text), .text(reminder.id), .time(reminder.due),
-                        .bits(reminder.number), .blob(reminder.action),
+                        .bits(reminder.number), .blob(reminder.action), .time(reminder.notBefore),
                     ])
             case .forgotten(let feature, let id):
                 try connection.execute(

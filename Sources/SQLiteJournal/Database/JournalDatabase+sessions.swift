@@ -47,7 +47,7 @@ extension JournalDatabase {
             [.integer(session.number), .time(time)])
     }
 
-    /// Notes a session's use, that of its credentials, and its written labels.
+    /// Notes a session's use, that of its credentials and stores, pauses of its reminders, and its written labels.
     func note(_ touch: SessionTouch) throws {
         try note(touch.session, seen: touch.lastSeen)
         for (token, lastSeen) in touch.credentials {
@@ -59,6 +59,17 @@ extension JournalDatabase {
             try connection.execute(
                 "UPDATE stores SET time = ?3 WHERE \(Connection.ofSession) AND feature = ?2 AND time < ?3",
                 [.integer(touch.session.number), .text(feature.text), .time(lastSeen)])
+        }
+        for reminder in touch.reminders {
+            try connection.execute(
+                """
+                UPDATE reminders SET not_before = ?6
+                WHERE session = ?1 AND feature = ?2 AND name = ?3 AND due = ?4 AND number = ?5
+                """,
+                [
+                    .integer(touch.session.number), .text(reminder.feature.text), .text(reminder.id),
+                    .time(reminder.due), .bits(reminder.number), .time(reminder.notBefore),
+                ])
         }
         for label in touch.written {
             try connection.execute(

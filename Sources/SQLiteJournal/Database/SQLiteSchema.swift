@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// A migration's index plus one is the `user_version` after it.
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth]
 
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
@@ -247,5 +247,12 @@ enum SQLiteSchema {
             session << 20 | row_number() OVER (PARTITION BY session ORDER BY number) - 1, number, feature, time, body
             FROM recordings_before;
         DROP TABLE recordings_before;
+        """
+
+    /// A reminder that could not fire is attempted again after a pause. How long it keeps its session depends on `due`.
+    private static let eighth = """
+        ALTER TABLE reminders ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE reminders ADD COLUMN next INTEGER AS (max(due, not_before)) VIRTUAL;
+        CREATE INDEX reminders_by_next ON reminders (next, session);
         """
 }

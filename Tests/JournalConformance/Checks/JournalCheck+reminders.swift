@@ -134,6 +134,41 @@ extension JournalCheck {
             #expect(try await journal.expire(lastSeenBefore: Sample.later, limit: 10).get() == 1)
             #expect(try await journal.load(log.record.tokenHash).get().isEnded)
         },
+        JournalCheck(
+            "a reminder that could not fire is attempted next after its pause, and keeps its session no longer"
+        ) {
+            journal in
+            var log = try await journal.newLogWithStore()
+            let (first, other) = (log.reminder("a", action: #"{"type":"ring"}"#), log.reminder("b"))
+            try await journal.commit(log.batch(reminders: [.set(first), .set(other)]), to: &log)
+            var (paused, stale, gone) = (first, other, other)
+            paused.notBefore = Sample.start + StoredReminder.sessionLife * 2
+            // Pauses of reminders that were set anew or forgotten meanwhile.
+            (stale.number, stale.notBefore) = (stale.number - 1, paused.notBefore)
+            (gone.id, gone.notBefore) = ("c", paused.notBefore)
+            func note(_ reminders: StoredReminder...) async throws {
+                let touch = SessionTouch(session: log.key, lastSeen: Sample.start, written: [], reminders: reminders)
+                _ = try await journal.touch([touch]).get()
+                try await journal.reload()
+            }
+            try await note(paused, stale, gone)
+            #expect(try await journal.stored(log).reminders == [paused, other])
+            #expect(try await journal.exported(log).session.reminders == [paused, other])
+            #expect(try await journal.news(log, since: log.head).reminders == [paused, other])
+            #expect(try await journal.alarms().get() == [log.alarm(other), log.alarm(paused)])
+            #expect(try await journal.alarms(after: log.alarm(other)).get() == [log.alarm(paused)])
+            // Set anew, it has no pause.
+            try await journal.commit(log.batch(reminders: [.set(first)]), to: &log)
+            try await journal.reload()
+            #expect(try await journal.stored(log).reminders == [first, other])
+            #expect(try await journal.alarms().get() == [log.alarm(first)])
+            try await note(paused)
+            let end = first.due + StoredReminder.sessionLife
+            for (now, count) in [(end, 0), (end + .milliseconds(1), 1)] {
+                #expect(try await journal.expire(lastSeenBefore: Sample.later, now: now, limit: 10).get() == count)
+            }
+            #expect(try await journal.alarms().get() == [])
+        },
         JournalCheck("expiry goes past many sessions with reminders to those without") { journal in
             var reminded: [Log] = []
             for number in 0..<300 {
@@ -170,6 +205,6 @@ extension JournalCheck {
 extension Log {
     /// Returns the alarm of a reminder of the session.
     func alarm(_ reminder: StoredReminder) -> Alarm {
-        Alarm(token: record.tokenHash, session: key, due: reminder.due)
+        Alarm(token: record.tokenHash, session: key, due: reminder.next)
     }
 }

@@ -51,6 +51,20 @@ extension SharedJournalCheck {
             while due.isEmpty { due = try await other.claimAlarms().due }
             #expect(due == [log.alarm(reminder)])
         },
+        SharedJournalCheck("a reminder with a pause is claimed after it, by any node") { one, other in
+            var log = try await one.journal.newLog()
+            var reminder = log.reminder("a")
+            try await one.journal.commit(log.batch(reminders: [.set(reminder)]), to: &log)
+            #expect(try await one.claimAlarms(for: .milliseconds(1)).due == [log.alarm(reminder)])
+            reminder.notBefore = Sample.muchLater
+            let touch = SessionTouch(session: log.key, lastSeen: Sample.start, written: [], reminders: [reminder])
+            _ = try await one.journal.touch([touch]).get()
+            let early = try await other.claimAlarms(dueAt: Sample.later)
+            #expect(early.due == [] && early.next == Sample.muchLater)
+            var due: [Alarm] = []
+            while due.isEmpty { due = try await other.claimAlarms(dueAt: Sample.muchLater).due }
+            #expect(due == [log.alarm(reminder)])
+        },
         SharedJournalCheck("a claim ends when its reminder is set anew or forgotten") { one, other in
             var log = try await one.journal.newLog()
             let reminder = log.reminder("a")

@@ -66,6 +66,9 @@ import Testing
             try connection.script(
                 """
                 DROP INDEX sessions_by_life;
+                DROP INDEX reminders_by_next;
+                ALTER TABLE reminders DROP COLUMN next;
+                ALTER TABLE reminders DROP COLUMN not_before;
                 DROP TABLE scrub;
                 DROP TABLE forgotten;
                 ALTER TABLE sessions DROP COLUMN life;
@@ -215,7 +218,7 @@ import Testing
             try connection.execute(
                 """
                 WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
-                INSERT INTO reminders SELECT 1, 'counter', 'r' || n, n, 1, x'' FROM numbers
+                INSERT INTO reminders SELECT 1, 'counter', 'r' || n, n, 1, x'', 0 FROM numbers
                 """)
         }
         var connection = try Connection(.file(folder.database))

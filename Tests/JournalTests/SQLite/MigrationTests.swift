@@ -97,6 +97,31 @@ import Testing
         await journal.close()
     }
 
+    @Test func `reminders of schema 7 have no pause, and can have one`() async throws {
+        let folder = try oldFolder(schema: 3)
+        do {
+            var connection = try Connection(.file(folder.database))
+            try JournalDatabase.migrate(&connection, from: 3, Array(SQLiteSchema.migrations.prefix(7)))
+            try connection.script(
+                """
+                INSERT INTO reminders VALUES (1, 'counter', 'a', 5, 4, x'7B7D'), (1, 'counter', 'b', 7, 4, x'7B7D');
+                UPDATE sessions SET reminded = 1 WHERE key = 1
+                """)
+        }
+        let journal = try await folder.journal()
+        let session = try export(1, of: folder).session
+        let alarms = { try await awaitResult { journal.alarms(after: nil, limit: 10, done: $0) }.get().map(\.due) }
+        var (first, other) = (session.reminders[0], session.reminders[1])
+        #expect(first.due == .nanoseconds(5) && first.notBefore == .zero && first.number == 4)
+        #expect(try await alarms() == [first.due, other.due])
+        (first.notBefore, other.number) = (.nanoseconds(9), 5)
+        let touch = SessionTouch(session: session.key, lastSeen: .zero, written: [], reminders: [first, other])
+        try await awaitResult { journal.touch([touch], done: $0) }.get()
+        #expect(try await alarms() == [.nanoseconds(7), .nanoseconds(9)])
+        #expect(try export(1, of: folder).session.reminders.map(\.notBefore) == [.nanoseconds(9), .zero])
+        await journal.close()
+    }
+
     @Test func `a backup of schema 3 that is restored has another generation`() async throws {
         let (old, folder) = (try oldFolder(schema: 3), try TemporaryFolder())
         let secret = try secret(of: old)
