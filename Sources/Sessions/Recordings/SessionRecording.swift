@@ -1,38 +1,6 @@
 import Locking
 import MVI
 import SessionJournal
-import WireJSON
-
-/// The recording of one session is stored as a reminder that is due at its end: it survives a restart, moves with the
-/// session to another node, and ends by itself.
-extension StoredReminder {
-    // Not ASCII, so that it is unlikely to be the id of a feature's reminder.
-    private static let recordingID = "‹recording›"
-
-    /// - Parameter until: the end of the recording, as time since 1970.
-    fileprivate init(_ limit: RecordingLimit, until: Duration) throws(StoreError) {
-        guard let feature = FeatureID("mvi-recording"), let action = try? WireJSON.encode(Action(limit)) else {
-            throw StoreError(.invalid, "The recording's limits cannot be stored.")
-        }
-        self.init(feature: feature, id: Self.recordingID, due: until, number: 0, action: action)
-    }
-
-    private struct Action: Codable {
-        let turns: Int
-        let bytes: Int
-
-        init(_ limit: RecordingLimit) { (turns, bytes) = (limit.turns, limit.bytes) }
-    }
-
-    /// True if it ends a recording.
-    var isRecording: Bool { number == 0 && id == Self.recordingID }
-
-    /// The limit of the recording that it ends; nil for other reminders.
-    package var recordingLimit: RecordingLimit? {
-        guard isRecording, let action = try? WireJSON.decode(Action.self, from: action) else { return nil }
-        return RecordingLimit(turns: action.turns, bytes: action.bytes)
-    }
-}
 
 extension SessionCore {
     /// The limit of the session's own recording, also after its end until that is committed; nil if it has none.

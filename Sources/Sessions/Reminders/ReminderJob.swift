@@ -6,6 +6,7 @@ import SessionJournal
 final class ReminderJob: QueueJob {
     private let session: Session
     private let reminder: StoredReminder
+    private let event: TimedEvent
     private let inputs: TurnInputs?
     /// Called once.
     private let done: @Sendable () -> Void
@@ -14,6 +15,7 @@ final class ReminderJob: QueueJob {
         _ session: Session, _ reminder: StoredReminder, inputs: TurnInputs? = nil, done: @escaping @Sendable () -> Void
     ) {
         (self.session, self.reminder, self.inputs, self.done) = (session, reminder, inputs, done)
+        event = TimedEvent(reminder)
     }
 
     // Not the lane for steps, which retries failed commits: the next look at the reminders does that.
@@ -24,29 +26,27 @@ final class ReminderJob: QueueJob {
         let (isThere, found) = session.core.withLock { core in
             (core.currentReminders.contains(reminder), core.find(reminder.feature, limits: limits, lives))
         }
-        // Another turn deleted or replaced it meanwhile.
-        guard isThere, session.mayRun else { return nothing() }
-        if reminder.isRecording { return forget() }
-        // Its store's next start reads the subject.
-        if reminder.isSignIn, session.shared.features.definition(for: reminder.feature) == nil { return forget() }
+        // Another turn deleted or replaced it meanwhile, or another node may run it.
+        guard isThere, session.mayRun else { return endWithoutTurn() }
+        if case .recordingEnd = event { return deleteReminder() }
         switch found {
         case .passive(nil): return WaitingJob(self, in: session, for: [reminder.feature])
-        // The reminder stays if the store's state cannot be loaded now.
-        case .passive(_?): return nothing()
-        case .absent: return forget()
+        case .passive(let error?) where event.ends(with: error): return deleteReminder()
+        case .passive(let error?): session.pause(reminder, isLasting: error.isLasting)
+        case .absent: return deleteReminder()
         case .store(let store, _, _):
-            do {
-                return session.run(try call(on: store))
-            } catch {
-                session.shared.report(.failure(unreadable(error), in: session.place(of: reminder.feature)))
-                session.core.withLock { core in core.changeTries(of: reminder) { $0.isUnreadable = true } }
-                return nothing()
+            do { return session.run(try call(on: store)) } catch {
+                if session.pause(reminder, isLasting: true) {
+                    let failure = Failure(stage: .execute, intentID: .reminder(reminder.id), error: error)
+                    session.shared.report(.failure(failure, in: session.place(of: reminder.feature)))
+                }
             }
         }
+        return endWithoutTurn()
     }
 
     /// Ends with a commit that deletes the reminder.
-    private func forget() -> WaitingJob? {
+    private func deleteReminder() -> WaitingJob? {
         session.core.withLock { core in
             core.batch.count += 1
             core.batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
@@ -56,7 +56,7 @@ final class ReminderJob: QueueJob {
     }
 
     private func call(on store: SessionStore) throws -> TurnCall {
-        guard reminder.isSignIn else {
+        guard event == .signIn else {
             return TurnCall(
                 job: self, store: store,
                 context: TurnContext(.reminder(reminder.id), store, inputs: inputs, by: reminder.number),
@@ -68,12 +68,7 @@ final class ReminderJob: QueueJob {
             run: run, kind: .reminder(reminder))
     }
 
-    private func unreadable(_ error: any Error) -> Failure {
-        Failure(stage: .execute, intentID: .reminder(reminder.id), error: error)
-    }
-
-    /// Ends without a turn.
-    private func nothing() -> WaitingJob? {
+    private func endWithoutTurn() -> WaitingJob? {
         session.drop(self)
         return nil
     }
@@ -130,20 +125,36 @@ extension Session {
             var next: Duration?
             core.changeTries(of: reminder) { reminder in
                 reminder.isUnderWay = false
-                switch outcome {
-                case .failed:
-                    reminder.noteFailure(now: now)
-                    next = reminder.next
-                // The next look is soon enough.
-                case .dropped, .unavailable: reminder.noteMiss(now: now)
-                default: break
-                }
+                guard case .failed = outcome else { return }
+                reminder.noteFailure(now: now)
+                next = reminder.next
             }
             return next
         }
+        if case .unavailable(let error) = outcome { pause(reminder, isLasting: error.isLasting) }
         guard let next else { return }
         guard shared.lease != nil else { return shared.reminderClock.note(due: next) }
         // This node has claimed it for a while and does not get it again.
         shared.after(max(.zero, next - shared.time.sinceEpoch())) { [self] in fireReminders {} }
+    }
+
+    /// Pauses before the next attempt at a reminder that could not fire. The journal keeps the pause, so that a restart or
+    /// another node does not try it earlier. Returns true if it is the first one.
+    @discardableResult
+    func pause(_ reminder: StoredReminder, isLasting: Bool) -> Bool {
+        let now = Moment(shared.time)
+        let (touch, isFirst) = core.withLock { core -> (SessionTouch?, Bool) in
+            var (paused, isFirst) = (StoredReminder?.none, false)
+            core.changeTries(of: reminder) { reminder in
+                isFirst = reminder.notBefore == .zero
+                paused = reminder.pause(now: now.sinceEpoch, isLasting: isLasting)
+            }
+            guard let paused, let key = core.key else { return (nil, isFirst) }
+            let lastSeen = now.sinceEpoch(core.keptTouch)
+            return (SessionTouch(session: key, lastSeen: lastSeen, written: [], reminders: [paused]), isFirst)
+        }
+        // Its loss costs one more attempt.
+        if let touch { shared.journal.touch([touch]) { _ in } }
+        return isFirst
     }
 }

@@ -3,36 +3,34 @@ import SessionJournal
 
 /// A reminder of a session, with the attempts of this process.
 struct SessionReminder {
+    /// Without `notBefore`: reminders are compared.
     let stored: StoredReminder
-    /// The limit of a recording of the session; nil for other reminders.
-    let recording: RecordingLimit?
+    let event: TimedEvent
     /// The time until which it keeps its session alive, on the monotonic clock.
     let keepsSessionUntil: Duration
     /// The number of times that its action threw.
     private(set) var tries = 0
-    /// The number of attempts in a row that ran nothing, since a store is not available.
-    private var misses = 0
-    /// The earliest time for the next attempt after a throw or a miss: since 1970.
-    private(set) var notBefore: Duration = .zero
+    /// The earliest time for the next attempt after a throw or an attempt that could not fire it: since 1970.
+    fileprivate(set) var notBefore: Duration
     /// True if its turn waits or runs.
     var isUnderWay = false
-    /// True if this build cannot decode its action. It stays stored for another build and is not fired again here.
-    var isUnreadable = false
     /// The time at which it was last taken to be fired, on the monotonic clock.
     var lastLook: Duration?
 
-    static let tryLimit = 5
-
-    /// A reminder without attempts.
+    /// A reminder without attempts of this process.
     init(_ stored: StoredReminder, now: Moment) {
-        self.stored = stored
-        recording = stored.recordingLimit
-        if recording != nil { SessionStore.hasRecordings.store(true, ordering: .relaxed) }
+        var plain = stored
+        plain.notBefore = .zero
+        (self.stored, event, notBefore) = (plain, TimedEvent(stored), stored.notBefore)
         keepsSessionUntil = now.monotonic(stored.due) + StoredReminder.sessionLife
+        if recording != nil { SessionStore.hasRecordings.store(true, ordering: .relaxed) }
     }
 
-    /// The time of the next attempt: since 1970. Nil if this process makes none.
-    var next: Duration? { isUnreadable ? nil : max(stored.due, notBefore) }
+    /// The limit of a recording of the session; nil for other events.
+    var recording: RecordingLimit? { if case .recordingEnd(let limit) = event { limit } else { nil } }
+
+    /// The time of the next attempt: since 1970.
+    var next: Duration { max(stored.due, notBefore) }
 
     /// Records a throw. The reminder is retried after one second, doubled each time.
     mutating func noteFailure(now: Duration) {
@@ -40,11 +38,15 @@ struct SessionReminder {
         tries += 1
     }
 
-    /// Records an attempt that ran nothing. The next look tries again, later ones after growing pauses of at most six hours:
-    /// each loads the session and the store.
-    mutating func noteMiss(now: Duration) {
-        if misses > 0 { notBefore = now + .seconds(min(15 << min(misses, 11), 6 * 3_600)) }
-        misses += 1
+    /// Records an attempt that could not fire it: each loads the session and the store. The pause before the next one is
+    /// as long as the reminder is late, so that it grows without a count. Returns the reminder with it.
+    ///
+    /// - Parameter isLasting: false if the obstacle may be gone soon.
+    mutating func pause(now: Duration, isLasting: Bool) -> StoredReminder {
+        notBefore = now + min(max(now - stored.due, .seconds(2)), isLasting ? .seconds(6 * 3_600) : .seconds(60))
+        var paused = stored
+        paused.notBefore = notBefore
+        return paused
     }
 }
 
@@ -66,7 +68,12 @@ extension [SessionReminder] {
     mutating func adopt(_ kept: [StoredReminder], now: Moment) {
         guard !kept.isEmpty || !isEmpty else { return }
         let known = self
-        self = kept.map { stored in known.first { $0.stored == stored } ?? SessionReminder(stored, now: now) }
+        self = kept.map { stored in
+            let new = SessionReminder(stored, now: now)
+            guard var reminder = known.first(where: { $0.stored == new.stored }) else { return new }
+            reminder.notBefore = Swift.max(reminder.notBefore, new.notBefore)
+            return reminder
+        }
     }
 }
 
@@ -93,29 +100,27 @@ extension SessionCore {
     /// Returns the number of the session's reminders after these changes of a feature instance, in the running chain.
     func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
         currentReminders.applying(rare?.chainReminders ?? []).applying(changes.map { ReminderChange($0, of: feature) })
-            .count { !$0.isServers }
+            .count(where: \.isAction)
     }
 
     /// True if a reminder whose turn fails now is not retried.
     func isLastTry(of reminder: StoredReminder) -> Bool {
         let tries = reminders.first { $0.stored == reminder }?.tries ?? 0
-        return tries + 1 >= (reminder.isSignIn ? 1 : SessionReminder.tryLimit)
+        return tries + 1 >= TimedEvent(reminder).tryLimit
     }
 
     /// The time of the next reminder, since 1970; nil if there is none.
-    var nextReminder: Duration? { reminders.compactMap(\.next).min() }
+    var nextReminder: Duration? { reminders.lazy.map(\.next).min() }
 
     /// Takes the due reminders and marks them as under way.
     mutating func takeDueReminders(
-        now: Moment, _ isMeant: (StoredReminder) -> Bool = { _ in true }
+        now: Moment, _ isMeant: (TimedEvent) -> Bool = { _ in true }
     ) -> [StoredReminder] {
         guard isLive else { return [] }
         var due: [StoredReminder] = []
         for index in reminders.indices
-        where reminders[index].stored.due <= now.sinceEpoch && isMeant(reminders[index].stored) {
-            guard !reminders[index].isUnderWay, let next = reminders[index].next, next <= now.sinceEpoch else {
-                continue
-            }
+        where !reminders[index].isUnderWay && reminders[index].next <= now.sinceEpoch && isMeant(reminders[index].event)
+        {
             reminders[index].lastLook = now.monotonic
             reminders[index].isUnderWay = true
             due.append(reminders[index].stored)

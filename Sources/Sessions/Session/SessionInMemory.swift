@@ -104,7 +104,7 @@ extension Session {
 
     /// The committed reminders of features, the next one first.
     package var keptReminders: [StoredReminder] {
-        core.withLock { $0.reminders.map(\.stored).filter { !$0.isServers } }
+        core.withLock { $0.reminders.map(\.stored).filter(\.isAction) }
     }
 
     /// The time since 1970 at which the next reminder fires, including retries after a throw; nil if there is none.

@@ -27,7 +27,7 @@ extension Session {
     /// failure. The reminders' clock does the rest.
     func tellStores() async {
         let now = Moment(shared.time)
-        let due = core.withLock { $0.takeDueReminders(now: now) { $0.isSignIn } }
+        let due = core.withLock { $0.takeDueReminders(now: now) { $0 == .signIn } }
         await awaitResult { done in fire(due) { done(()) } }
     }
 
@@ -122,21 +122,6 @@ struct SignIn: Codable {
         let named = credential.map { principal.of(credential: $0) } ?? principal
         return ({ $0.signedIn(named, $1) }, named)
     }
-}
-
-extension StoredReminder {
-    /// Not ASCII, so that it is unlikely to be a feature's id.
-    private static let signInID = "‹sign-in›"
-
-    fileprivate init(signIn action: [UInt8], of feature: FeatureID, due: Duration) {
-        self.init(feature: feature, id: Self.signInID, due: due, number: 0, action: action)
-    }
-
-    /// True if it tells a store of a sign-in. No turn has set it, so no feature has.
-    var isSignIn: Bool { number == 0 && id == Self.signInID }
-
-    /// True if it is the server's own.
-    var isServers: Bool { isSignIn || isRecording }
 }
 
 extension IntentID {

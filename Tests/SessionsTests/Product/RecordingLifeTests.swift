@@ -39,7 +39,7 @@ struct RecordingLifeTests {
         _ = try session.told(Self.ring, to: second.till)
         #expect(try await recorded(first).last?.number == last.number)
         let export = try #require(try await second.table.export(session.id))
-        #expect(export.session.reminders.allSatisfy { !$0.isRecording })
+        #expect(export.session.reminders.allSatisfy { $0.recordingLimit == nil })
     }
 
     @Test func `another request replaces it, and one without time ends it`() async throws {

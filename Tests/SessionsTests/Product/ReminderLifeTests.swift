@@ -88,6 +88,7 @@ struct ReminderLifeTests {
         }
         #expect(reports.all.count == 1)
         let third = try table(FeatureDefinition(OldBell()))
+        time.advance(by: .seconds(6 * 3_600))
         _ = await third.fireDueReminders()
         let session = try third.live(token)
         #expect(String(decoding: try session.stateNow(of: bell).view, as: UTF8.self) == #"{"rings":1}"#)
@@ -209,6 +210,27 @@ struct ReminderLifeTests {
         let anna = Principal(issuer: "i", subject: "anna")
         _ = try await next.identify(session, token, nil, as: anna, proof: ProofHash.of("a")).get()
         #expect(session.keptReminders.isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `one that cannot fire is not looked at sooner after a restart`(isUnreadable: Bool) async throws {
+        let calls = Collected<Int>()
+        if isUnreadable {
+            _ = try reminded()
+        } else {
+            let (session, _) = try table(FeatureDefinition(Caller())).made(.bearer)
+            #expect(try session.told(#"{"type":"set"}"#, to: FeatureID(name: "caller", key: nil)) == "ran")
+        }
+        time.advance(by: .seconds(3_600))
+        var looks = 0
+        for _ in 0..<36 {
+            time.advance(by: .seconds(600))
+            let next = try table(isUnreadable ? FeatureDefinition(NewBell()) : FeatureDefinition(Caller(calls: calls)))
+            _ = await next.fireDueReminders()
+            if next.count > 0 { looks += 1 }
+        }
+        #expect((1...4).contains(looks))
+        #expect(reports.all.count == (isUnreadable ? 1 : 0) && calls.all.count == (isUnreadable ? 0 : looks))
     }
 
     @Test func `one that cannot fire is tried after growing pauses`() async throws {
