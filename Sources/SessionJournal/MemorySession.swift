@@ -178,16 +178,7 @@ final class MemorySession {
     }
 
     func apply(_ changes: [ReminderChange]) {
-        var changed = reminders
-        for change in changes {
-            switch change {
-            case .set(let reminder):
-                changed.removeAll { $0.isNamed(reminder.id, of: reminder.feature) }
-                changed.append(reminder)
-            case .forgotten(let feature, let id): changed.removeAll { $0.isNamed(id, of: feature) }
-            }
-        }
-        reminders = changed.sorted { $0.isDue(before: $1) }
+        reminders = reminders.applying(changes).sorted { $0.isDue(before: $1) }
     }
 
     private func apply(_ change: StoreChange, time: Duration) {

@@ -1,7 +1,7 @@
 import DequeModule
 
-/// The recorded turns that a session keeps: the newest, as far as both limits allow.
-package struct RecordingLimit: Sendable, Hashable {
+/// The recorded turns that a session keeps: the newest, as far as both limits allow. As JSON, in a reminder's row.
+package struct RecordingLimit: Sendable, Hashable, Codable {
     package var turns: Int
     /// The total size of the recordings in bytes.
     package var bytes: Int

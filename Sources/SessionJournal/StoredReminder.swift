@@ -49,6 +49,22 @@ package enum ReminderChange: Sendable, Hashable {
     case forgotten(FeatureID, id: String)
 }
 
+extension [StoredReminder] {
+    /// Returns the reminders after a batch's changes, in no order.
+    package func applying(_ changes: [ReminderChange]) -> [StoredReminder] {
+        var reminders = self
+        for change in changes {
+            switch change {
+            case .forgotten(let feature, let id): reminders.removeAll { $0.isNamed(id, of: feature) }
+            case .set(let reminder):
+                reminders.removeAll { $0.isNamed(reminder.id, of: reminder.feature) }
+                reminders.append(reminder)
+            }
+        }
+        return reminders
+    }
+}
+
 /// The time of the next attempt of some of a session's reminders.
 package struct Alarm: Sendable, Hashable {
     /// The token of the session's record.

@@ -4,10 +4,10 @@ import SessionJournal
 
 extension SessionCore {
     /// The limit of the session's own recording, also after its end until that is committed; nil if it has none.
-    var recording: RecordingLimit? { reminders.lazy.compactMap(\.recording).first }
+    var recording: RecordingLimit? { reminders.lazy.compactMap(\.event.recording).first }
 
     /// True if the session's own recording goes on at a time since 1970.
-    func isRecorded(now: Duration) -> Bool { reminders.contains { $0.recording != nil && $0.stored.due > now } }
+    func isRecorded(now: Duration) -> Bool { reminders.contains { $0.event.recording != nil && $0.stored.due > now } }
 
     /// The larger of the session's own limit and that of all sessions.
     func largerRecordingLimit(_ all: RecordingLimit) -> RecordingLimit {

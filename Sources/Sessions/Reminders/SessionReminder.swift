@@ -23,11 +23,8 @@ struct SessionReminder {
         plain.notBefore = .zero
         (self.stored, event, notBefore) = (plain, TimedEvent(stored), stored.notBefore)
         keepsSessionUntil = now.monotonic(stored.due) + StoredReminder.sessionLife
-        if recording != nil { SessionStore.hasRecordings.store(true, ordering: .relaxed) }
+        if event.recording != nil { SessionStore.hasRecordings.store(true, ordering: .relaxed) }
     }
-
-    /// The limit of a recording of the session; nil for other events.
-    var recording: RecordingLimit? { if case .recordingEnd(let limit) = event { limit } else { nil } }
 
     /// The time of the next attempt: since 1970.
     var next: Duration { max(stored.due, notBefore) }
@@ -53,15 +50,7 @@ struct SessionReminder {
 extension [SessionReminder] {
     /// Applies a batch's changes. A reminder that is set or replaced starts without attempts.
     mutating func apply(_ changes: [ReminderChange], now: Moment) {
-        for change in changes {
-            switch change {
-            case .forgotten(let feature, let id): removeAll { $0.stored.isNamed(id, of: feature) }
-            case .set(let reminder):
-                removeAll { $0.stored.isNamed(reminder.id, of: reminder.feature) }
-                append(SessionReminder(reminder, now: now))
-            }
-        }
-        sort { $0.stored.due < $1.stored.due }
+        adopt(map(\.stored).applying(changes).sorted { $0.due < $1.due }, now: now)
     }
 
     /// Adopts the stored reminders. Known ones keep their attempts.
@@ -74,22 +63,6 @@ extension [SessionReminder] {
             reminder.notBefore = Swift.max(reminder.notBefore, new.notBefore)
             return reminder
         }
-    }
-}
-
-extension [StoredReminder] {
-    /// Returns the reminders after a batch's changes, in no order.
-    func applying(_ changes: [ReminderChange]) -> [StoredReminder] {
-        var reminders = self
-        for change in changes {
-            switch change {
-            case .forgotten(let feature, let id): reminders.removeAll { $0.isNamed(id, of: feature) }
-            case .set(let reminder):
-                reminders.removeAll { $0.isNamed(reminder.id, of: reminder.feature) }
-                reminders.append(reminder)
-            }
-        }
-        return reminders
     }
 }
 

@@ -22,12 +22,11 @@ extension SessionTable {
         if let journal = environment.sharedJournal { return await fireClaimedReminders(journal) }
         var last: Alarm?
         while !Task.isCancelled {
-            let page: [Alarm]
-            switch await alarms(after: last) {
-            case .success(let found): page = found
-            case .failure: return environment.time.sinceEpoch() + .seconds(2)
+            let found = await awaitResult { [last] in
+                environment.journal.alarms(after: last, limit: Self.pageSize, done: $0)
             }
             let now = environment.time.sinceEpoch()
+            guard case .success(let page) = found else { return now + .seconds(2) }
             let due = page.prefix { $0.due <= now }
             await fire(due.map(\.token))
             if due.count < page.count { return page[due.count].due }
@@ -55,10 +54,6 @@ extension SessionTable {
 
     /// The time for which a node claims a reminder. After it, another node fires it.
     private static var claimLife: Duration { .seconds(30) }
-
-    private func alarms(after last: Alarm?) async -> Result<[Alarm], StoreError> {
-        await awaitResult { environment.journal.alarms(after: last, limit: Self.pageSize, done: $0) }
-    }
 
     private func fire(_ tokens: [TokenHash]) async {
         var waiting = Set(tokens)

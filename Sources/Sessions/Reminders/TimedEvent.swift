@@ -22,8 +22,7 @@ enum TimedEvent: Equatable {
         switch (stored.number, stored.id) {
         case (0, Self.signInID): self = .signIn
         case (0, Self.recordingID):
-            let limit = try? WireJSON.decode(StoredLimit.self, from: stored.action)
-            self = .recordingEnd(limit.map { RecordingLimit(turns: $0.turns, bytes: $0.bytes) })
+            self = .recordingEnd(try? WireJSON.decode(RecordingLimit.self, from: stored.action))
         default: self = .action
         }
     }
@@ -31,14 +30,11 @@ enum TimedEvent: Equatable {
     /// The number of attempts whose turn may throw.
     var tryLimit: Int { self == .signIn ? 1 : 5 }
 
+    /// The limit of the recording that it ends; nil for other events.
+    var recording: RecordingLimit? { if case .recordingEnd(let limit) = self { limit } else { nil } }
+
     /// True if it ends, instead of waiting for another build, when its store is not available for this reason.
     func ends(with obstacle: StoreError) -> Bool { self == .signIn && obstacle.code == .featureNotFound }
-}
-
-/// A recording's limit, as the action of its end.
-private struct StoredLimit: Codable {
-    let turns: Int
-    let bytes: Int
 }
 
 extension StoredReminder {
@@ -49,9 +45,9 @@ extension StoredReminder {
 
     /// - Parameter until: the end of the recording, as time since 1970.
     init(_ limit: RecordingLimit, until: Duration) throws(StoreError) {
-        guard let feature = FeatureID("mvi-recording"),
-            let action = try? WireJSON.encode(StoredLimit(turns: limit.turns, bytes: limit.bytes))
-        else { throw StoreError(.invalid, "The recording's limits cannot be stored.") }
+        guard let feature = FeatureID("mvi-recording"), let action = try? WireJSON.encode(limit) else {
+            throw StoreError(.invalid, "The recording's limits cannot be stored.")
+        }
         self.init(feature: feature, id: TimedEvent.recordingID, due: until, number: 0, action: action)
     }
 
@@ -59,7 +55,5 @@ extension StoredReminder {
     var isAction: Bool { TimedEvent(self) == .action }
 
     /// The limit of the recording that it ends; nil for other events.
-    package var recordingLimit: RecordingLimit? {
-        if case .recordingEnd(let limit) = TimedEvent(self) { limit } else { nil }
-    }
+    package var recordingLimit: RecordingLimit? { TimedEvent(self).recording }
 }

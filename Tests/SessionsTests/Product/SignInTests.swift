@@ -104,6 +104,18 @@ struct SignInTests {
         #expect(error.code == .contended)
     }
 
+    @Test func `a notice to a store that the next build does not serve ends`() async throws {
+        let (session, _) = try await interrupted()
+        let second = SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(Trolley())]), journal: kept, time: time.source))
+        for _ in 0..<2 { _ = await second.fireDueReminders() }
+        let alarms = Box<Result<[Alarm], StoreError>>()
+        kept.alarms(after: nil, limit: 10) { alarms.set($0) }
+        #expect(try #require(alarms.value).get().isEmpty)
+        #expect(try keptState(session) == #"{"guests":["hello"]}"#)
+    }
+
     @Test func `a repeated sign-in after that is answered when the store was told`() async throws {
         let (session, token) = try await interrupted()
         let second = try table()
