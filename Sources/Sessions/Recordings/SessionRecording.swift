@@ -34,15 +34,8 @@ extension SessionTable {
         // No turn that ends the earlier recording is under way.
         let turns = try await session.holdTurns()
         defer { turns.release() }
-        let key = try await awaitResult { session.keep($0) }.get()
-        let subject = session.info.subject
-        let change = CredentialChange(session: key, expecting: subject, subject: subject, reminders: [reminder])
-        try await awaitResult { environment.journal.change(change, done: $0) }.get()
-        session.core.withLock { $0.accessChanges += 1 }
-        session.note([reminder])
+        try await change(session, reminders: [reminder])
         environment.reminderClock.note(due: until)
-        // Another object has replaced this one in memory and may have been loaded before the change.
-        if session.hasLeft { find(session.tokenHash, for: .look) { $0.session?.catchUp() } }
         return true
     }
 }

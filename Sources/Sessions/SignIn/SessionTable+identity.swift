@@ -151,24 +151,23 @@ extension SessionTable {
         // Appends of other nodes were published before it.
         if environment.lease != nil { await session.caughtUp() }
         let history = session.history(of: credential, renewedBy: renewal)
-        var changes = try await keep(history, of: credential, session)
+        try await keep(history, of: credential, session)
         guard !credential.isRevoked else { throw .signedOut }
         let present = session.renew(credential, by: renewal)
         session.identityChanged(of: credential)
         // Labels were published during the commit.
-        if present != history { changes = try await keep(present, of: credential, session) }
+        if present != history { try await keep(present, of: credential, session) }
         // Another node's renewal may have been committed after it.
-        if environment.lease != nil, session.core.withLock({ $0.accessChanges != changes }) { session.catchUp() }
+        if environment.lease != nil { session.catchUp() }
         return .renewed(session, credential)
     }
 
     private func keep(
         _ history: PrincipalHistory, of credential: Credential, _ session: Session
-    ) async throws(StoreError) -> UInt64 {
+    ) async throws(StoreError) {
         try await change(
             session, kept: [try credential.renewed(history, now: environment.time.sinceEpoch())],
             requires: [credential.hash])
-        return session.core.withLock { $0.accessChanges }
     }
 
     private func signIn(
@@ -206,7 +205,6 @@ extension SessionTable {
         begun()
         try await change(session, subject: principal.identity, kept: [old, new], reminders: reminders)
         guard let credential = session.credentials.first(where: { $0.hash == token.hash }) else { throw .sessionEnded }
-        session.note(reminders)
         turns.release()
         if !reminders.isEmpty { await session.tellStores() }
         return .signedIn(session, credential, token)
@@ -249,8 +247,8 @@ extension SessionTable {
 
     // MARK: Committing
 
-    /// Commits a change of a session's credentials, then applies it.
-    private func change(
+    /// Commits a change of access to a session, then applies it. With reminders, the session's turns are held.
+    func change(
         _ session: Session, subject: Subject? = nil, kept: [StoredCredential] = [], removed: [Credential] = [],
         requires: [TokenHash] = [], reminders: [StoredReminder] = []
     ) async throws(StoreError) {
@@ -269,6 +267,7 @@ extension SessionTable {
         }
         // As in the journal now, unless another node changed it as well; the next look finds that.
         session.core.withLock { $0.accessChanges += 1 }
+        session.note(reminders)
         let gone = removed + old
         let added = session.apply(kept, subject: subject, removed: gone)
         unregister(gone)
