@@ -68,6 +68,9 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
     /// The session whose position is held, if any, and the waiting requests for it.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
+    /// The answer to the next append if it is held.
+    private let heldAnswer = Lock<(isWanted: Bool, tell: (@Sendable () -> Void)?)>((false, nil))
+
     package init(
         _ kept: MemoryJournal, _ cluster: Cluster, now: (@Sendable () -> Duration)? = nil
     ) {
@@ -176,8 +179,18 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
             cluster.endClaims(of: batch)
             cluster.tell(.appended([batch.session: batch.head]), from: self)
         }
-        return result
+        let isHeld = heldAnswer.withLock { held in
+            guard held.isWanted, let result else { return false }
+            held = (false, { done(result) })
+            return true
+        }
+        return isHeld ? nil : result
     }
+
+    /// Makes the next append at once, and reports its result by `tellAnswer`.
+    package func holdAnswer() { heldAnswer.withLock { $0 = (true, nil) } }
+
+    package func tellAnswer() { heldAnswer.withLock { $0.tell.take() }?() }
 
     package func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
         reach(done) {

@@ -7,14 +7,14 @@ extension Session {
     func hasMoved(_ done: @escaping Done<Bool>) {
         guard let journal = shared.sharedJournal else { return done(.success(false)) }
         let asked = shared.time.monotonic()
-        guard let key = core.withLock({ $0.key }) else {
+        let (kept, begun) = core.withLock { ($0.key, $0.mark(tokenHash)) }
+        guard let key = kept else {
             return journal.areKnown([tokenHash]) { [self] result in
                 done(judge(result.map { $0.contains(tokenHash) }, asked: asked))
             }
         }
         journal.marks(of: [key]) { [self] result in
-            let mark = core.withLock { $0.mark(tokenHash) }
-            done(judge(result.map { $0[key] != mark }, asked: asked))
+            done(judge(result.map { !knows($0[key], since: begun) }, asked: asked))
         }
     }
 

@@ -43,7 +43,11 @@ extension SessionTable {
                 guard let marks = try? result.get() else { return }
                 let isConfirmed = environment.lease?.confirmsReads == true
                 for (session, key, mark) in part {
-                    if marks[key] != mark { session.catchUp() } else if isConfirmed { session.confirmed(at: asked) }
+                    if !session.knows(marks[key], since: mark) {
+                        session.catchUp()
+                    } else if isConfirmed {
+                        session.confirmed(at: asked)
+                    }
                 }
             }
         }
@@ -68,8 +72,14 @@ extension SessionTable {
 extension Session {
     /// Handles another node's report that the session has a head.
     fileprivate func heard(_ head: SessionHead) {
+        let standing = core.withLock { core in
+            let known = core.mark(tokenHash)
+            var heard = known
+            heard.head = head
+            return core.standing(of: heard, since: known)
+        }
         // Comparing marks finds another branch with a lower number.
-        if core.withLock({ $0.head.number < head.number }) { catchUp() }
+        if standing == .newer { catchUp() }
     }
 
     /// Handles another node's report that the journal has, or had, the session.

@@ -197,16 +197,16 @@ extension Session {
     }
 
     /// Applies the appends of other nodes. `done` receives the batch's outcome if the session has ended.
-    func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) {
-        let head = core.withLock { $0.head }
-        load { [self] news in
-            switch news {
-            case .gone: gone { done(.failed($0)) }
-            case .unusable(let reason):
-                leave(reason)
-                done(.failed(reason))
-            case .found(let news): apply(news, since: head) { done(nil) }
-            }
+    func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) { load { [self] in apply($0, done) } }
+
+    /// Applies what the journal has.
+    func apply(_ news: SessionNews, _ done: @escaping @Sendable (CommitOutcome?) -> Void) {
+        switch news {
+        case .gone: gone { done(.failed($0)) }
+        case .unusable(let reason):
+            leave(reason)
+            done(.failed(reason))
+        case .found(let news): apply(news) { done(nil) }
         }
     }
 

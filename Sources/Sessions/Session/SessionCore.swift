@@ -151,7 +151,7 @@ struct SessionCore {
             let unnoted = stored.record.lastSeen - summary.lastSeen - SessionLimits.storeTouchDelay
             let unused = summary.lastSeen > .zero ? max(.zero, unnoted) : .zero
             summary.lastSeen = stored.record.lastSeen - unused
-            stores.append(StoreSlot(summary, lastUse: lastTouch - unused))
+            stores.append(StoreSlot(summary, of: epoch, lastUse: lastTouch - unused))
         }
         // If a crash lost the trim, it is repeated: the same labels are dropped.
         _ = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)

@@ -175,7 +175,7 @@ extension Session {
             var applied = SessionCore.Applied()
             var isStray = false
             if case .success(let found) = result {
-                isStray = !core.takes(found.mark, since: begun)
+                isStray = !core.standing(of: found.mark, since: begun).isCurrent
                 let hasRoom = isStray ? core.makeRare().loads.noteStray() : true
                 if !isStray { core.makeRare().loads.noteUse() }
                 if !hasRoom { for feature in features { failures[feature] = .wentBack } }
@@ -183,7 +183,7 @@ extension Session {
                     if isStray {
                         applied.changes.append(.left(store))
                     } else {
-                        core.install(stored, store, &applied)
+                        core.install(stored, store, of: found.mark?.epoch, &applied)
                     }
                 }
                 for feature in features
@@ -246,23 +246,10 @@ extension SessionCore {
     /// True if readers can be shown a store.
     func isShown(_ feature: FeatureID) -> Bool { stores.index(of: feature).map { stores[$0].isShowable } ?? false }
 
-    /// True if what was read at a position of the log is of the log that is known here, and not beyond its head: else the
-    /// log is read before it.
-    ///
-    /// - Parameter begun: the position here when the read began.
-    func takes(_ mark: SessionMark?, since begun: SessionMark) -> Bool {
-        guard let mark else { return false }
-        // The random part of a head is of one log.
-        if mark.head == head || mark.head.number > head.number && mark.head.nonce == appendingNonce { return true }
-        // Another log took the place of the one that was asked.
-        guard begun.epoch == epoch, mark.epoch == epoch else { return false }
-        return mark.head == begun.head || mark.head.number > begun.head.number && mark.head.number < head.number
-    }
-
     /// The snapshot for readers; nil if there is none yet.
     func snapshot(of feature: FeatureID) -> StateSnapshot? {
         guard let index = stores.index(of: feature), stores[index].isShowable else { return nil }
-        return StateSnapshot(version: stores[index].version, view: stores[index].view, epoch: epoch)
+        return stores[index].snapshot
     }
 
     /// True if one of the stores has to be loaded first.
@@ -272,8 +259,10 @@ extension SessionCore {
         }
     }
 
-    /// Installs a loaded store, unless it was disposed, loaded or replaced meanwhile.
-    fileprivate mutating func install(_ stored: StoredStore, _ store: SessionStore, _ applied: inout Applied) {
+    /// Installs a loaded store of a log, unless it was disposed, loaded or replaced meanwhile.
+    fileprivate mutating func install(
+        _ stored: StoredStore, _ store: SessionStore, of name: String?, _ applied: inout Applied
+    ) {
         let feature = stored.summary.feature
         guard isLive, let index = stores.index(of: feature), stores[index].store == nil,
             stores[index].summary.number <= stored.summary.number
@@ -284,6 +273,7 @@ extension SessionCore {
         }
         stores[index].store = store
         stores[index].summary = stored.summary
+        if let name, !epochIsUnsaved { stores[index].epoch = name }
         guard let beginning = store.beginning else { return }
         let derived = beginning.view
         // Shown until the bootstrap is committed, which may take long. A view that is not valid JSON is never shown.

@@ -92,6 +92,8 @@ struct StoreSlot: Identifiable {
     }
 
     var summary: StoreSummary
+    /// The name of the log that the version and the view state are of.
+    var epoch: String
     /// Nil if the store is not in memory.
     var store: SessionStore?
     /// Empty if the store is not in memory and no stream shows it.
@@ -140,18 +142,18 @@ struct StoreSlot: Identifiable {
     }
 
     /// A stored store that is not in memory.
-    init(_ summary: StoreSummary, lastUse: Duration) {
-        self.summary = summary
+    init(_ summary: StoreSummary, of epoch: String, lastUse: Duration) {
+        (self.summary, self.epoch) = (summary, epoch)
         view = []
         self.lastUse = lastUse
     }
 
     /// A store that a committed turn created.
-    init(_ change: StoreChange, _ store: SessionStore, now: Duration, lastSeen: Duration) {
+    init(_ change: StoreChange, _ store: SessionStore, of epoch: String, now: Duration, lastSeen: Duration) {
         self.init(
             StoreSummary(
                 feature: change.feature, number: change.number, version: change.version, made: change.made,
-                replaced: change.setsAside == nil ? 0 : change.made, lastSeen: lastSeen), lastUse: now)
+                replaced: change.setsAside == nil ? 0 : change.made, lastSeen: lastSeen), of: epoch, lastUse: now)
         self.store = store
         view = change.view ?? []
         intent = change.viewIntent
@@ -181,6 +183,7 @@ struct StoreSlot: Identifiable {
     var feature: FeatureID { summary.feature }
     var id: FeatureID { summary.feature }
     var version: UInt64 { summary.version }
+    var snapshot: StateSnapshot { StateSnapshot(version: version, view: view, epoch: epoch) }
 
     /// True if readers can be shown something.
     @inline(__always)

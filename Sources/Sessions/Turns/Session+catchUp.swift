@@ -42,15 +42,7 @@ extension Session {
             // It was committed, whether or not others appended after it.
             let end = apply(pending)
             guard news.head != ours else { return ended(pending.end(.committed, end)) }
-            return load { [self] later in
-                switch later {
-                case .found(let later):
-                    return apply(later, since: ours) { [self] in ended(pending.end(.committed, end)) }
-                case .gone: break
-                case .unusable(let reason): leave(reason)
-                }
-                ended(pending.end(.committed, end))
-            }
+            return readNews { [self] _ in ended(pending.end(.committed, end)) }
         }
         // It was certainly not committed, and its head is still the newest.
         if error != nil, news.head == expected, news.owner == pending.batch.expectedOwner {
@@ -66,7 +58,7 @@ extension Session {
         // Our append may also be behind a head that is no longer recorded: then nothing runs again.
         let end = pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict, .rolledBack)
         noteCollision()
-        apply(news, since: expected) { [self] in ended(end) }
+        apply(news) { [self] in ended(end) }
     }
 
     /// Counts a conflict with another node. After several in a row, the node that is first next becomes the owner for a
@@ -84,24 +76,24 @@ extension Session {
         core.withLock { $0.ownership.hold(now: now) }
     }
 
-    /// Applies the appends of others after a head, then calls `then`: later if the log is another one and is read anew.
-    func apply(_ news: StoredSession, since head: SessionHead, then: @escaping @Sendable () -> Void) {
+    /// Applies the appends of others, then calls `then`: later if the log is another one and is read anew.
+    func apply(_ news: StoredSession, then: @escaping @Sendable () -> Void) {
         adopt(news.credentials, of: news.record.subject)
         let now = Moment(shared.time)
         let isConfirmed = shared.lease?.confirmsReads != false
-        core.withLock { core in
+        let standing = core.withLock { core in
+            let standing = core.standing(of: news.mark, news.recentHeads, since: core.mark(tokenHash))
             core.accessChanges = news.accessChanges
             // A sign-in sets some without a turn.
             core.reminders.adopt(news.reminders, now: now)
             if isConfirmed { core.confirmed = now.monotonic }
+            return standing
         }
-        let isRenamed = core.withLock { $0.epoch != news.record.epoch && !$0.epochIsUnsaved }
-        guard news.head != head || isRenamed else { return then() }
-        let isOtherBranch =
-            !news.recentHeads.contains(head)
-            && (isRenamed || news.head.number <= head.number
-                || news.recentHeads.contains { $0.number <= head.number })
-        if isOtherBranch { return beginAnew(isRenamed ? news.record.epoch : nil, then) }
+        switch standing {
+        case .known, .accessChanged: return then()
+        case .other: return beginAnew(news.record.epoch, then)
+        case .inFlight, .newer, .renamed: break
+        }
         let live = core.withLock { core in news.changed.map { core.stores[$0.summary.feature] } }
         let adoptions = zip(news.changed, live).map { Adoption($0, by: $1) }
         for adoption in adoptions { shared.note(lost: adoption.lost, of: adoption.stored.summary.feature) }
@@ -149,9 +141,9 @@ extension Session {
     /// Nothing of the session runs until then: it would run on an empty session, and its appends would be older than
     /// what is read.
     ///
-    /// - Parameter epoch: the new name if the journal has one already; nil if this node has to choose it.
-    private func beginAnew(_ epoch: String?, _ then: @escaping @Sendable () -> Void) {
-        follow(core.withLock { $0.lose(epoch) })
+    /// - Parameter name: its name in the journal.
+    private func beginAnew(_ name: String, _ then: @escaping @Sendable () -> Void) {
+        follow(core.withLock { $0.lose(name) })
         load { [self] news in
             switch news {
             case .gone: return gone { _ in then() }
@@ -203,11 +195,14 @@ extension SessionCore {
         head = news.head
         var applied = Applied()
         for store in adopt(news.owner) { applied.changes.append(.stopped(store)) }
-        if !epochIsUnsaved, news.record.epoch != epoch {
+        if isRenamed(news.record.epoch) {
             // Another writer found that the log is another one; the data here is still valid.
             epoch = news.record.epoch
             streams.rename(.unknownCursor)
-            for slot in stores where slot.store != nil { streams.markDirty(slot.feature, since: 0) }
+            for index in stores.indices {
+                stores[index].epoch = epoch
+                if stores[index].store != nil { streams.markDirty(stores[index].feature, since: 0) }
+            }
         }
         var unloaded: [FeatureID] = []
         let there = Set(news.stores.map(\.feature))
@@ -235,7 +230,7 @@ extension SessionCore {
         let version = stores[summary.feature]?.version
         let isNewer = stores[summary.feature].map { $0.summary.number != summary.number } ?? true
         let used = summary.lastSeen > .zero ? min(now.monotonic(summary.lastSeen), now.monotonic) : now.monotonic
-        if version == nil { stores.append(StoreSlot(summary, lastUse: used)) }
+        if version == nil { stores.append(StoreSlot(summary, of: epoch, lastUse: used)) }
         guard let index = stores.index(of: summary.feature) else { return }
         // Even if this version of the code derives another view: a version means the same on every node.
         var view = adoption.stored.view
@@ -257,11 +252,11 @@ extension SessionCore {
         markChanged(summary.feature, at: index, since: first, &applied)
     }
 
-    /// Removes all data of a log that is another one in the journal, under this name; nil if it has no new name yet.
-    mutating func lose(_ epoch: String?) -> Applied {
-        self.epoch = epoch ?? Epoch.random()
+    /// Removes all data of a log that is another one in the journal. That has a new name already, or this node chooses it.
+    mutating func lose(_ name: String) -> Applied {
+        epochIsUnsaved = !isRenamed(name)
+        epoch = epochIsUnsaved ? Epoch.random() : name
         head = .empty
-        epochIsUnsaved = epoch == nil
         var applied = Applied()
         for slot in stores { applied.add(slot) }
         stores = []
@@ -294,17 +289,11 @@ private final class CatchUpJob: QueueJob {
     func run() -> WaitingJob? { hasRead.withLock { $0 } ? nil : WaitingJob(self, whenReady: read) }
 
     private func read(then resume: @escaping @Sendable () -> Void) -> Bool {
-        let (head, waiters) = begin()
+        let waiters = begin()
         session.loadOnce { [self] result in
-            switch result {
-            case .success(.found(let news)):
-                return session.apply(news, since: head) { [self] in finishCatchUp(resume, waiters) }
-            case .success(.gone): return session.gone { [self] _ in finishCatchUp(resume, waiters) }
-            case .success(.unusable(let reason)): session.leave(reason)
-            // The next comparison finds it again.
-            case .failure: break
-            }
-            finishCatchUp(resume, waiters)
+            // After a failure, the next comparison finds it again.
+            guard case .success(let news) = result else { return finishCatchUp(resume, waiters) }
+            session.apply(news) { [self] _ in finishCatchUp(resume, waiters) }
         }
         return true
     }
@@ -315,14 +304,14 @@ private final class CatchUpJob: QueueJob {
         for waiter in waiters { waiter() }
     }
 
-    func end(_ error: StoreError) { for waiter in begin().waiters { waiter() } }
+    func end(_ error: StoreError) { for waiter in begin() { waiter() } }
 
-    private func begin() -> (head: SessionHead, waiters: [@Sendable () -> Void]) {
+    private func begin() -> [@Sendable () -> Void] {
         session.core.withLock { core in
             // Later appends may not be in the result.
             core.isAwaitingCatchUp = false
             defer { core.rare?.catchUpWaiters = [] }
-            return (core.head, core.rare?.catchUpWaiters ?? [])
+            return core.rare?.catchUpWaiters ?? []
         }
     }
 }

@@ -227,7 +227,7 @@ extension SessionCore {
             markChanged(feature, at: index, since: first, &applied)
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
-            var slot = StoreSlot(changes[place], store, now: used, lastSeen: pending.batch.time)
+            var slot = StoreSlot(changes[place], store, of: epoch, now: used, lastSeen: pending.batch.time)
             // A loaded one, whose state could not be read, is watched since then.
             let isWatched = index.map { stores[$0].store === store } ?? false
             if let index {
