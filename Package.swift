@@ -84,7 +84,8 @@ let package = Package(
         // Pure code: no I/O, no HTTP.
         library("Locking", "CLocking"),
         library("Networks", "Locking"),
-        library("MVI", "Locking", tracing),
+        library("RFC3339"),
+        library("MVI", "Locking", "RFC3339", tracing),
         library("WireJSON"),
         library("JSONDelta", "WireJSON"),
         library("Schema", "WireJSON"),
