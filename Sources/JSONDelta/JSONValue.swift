@@ -135,11 +135,10 @@ extension JSONValue {
         one.allSatisfy { member in two[member.name].map { member.value.isEqual(to: $0) } ?? false }
     }
 
-    /// Compares numbers as 64-bit values; larger integers are equal only if their texts are.
+    /// Compares the digits of numbers, which may be more than those of a `Double`.
     private static func isSameNumber(_ one: [UInt8], _ two: [UInt8]) -> Bool {
-        let (one, two) = (String(decoding: one, as: UTF8.self), String(decoding: two, as: UTF8.self))
-        guard let first = Double(one), let second = Double(two) else { return false }
-        if Int64(one) != nil, Int64(two) != nil { return Int64(one) == Int64(two) }
-        return first == second && first.magnitude <= 9_007_199_254_740_992
+        isNumber(one) && isNumber(two) && WireJSON.areEqual(number: one, two)
     }
+
+    private static func isNumber(_ text: [UInt8]) -> Bool { text.first.map { $0 < UInt8(ascii: "a") } ?? false }
 }

@@ -62,6 +62,11 @@ extension WireJSON {
         EscapedText.append(text.span, to: &output)
     }
 
+    /// Returns true if two checked numbers have the same value, however it is written.
+    package static func areEqual(number one: [UInt8], _ two: [UInt8]) -> Bool {
+        NumberText.areEqual(one[...], two[...])
+    }
+
     /// Returns the characters of a checked string literal without quotes and escapes.
     package static func unescaped(_ raw: ArraySlice<UInt8>) -> [UInt8] { EscapedText.unescaped(raw) }
 }

@@ -84,6 +84,15 @@ enum NumberText {
         return try integer(parts.digits, isNegative: parts.isNegative)
     }
 
+    /// Returns true if two numbers have the same value, however it is written.
+    static func areEqual(_ one: ArraySlice<UInt8>, _ two: ArraySlice<UInt8>) -> Bool {
+        var (one, two) = (DecimalParts(one), DecimalParts(two))
+        one.dropTrailingZeros()
+        two.dropTrailingZeros()
+        guard one.digits == two.digits else { return false }
+        return one.digits.isEmpty || (one.exponent == two.exponent && one.isNegative == two.isNegative)
+    }
+
     /// Returns the nearest value, ties to even; nil if it exceeds the largest finite one.
     static func double(_ text: ArraySlice<UInt8>) -> Double? {
         if let short = shortDouble(text) { return short }

@@ -52,6 +52,19 @@ import Testing
         #expect(throws: DeltaError("a test failed: the value is different")) { try apply(patch, to: document) }
     }
 
+    @Test func `numbers keep all digits, and are compared with them`() throws {
+        let document = Array(#"{"a":0.12345678901234567890123456789,"b":[1]}"#.utf8)
+        let next = Array(#"{"a":0.12345678901234567890123456780,"b":[1,340282366920938463463374607431768211455]}"#.utf8)
+        let patch = try #require(JSONPatch.diff(from: document, to: next))
+        #expect(try JSONPatch.apply(patch, to: document) == next)
+        let merge = try #require(MergePatch.diff(from: document, to: next))
+        #expect(try MergePatch.apply(merge, to: document) == next)
+        let test = Array(#"[{"op":"test","path":"/a","value":0.12345678901234567890123456788}]"#.utf8)
+        #expect(throws: DeltaError.self) { try JSONPatch.apply(test, to: document) }
+        let same = Array(#"[{"op":"test","path":"/a","value":123456789012345678901234567890e-30}]"#.utf8)
+        #expect(try JSONPatch.apply(same, to: document) == document)
+    }
+
     @Test("The whole document can be replaced")
     func wholeDocument() throws {
         #expect(try apply(#"[{"op":"replace","path":"","value":[1]}]"#, to: "{}") == "[1]")
