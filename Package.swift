@@ -86,7 +86,7 @@ let package = Package(
         library("Networks", "Locking"),
         library("RFC3339"),
         library("MVI", "Locking", "RFC3339", tracing),
-        library("WireJSON"),
+        library("WireJSON", "RFC3339"),
         library("JSONDelta", "WireJSON"),
         library("Schema", "WireJSON"),
         library("EventStream"),

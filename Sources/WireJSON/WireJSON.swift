@@ -21,11 +21,12 @@ package enum WireJSON {
         try DecodingSession(bytes: bytes, limits: limits).decodeDocument(type)
     }
 
-    /// Decodes a value, optionally like ``decode(_:from:filling:limits:)``, with decoders that have a user info.
+    /// Decodes a stored value, optionally like ``decode(_:from:filling:limits:)``, with decoders that have a user info.
     ///
     /// - Throws: ``WireDecodingError``, also if `filling` is not JSON.
+    @usableFromInline
     package static func decode<T: Decodable>(
-        _ type: T.Type, from bytes: [UInt8], filling: [UInt8]?, userInfo: [CodingUserInfoKey: any Sendable]
+        _ type: T.Type, from bytes: [UInt8], filling: [UInt8]?, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(WireDecodingError) -> T {
         let session =
             if let filling {
@@ -33,6 +34,7 @@ package enum WireJSON {
             } else {
                 try DecodingSession(bytes: bytes, limits: .document)
             }
+        session.isStored = true
         if !userInfo.isEmpty { session.userInfo = userInfo }
         return try session.decodeDocument(type)
     }

@@ -187,7 +187,7 @@ struct ErasedStore: Sendable {
     @usableFromInline
     static func action<F: Feature>(of type: F.Type, _ json: [UInt8]) throws -> F.Action {
         guard let type = F.Action.self as? any Decodable.Type,
-            let action = try WireJSON.decode(type, from: json) as? F.Action
+            let action = try WireJSON.decode(type, from: json, filling: nil) as? F.Action
         else { throw StoreError(.invalid, "The actions of the feature \"\(F.name)\" can no longer be decoded.") }
         return action
     }

@@ -58,7 +58,7 @@ extension DecodingSession {
         return value
     }
 
-    private func corrupted(_ node: Int, _ detail: String) -> DecodingError {
+    func corrupted(_ node: Int, _ detail: String) -> DecodingError {
         Mismatch(node: node, detail: detail).corrupted
     }
 

@@ -23,6 +23,8 @@ final class DecodingSession {
     /// The objects that have a counterpart in the second text.
     var fills: [Int: Int] = [:]
 
+    /// True if the document may have been written by an earlier version.
+    var isStored = false
     /// True if the members that are read are recorded.
     let notesReads: Bool
 
@@ -31,6 +33,7 @@ final class DecodingSession {
         self.bytes = bytes
         filling = nil
         self.notesReads = notesReads
+        isStored = notesReads
     }
 
     /// Creates a session on a text, with a second one that supplies absent members.
@@ -48,6 +51,7 @@ final class DecodingSession {
         self.bytes = bytes + filling
         self.filling = root
         self.notesReads = notesReads
+        isStored = true
         note(root, asFillOf: 0)
     }
 
@@ -64,6 +68,11 @@ final class DecodingSession {
     func decode<T: Decodable>(_ type: T.Type, at node: Int) throws -> T {
         located = nil
         do {
+            if ScalarTypes.contains(type), let scalar = type as? any ScalarValue.Type,
+                let value = try scalar.decodeScalar(at: node, in: self) as? T
+            {
+                return value
+            }
             return try T(from: ValueDecoder(session: self, node: node, owner: type))
         } catch {
             if located == nil, Mismatch(error) == nil { located = locate(error, at: node, type) }

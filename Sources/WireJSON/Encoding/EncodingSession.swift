@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The output of an encoding, and the values that are open in it.
 ///
 /// Values are written directly into one buffer, innermost last. A container that an author nests by hand can be written
@@ -63,9 +57,8 @@ final class EncodingSession {
         let encoder = try push(T.self)
         located = nil
         do {
-            // As the other languages write it, so that a client finds the id that it sent (RFC 9562 section 4).
-            if T.self == UUID.self, let id = value as? UUID {
-                try encoder.encode(id.uuidString.lowercased())
+            if ScalarTypes.contains(T.self), let scalar = value as? any ScalarValue {
+                try scalar.encodeScalar(to: encoder)
             } else {
                 try value.encode(to: encoder)
             }

@@ -62,6 +62,11 @@ extension ValueEncoder: SingleValueEncodingContainer {
     func encode(_ value: UInt16) throws { try integer(UInt64(value)) }
     func encode(_ value: UInt32) throws { try integer(UInt64(value)) }
     func encode(_ value: UInt64) throws { try integer(UInt64(value)) }
+    /// Writes the text of a number.
+    func encode(number text: String) throws {
+        try begin()
+        session.bytes += text.utf8
+    }
     func encode<T: Encodable>(_ value: T) throws {
         try begin()
         let mark = session.mark()

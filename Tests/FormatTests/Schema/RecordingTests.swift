@@ -103,33 +103,6 @@ struct RecordingTests {
                 """)
     }
 
-    private struct Foreign: Codable {
-        var time: Timestamp
-        var id: UUID
-        var date: Date
-        var data: Data
-        var url: URL
-    }
-
-    @Test func `times, identifiers, dates, data and URLs are as WireJSON writes them`() throws {
-        let text = schema(Foreign.self)
-        #expect(text.contains(#""time":{"type":"string","format":"date-time"}"#))
-        #expect(text.contains(#""id":{"type":"string","format":"uuid"}"#))
-        // The seconds since 2001, a list of bytes, and an object.
-        #expect(text.contains(#""date":{"type":"number"}"#))
-        #expect(text.contains(#""data":{"type":"array","items":{"type":"integer","minimum":0,"maximum":255}}"#))
-        #expect(text.contains(##""url":{"$ref":"#/$defs/URL"}"##))
-        #expect(
-            text.contains(##"{"relative":{"type":"string"},"base":{"$ref":"#/$defs/URL"}},"required":["relative"]}"##))
-        let value = Foreign(
-            time: Timestamp(sinceEpoch: .seconds(1)), id: UUID(), date: Date(), data: Data([1]),
-            url: try #require(URL(string: "https://example.com/")))
-        let json = String(decoding: try WireJSON.encode(value), as: UTF8.self)
-        #expect(json.contains(#""id":"\#(value.id.uuidString.lowercased())""#))
-        #expect(try WireJSON.decode(Foreign.self, from: Array(json.utf8)).id == value.id)
-        #expect(json.contains(#""data":[1]"#) && json.contains(#""url":{"relative":"https://example.com/"}"#))
-    }
-
     @Test func `a time is written only if it can be read back`() throws {
         for text in ["0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"] {
             let time = try #require(Timestamp(text))
