@@ -57,16 +57,25 @@ extension WireType {
     /// The definitions that the type names.
     var references: [Int] {
         switch self {
-        case .any, .never, .boolean, .integer, .number, .string: []
+        case .any, .unfit, .never, .boolean, .integer, .number, .decimal, .duration, .string: []
         case .array(let type), .dictionary(let type), .nullable(let type): type.references
         case .named(let index): [index]
+        }
+    }
+
+    /// Returns true if the type, or a type in it without a definition of its own, passes a test.
+    func contains(_ test: (WireType) -> Bool) -> Bool {
+        if test(self) { return true }
+        return switch self {
+        case .array(let type), .dictionary(let type), .nullable(let type): type.contains(test)
+        default: false
         }
     }
 
     /// Returns the type with the numbers of its definitions changed.
     func mapped(_ change: (Int) -> WireType) -> WireType {
         switch self {
-        case .any, .never, .boolean, .integer, .number, .string: self
+        case .any, .unfit, .never, .boolean, .integer, .number, .decimal, .duration, .string: self
         case .array(let type): .array(type.mapped(change))
         case .dictionary(let type): .dictionary(type.mapped(change))
         case .nullable(let type): .nullable(type.mapped(change))
@@ -76,15 +85,18 @@ extension WireType {
 }
 
 extension TypeDefinition {
-    /// The definitions that the definition names.
-    var references: [Int] {
+    /// The types in the definition.
+    var types: [WireType] {
         switch kind {
-        case .cases(let cases): cases.flatMap { $0.members.flatMap(\.type.references) }
-        case .object(let members): members.flatMap(\.type.references)
+        case .cases(let cases): cases.flatMap { $0.members.map(\.type) }
+        case .object(let members): members.map(\.type)
         case .values: []
-        case .alias(let type): type.references
+        case .alias(let type): [type]
         }
     }
+
+    /// The definitions that the definition names.
+    var references: [Int] { types.flatMap(\.references) }
 
     /// Returns the definition with its types changed.
     func mapped(_ change: (WireType) -> WireType) -> TypeDefinition {

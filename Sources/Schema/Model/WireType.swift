@@ -2,6 +2,8 @@
 package indirect enum WireType: Equatable, Sendable {
     /// Any JSON value, if the form is unknown.
     case any
+    /// Values whose JSON clients cannot use. The server refuses to start with such a type, with the reason.
+    case unfit(String)
     /// No value.
     case never
     case boolean
@@ -9,6 +11,10 @@ package indirect enum WireType: Equatable, Sendable {
     case integer(bits: Int, isSigned: Bool)
     /// A number with 32 or 64 bits.
     case number(bits: Int)
+    /// A number with decimal digits.
+    case decimal
+    /// A number of seconds.
+    case duration
     /// A string, with a format of JSON Schema if only such strings are accepted, such as `date-time`.
     case string(format: String?)
     case array(WireType)
@@ -69,4 +75,7 @@ package struct TypeDefinition: Equatable, Sendable {
     package var kind: Kind
     /// True if the whole type could be read.
     package var isComplete = true
+    /// The Swift type; nil for a nested container.
+    var id: ObjectIdentifier?
+    var typeName: TypeName?
 }

@@ -2,9 +2,6 @@ import WireJSON
 
 /// Identifiers in code for names in the API.
 enum CodeNames {
-    /// `order-detail` → `OrderDetail`, unique for each feature.
-    static func namespaces(_ shapes: [FeatureShape]) -> [String] { unique(shapes.map { upperCamel($0.name) }) }
-
     /// `order-detail` → `OrderDetail`, `add` → `Add`.
     static func upperCamel(_ name: String) -> String {
         let text = identifier(name)
@@ -49,13 +46,13 @@ enum CodeNames {
 
     /// Names with a meaning in one of the languages, which definitions must not have.
     static let taken: Set<String> = [
-        "Any", "Array", "Boolean", "Bool", "Byte", "Character", "CaseIterable", "Codable", "CodingKey", "CodingKeys",
-        "Decodable", "Decoder", "Double", "Dictionary", "Encodable", "Encoder", "Equatable", "Float", "Hashable", "Int",
-        "Int8", "Int16", "Int32", "Int64", "Int128", "Json", "JsonElement", "JSONValue", "List", "Long", "Map", "Never",
-        "Nothing", "Optional", "Protocol", "RawRepresentable", "Self", "Sendable", "Serializable", "SerialName", "Set",
-        "Short", "String", "Type", "UByte", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128", "ULong", "UShort",
-        "any", "bigint", "boolean", "never", "null", "number", "object", "string", "symbol", "undefined", "unknown",
-        "void",
+        "Any", "Array", "BigDecimal", "Boolean", "Bool", "Byte", "Character", "CaseIterable", "Codable", "CodingKey",
+        "CodingKeys", "Date", "Decimal", "Decodable", "Decoder", "Double", "Duration", "Dictionary", "Encodable",
+        "Encoder", "Equatable", "Float", "Hashable", "Instant", "Int", "Int8", "Int16", "Int32", "Int64", "Int128",
+        "Json", "JsonElement", "JSONValue", "List", "Long", "Map", "Never", "Nothing", "Optional", "Protocol",
+        "RawRepresentable", "Self", "Sendable", "Serializable", "SerialName", "Set", "Shared", "Short", "String",
+        "Type", "UByte", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128", "ULong", "URL", "UShort", "any",
+        "bigint", "boolean", "never", "null", "number", "object", "string", "symbol", "undefined", "unknown", "void",
     ]
 }
 
@@ -94,10 +91,8 @@ extension FeatureShape {
         return first + named.values.sorted { $0.name < $1.name }
     }
 
-    /// The names of the definitions that a client receives in states and labels. Enums among them are open if older
-    /// clients must read what a newer server adds.
-    var received: Set<String> {
-        let indices = reachable(from: state).union(reachable(from: label))
-        return Set(indices.map { definitions[$0].name })
+    /// The definitions that a client receives in states and labels.
+    var received: [TypeDefinition] {
+        reachable(from: state).union(reachable(from: label)).map { definitions[$0] }
     }
 }

@@ -87,11 +87,13 @@ package struct JSONSchema {
 
     private func schema(_ type: WireType) -> SchemaTree {
         switch type {
-        case .any: .object([])
+        case .any, .unfit: .object([])
         case .never: .object([("not", .object([]))])
         case .boolean: .object([("type", .text("boolean"))])
         case .integer(let bits, let isSigned): .object(Self.integer(bits, isSigned))
         case .number: .object([("type", .text("number"))])
+        case .decimal: .object([("type", .text("number")), ("format", .text("decimal"))])
+        case .duration: .object([("type", .text("number")), ("description", .text("seconds"))])
         case .string(let format):
             .object([("type", .text("string"))] + (format.map { [("format", .text($0))] } ?? []))
         case .array(let element): .object([("type", .text("array")), ("items", schema(element))])

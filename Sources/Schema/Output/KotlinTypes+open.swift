@@ -1,21 +1,17 @@
 /// Enums with a case for what a newer server adds.
 extension KotlinTypes {
-    /// The sealed interfaces with such a case, and its class.
-    var openCases: [(type: String, unknown: String)] {
-        shape.definitions.compactMap { definition in
-            guard isReceivedOpen(definition.name), case .cases(let cases) = definition.kind else { return nil }
-            let type = "\(namespace).\(definition.name)"
-            let names = CodeNames.unique(cases.map { Self.className($0.name) } + ["Unknown"])
-            return (type, "\(type).\(names[cases.count])")
-        }
+    /// Returns the sealed interface with such a case, and its class; nil for other types.
+    func openCase(of definition: TypeDefinition) -> (type: String, unknown: String)? {
+        guard isReceivedOpen(definition), case .cases(let cases) = definition.kind else { return nil }
+        let type = "\(namespace).\(definition.name)"
+        let names = CodeNames.unique(cases.map { Self.className($0.name) } + ["Unknown"])
+        return (type, "\(type).\(names[cases.count])")
     }
 
-    /// True if there are enum classes with such an entry.
-    var hasOpenValues: Bool {
-        shape.definitions.contains { definition in
-            guard isReceivedOpen(definition.name), case .values(let values) = definition.kind else { return false }
-            return if case .text? = values.first?.literal { true } else { false }
-        }
+    /// Returns true for an enum class with such an entry.
+    func hasOpenValues(_ definition: TypeDefinition) -> Bool {
+        guard isReceivedOpen(definition), case .values(let values) = definition.kind else { return false }
+        return if case .text? = values.first?.literal { true } else { false }
     }
 
     static func addModule(_ openCases: [(type: String, unknown: String)], to code: inout CodeLines) {

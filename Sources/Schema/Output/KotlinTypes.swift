@@ -1,7 +1,10 @@
-/// The features' types in Kotlin 1.9 or newer with kotlinx.serialization: an object for each feature, with a class for
-/// each type and a sealed interface for each enum with cases.
+/// The features' types in Kotlin 1.9 or newer with kotlinx.serialization: an object for each feature and
+/// one for types of several features, with a class for each type and a sealed interface for each enum with cases.
 package struct KotlinTypes {
-    let shape: FeatureShape
+    private let declarations: Declarations
+    /// The feature whose definitions are declared.
+    private let feature: Int
+    /// The namespace in which they are declared.
     let namespace: String
     private let isOpen: Bool
 
@@ -11,27 +14,29 @@ package struct KotlinTypes {
     ///   - maker: the program and its version.
     ///   - isOpen: true if received enums have a case for what a newer server adds.
     package static func source(_ shapes: [FeatureShape], maker: String, isOpen: Bool = false) -> String {
-        let types = zip(shapes, CodeNames.namespaces(shapes)).map {
-            KotlinTypes(shape: $0, namespace: $1, isOpen: isOpen)
+        let declarations = Declarations(shapes)
+        let namespaces = declarations.namespaces
+        let types = namespaces.flatMap { namespace in
+            namespace.definitions.map { declared in
+                (
+                    KotlinTypes(
+                        declarations: declarations, feature: declared.feature, namespace: namespace.name,
+                        isOpen: isOpen), declared.definition
+                )
+            }
         }
-        let openCases = types.flatMap(\.openCases)
-        let hasOpenValues = types.contains { $0.hasOpenValues }
+        let openCases = types.compactMap { $0.openCase(of: $1) }
+        let hasOpenValues = types.contains { $0.hasOpenValues($1) }
+        let values = KotlinValue.all.filter { declarations.contain(where: $0.isFor) }
         var code = CodeLines(unit: "    ")
         code.add("// Made by \(maker) from the Swift types of its features (`types --kotlin`). Do not edit.")
         code.add(#"@file:Suppress("EnumEntryName", "unused")"#)
+        let serializers = values.map { "\($0.serializer)::class" }.joined(separator: ", ")
+        if !values.isEmpty { code.add("@file:UseSerializers(\(serializers))") }
         code.add()
-        if hasOpenValues { code.add("import kotlinx.serialization.KSerializer") }
-        code.add("import kotlinx.serialization.SerialName")
-        code.add("import kotlinx.serialization.Serializable")
-        if hasOpenValues {
-            code.add("import kotlinx.serialization.descriptors.PrimitiveKind")
-            code.add("import kotlinx.serialization.descriptors.PrimitiveSerialDescriptor")
-            code.add("import kotlinx.serialization.encoding.Decoder")
-            code.add("import kotlinx.serialization.encoding.Encoder")
+        for name in imports(values, hasOpenValues: hasOpenValues, hasOpenCases: !openCases.isEmpty) {
+            code.add("import \(name)")
         }
-        code.add("import kotlinx.serialization.json.Json")
-        code.add("import kotlinx.serialization.json.JsonElement")
-        if !openCases.isEmpty { code.add("import kotlinx.serialization.modules.SerializersModule") }
         code.add()
         let hint = openCases.isEmpty ? "" : " Give it to the client: `RemoteServerOptions(json = mviJson)`."
         code.add("/** JSON as the server reads and writes it.\(hint) */")
@@ -42,20 +47,43 @@ package struct KotlinTypes {
             addModule(openCases, to: &code)
         }
         if hasOpenValues { addOpenSerializer(to: &code) }
-        for types in types {
+        for value in values {
             code.add()
-            types.add(to: &code)
+            for line in value.code.split(separator: "\n", omittingEmptySubsequences: false) { code.add(String(line)) }
+        }
+        var rest = types[...]
+        for namespace in namespaces {
+            code.add()
+            add(namespace, rest.prefix(namespace.definitions.count), to: &code)
+            rest = rest.dropFirst(namespace.definitions.count)
         }
         return code.text
     }
 
-    private func add(to code: inout CodeLines) {
-        if !shape.summary.isEmpty { code.add("/** \(shape.summary.replacing("*/", with: "* /")) */") }
-        code.block("object \(namespace) {") { code in
-            code.add("const val NAME = \(Self.quoted(shape.name))")
-            for definition in shape.ordered {
-                code.add()
-                add(definition, to: &code)
+    private static func imports(_ values: [KotlinValue], hasOpenValues: Bool, hasOpenCases: Bool) -> [String] {
+        var names: Set = ["SerialName", "Serializable", "json.Json", "json.JsonElement"]
+        if hasOpenValues || !values.isEmpty {
+            names.formUnion([
+                "KSerializer", "descriptors.PrimitiveKind", "descriptors.PrimitiveSerialDescriptor",
+                "encoding.Decoder", "encoding.Encoder",
+            ])
+        }
+        if hasOpenCases { names.insert("modules.SerializersModule") }
+        if !values.isEmpty { names.insert("UseSerializers") }
+        return Set(values.flatMap(\.imports)).union(names.map { "kotlinx.serialization.\($0)" }).sorted()
+    }
+
+    private static func add(
+        _ namespace: Declarations.Namespace, _ types: some Sequence<(KotlinTypes, TypeDefinition)>,
+        to code: inout CodeLines
+    ) {
+        let summary = namespace.feature.map(\.summary) ?? Declarations.sharedSummary
+        if !summary.isEmpty { code.add("/** \(summary.replacing("*/", with: "* /")) */") }
+        code.block("object \(namespace.name) {") { code in
+            if let name = namespace.feature?.name { code.add("const val NAME = \(quoted(name))") }
+            for (index, (type, definition)) in types.enumerated() {
+                if index > 0 || namespace.feature != nil { code.add() }
+                type.add(definition, to: &code)
             }
         }
     }
@@ -79,9 +107,9 @@ package struct KotlinTypes {
                         add("class \(className)", one.members, suffix: " : \(namespace).\(name)", to: &code)
                     }
                 }
-                if isReceivedOpen(name) { addUnknown(names[cases.count], of: name, to: &code) }
+                if isReceivedOpen(definition) { addUnknown(names[cases.count], of: name, to: &code) }
             }
-        case .values(let values): add(name, values, to: &code)
+        case .values(let values): add(definition, values, to: &code)
         case .alias(.never): code.add("@Serializable sealed interface \(name)")
         case .alias(let alias):
             code.add("@Serializable @JvmInline value class \(name)(val value: \(type(alias)))")
@@ -104,7 +132,8 @@ package struct KotlinTypes {
         }
     }
 
-    private func add(_ name: String, _ values: [TypeDefinition.Value], to code: inout CodeLines) {
+    private func add(_ definition: TypeDefinition, _ values: [TypeDefinition.Value], to code: inout CodeLines) {
+        let name = definition.name
         let names = CodeNames.unique(values.map { Self.entryName($0.name) } + ["unknown"])
         // In kotlinx.serialization, enum entries are strings.
         guard case .text? = values.first?.literal else {
@@ -117,7 +146,7 @@ package struct KotlinTypes {
                 }
             }
         }
-        if isReceivedOpen(name) { return addOpen(name, values, names, to: &code) }
+        if isReceivedOpen(definition) { return addOpen(name, values, names, to: &code) }
         code.add("@Serializable")
         code.block("enum class \(name) {") { code in
             for (value, entry) in zip(values, names) {
@@ -127,11 +156,11 @@ package struct KotlinTypes {
         }
     }
 
-    func isReceivedOpen(_ name: String) -> Bool { isOpen && shape.received.contains(name) }
+    func isReceivedOpen(_ definition: TypeDefinition) -> Bool { isOpen && declarations.isReceived(definition) }
 
     private func type(_ type: WireType) -> String {
         switch type {
-        case .any, .never: "JsonElement"
+        case .any, .unfit, .never: "JsonElement"
         case .boolean: "Boolean"
         case .integer(let bits, let isSigned):
             switch bits {
@@ -142,11 +171,14 @@ package struct KotlinTypes {
             default: "JsonElement"
             }
         case .number(let bits): bits == 32 ? "Float" : "Double"
+        case .decimal: "BigDecimal"
+        case .duration: "Duration"
+        case .string("date-time"): "Instant"
         case .string: "String"
         case .array(let element): "List<\(self.type(element))>"
         case .dictionary(let value): "Map<String, \(self.type(value))>"
         case .nullable(let wrapped): "\(self.type(wrapped))?"
-        case .named(let index): "\(namespace).\(shape.definitions[index].name)"
+        case .named(let index): declarations.name(of: index, in: feature)
         }
     }
 

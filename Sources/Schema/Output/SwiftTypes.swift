@@ -1,8 +1,9 @@
 /// The features' types in Swift 6, for clients that share no code with the server: an enum for each feature, which
-/// contains its types. Enums with cases have synthesized conformances, which WireJSON encodes as the API's JSON.
+/// contains its types, and one for types of several features. Enums with cases have synthesized conformances, which WireJSON encodes as the API's JSON.
 package struct SwiftTypes {
-    private let shape: FeatureShape
-    private let namespace: String
+    private let declarations: Declarations
+    /// The feature whose definitions are declared.
+    private let feature: Int
     private let isOpen: Bool
 
     /// Returns the source.
@@ -11,26 +12,35 @@ package struct SwiftTypes {
     ///   - maker: the program and its version.
     ///   - isOpen: true if received enums have a case for what a newer server adds.
     package static func source(_ shapes: [FeatureShape], maker: String, isOpen: Bool = false) -> String {
+        let declarations = Declarations(shapes)
         var code = CodeLines(unit: "    ")
         code.add("// Made by \(maker) from the Swift types of its features (`types --swift`). Do not edit.")
-        for (shape, namespace) in zip(shapes, CodeNames.namespaces(shapes)) {
+        if declarations.contain(where: \.isOfFoundation) {
             code.add()
-            SwiftTypes(shape: shape, namespace: namespace, isOpen: isOpen).add(to: &code)
+            code.add("import Foundation")
         }
-        if shapes.contains(where: { shape in shape.ordered.contains { $0.holdsAnything } }) {
+        for namespace in declarations.namespaces {
+            code.add()
+            add(namespace, of: declarations, isOpen, to: &code)
+        }
+        if declarations.contain(where: \.isAny) {
             code.add()
             for line in anyValue.split(separator: "\n", omittingEmptySubsequences: false) { code.add(String(line)) }
         }
         return code.text
     }
 
-    private func add(to code: inout CodeLines) {
-        if !shape.summary.isEmpty { code.add("/// \(shape.summary.replacing("\n", with: " "))") }
-        code.block("public enum \(namespace) {") { code in
-            code.add("public static let name = \(Self.quoted(shape.name))")
-            for definition in shape.ordered {
-                code.add()
-                add(definition, to: &code)
+    private static func add(
+        _ namespace: Declarations.Namespace, of declarations: Declarations, _ isOpen: Bool, to code: inout CodeLines
+    ) {
+        let summary = namespace.feature.map(\.summary) ?? Declarations.sharedSummary
+        if !summary.isEmpty { code.add("/// \(summary.replacing("\n", with: " "))") }
+        code.block("public enum \(namespace.name) {") { code in
+            if let name = namespace.feature?.name { code.add("public static let name = \(quoted(name))") }
+            for (index, declared) in namespace.definitions.enumerated() {
+                if index > 0 || namespace.feature != nil { code.add() }
+                SwiftTypes(declarations: declarations, feature: declared.feature, isOpen: isOpen)
+                    .add(declared.definition, to: &code)
             }
         }
     }
@@ -41,18 +51,18 @@ package struct SwiftTypes {
         switch definition.kind {
         case .object(let members): addStruct(name, members.filter { $0.type != .never }, to: &code)
         case .cases(let cases):
-            let place = shape.definitions.firstIndex { $0.name == name }
-            let isRecursive = place.map { shape.reachable(from: shape.definitions[$0]).contains($0) } ?? false
+            let shape = declarations.shapes[feature]
+            let isRecursive = shape.reachable(from: definition).contains { shape.definitions[$0].id == definition.id }
             code.block("public \(isRecursive ? "indirect " : "")enum \(name): Codable, Hashable, Sendable {") { code in
-                if isReceivedOpen(name) { addOpenCases(cases, to: &code) } else { addCases(cases, to: &code) }
+                if isReceivedOpen(definition) { addOpenCases(cases, to: &code) } else { addCases(cases, to: &code) }
             }
-        case .values(let values) where isReceivedOpen(name): addOpen(name, values, to: &code)
+        case .values(let values) where isReceivedOpen(definition): addOpen(name, values, to: &code)
         case .values(let values): add(name, values, to: &code)
         case .alias(let alias): code.add("public typealias \(name) = \(type(alias))")
         }
     }
 
-    private func isReceivedOpen(_ name: String) -> Bool { isOpen && shape.received.contains(name) }
+    private func isReceivedOpen(_ definition: TypeDefinition) -> Bool { isOpen && declarations.isReceived(definition) }
 
     private func addStruct(_ name: String, _ members: [TypeDefinition.Member], to code: inout CodeLines) {
         let names = CodeNames.unique(members.map { CodeNames.identifier($0.name) })
@@ -122,17 +132,21 @@ package struct SwiftTypes {
 
     private func type(_ type: WireType) -> String {
         switch type {
-        case .any: "JSONValue"
+        case .any, .unfit: "JSONValue"
         case .never: "Never"
         case .boolean: "Bool"
         case .integer(64, let isSigned): isSigned ? "Int" : "UInt"
         case .integer(let bits, let isSigned): "\(isSigned ? "Int" : "UInt")\(bits)"
         case .number(let bits): bits == 32 ? "Float" : "Double"
+        case .decimal: "Decimal"
+        case .duration: "Duration"
+        case .string("date-time"): "Date"
+        case .string("uri"): "URL"
         case .string: "String"
         case .array(let element): "[\(self.type(element))]"
         case .dictionary(let value): "[String: \(self.type(value))]"
         case .nullable(let wrapped): "\(self.type(wrapped))?"
-        case .named(let index): "\(namespace).\(shape.definitions[index].name)"
+        case .named(let index): declarations.name(of: index, in: feature)
         }
     }
 
@@ -201,23 +215,10 @@ extension FeatureShape {
     }
 }
 
-extension TypeDefinition {
-    fileprivate var holdsAnything: Bool {
-        switch kind {
-        case .cases(let cases): cases.contains { $0.members.contains(where: \.type.holdsAnything) }
-        case .object(let members): members.contains(where: \.type.holdsAnything)
-        case .values: false
-        case .alias(let type): type.holdsAnything
-        }
-    }
-}
-
 extension WireType {
-    fileprivate var holdsAnything: Bool {
-        switch self {
-        case .any: true
-        case .never, .boolean, .integer, .number, .string, .named: false
-        case .array(let type), .dictionary(let type), .nullable(let type): type.holdsAnything
-        }
+    fileprivate var isAny: Bool { self == .any }
+
+    fileprivate var isOfFoundation: Bool {
+        [.decimal, .string(format: "date-time"), .string(format: "uri")].contains(self)
     }
 }

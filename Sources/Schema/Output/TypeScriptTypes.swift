@@ -1,7 +1,10 @@
 /// The features' types in TypeScript 4.4 or newer: a namespace for each feature, and `Features` with all of them by name.
 package struct TypeScriptTypes {
-    private let shapes: [FeatureShape]
-    private let namespaces: [String]
+    private let declarations: Declarations
+    /// The feature whose definitions are declared.
+    private let feature: Int
+    /// The namespace in which they are declared.
+    private let namespace: String
     private let isOpen: Bool
 
     /// Returns the source.
@@ -10,36 +13,42 @@ package struct TypeScriptTypes {
     ///   - maker: the program and its version.
     ///   - isOpen: true if received enums of texts have any other text, too.
     package static func source(_ shapes: [FeatureShape], maker: String, isOpen: Bool = false) -> String {
-        TypeScriptTypes(shapes: shapes, namespaces: CodeNames.namespaces(shapes), isOpen: isOpen).source(maker)
-    }
-
-    private func source(_ maker: String) -> String {
+        let declarations = Declarations(shapes)
         var code = CodeLines(unit: "  ")
         code.add("// Made by \(maker) from the Swift types of its features (`types --typescript`). Do not edit.")
         code.add()
         code.add("/** The features by their names on the server. */")
         code.block("export interface Features {") { code in
-            for (shape, namespace) in zip(shapes, namespaces) {
-                let name = CodeNames.quoted(shape.name)
-                let key = shape.isKeyed ? "[instance: `\(shape.name):${string}`]" : name
-                code.add(
-                    "\(key): { state: \(namespace).State; intent: \(namespace).Intent; label: \(namespace).Label };")
+            for namespace in declarations.namespaces {
+                guard let shape = namespace.feature else { continue }
+                let key = shape.isKeyed ? "[instance: `\(shape.name):${string}`]" : CodeNames.quoted(shape.name)
+                let members = shape.roots.map { "\($0.name.lowercased()): \(namespace.name).\($0.name)" }
+                code.add("\(key): { \(members.joined(separator: "; ")) };")
             }
         }
-        for (shape, namespace) in zip(shapes, namespaces) {
+        for namespace in declarations.namespaces {
             code.add()
-            if !shape.summary.isEmpty { code.add("/** \(shape.summary.replacing("*/", with: "* /")) */") }
-            code.block("export namespace \(namespace) {") { code in
-                for (index, definition) in shape.ordered.enumerated() {
-                    if index > 0 { code.add() }
-                    add(definition, of: shape, to: &code)
-                }
-            }
+            add(namespace, of: declarations, isOpen, to: &code)
         }
         return code.text
     }
 
-    private func add(_ definition: TypeDefinition, of shape: FeatureShape, to code: inout CodeLines) {
+    private static func add(
+        _ namespace: Declarations.Namespace, of declarations: Declarations, _ isOpen: Bool, to code: inout CodeLines
+    ) {
+        let summary = namespace.feature.map(\.summary) ?? Declarations.sharedSummary
+        if !summary.isEmpty { code.add("/** \(summary.replacing("*/", with: "* /")) */") }
+        code.block("export namespace \(namespace.name) {") { code in
+            for (index, declared) in namespace.definitions.enumerated() {
+                if index > 0 { code.add() }
+                TypeScriptTypes(
+                    declarations: declarations, feature: declared.feature, namespace: namespace.name, isOpen: isOpen
+                ).add(declared.definition, to: &code)
+            }
+        }
+    }
+
+    private func add(_ definition: TypeDefinition, to code: inout CodeLines) {
         if !definition.isComplete { code.add("/** The Swift type does not tell all that it reads. */") }
         let name = definition.name
         switch definition.kind {
@@ -47,11 +56,11 @@ package struct TypeScriptTypes {
             code.add("export type \(name) = { [name: string]: unknown };")
         case .object(let members):
             code.block("export interface \(name) {") { code in
-                for member in members { code.add(self.member(member, shape) + ";") }
+                for member in members { code.add(self.member(member) + ";") }
             }
         case .cases(let cases):
             let alternatives = cases.map { one in
-                let members = ["type: \(CodeNames.quoted(one.name))"] + one.members.map { member($0, shape) }
+                let members = ["type: \(CodeNames.quoted(one.name))"] + one.members.map { member($0) }
                 return "  | { \(members.joined(separator: "; ")) }"
             }
             code.add("export type \(name) =\(cases.isEmpty ? " never;" : "")")
@@ -66,32 +75,32 @@ package struct TypeScriptTypes {
                 }
             }
             // Editors still suggest the known texts.
-            if isOpen, case .text? = values.first?.literal, shape.received.contains(name) {
+            if isOpen, case .text? = values.first?.literal, declarations.isReceived(definition) {
                 literals.append("(string & {})")
             }
             code.add("export type \(name) = \(literals.joined(separator: " | "));")
-        case .alias(let alias): code.add("export type \(name) = \(type(alias, shape));")
+        case .alias(let alias): code.add("export type \(name) = \(type(alias));")
         }
     }
 
-    private func member(_ member: TypeDefinition.Member, _ shape: FeatureShape) -> String {
+    private func member(_ member: TypeDefinition.Member) -> String {
         let isIdentifier = CodeNames.identifier(member.name) == member.name
         let name = isIdentifier ? member.name : CodeNames.quoted(member.name)
-        return "\(name)\(member.isOptional ? "?" : ""): \(type(member.type, shape))"
+        return "\(name)\(member.isOptional ? "?" : ""): \(type(member.type))"
     }
 
-    private func type(_ type: WireType, _ shape: FeatureShape) -> String {
+    private func type(_ type: WireType) -> String {
         switch type {
-        case .any: "unknown"
+        case .any, .unfit: "unknown"
         case .never: "never"
         case .boolean: "boolean"
-        case .integer, .number: "number"
+        case .integer, .number, .decimal, .duration: "number"
         case .string: "string"
         case .array(let element):
-            if case .nullable = element { "(\(self.type(element, shape)))[]" } else { "\(self.type(element, shape))[]" }
-        case .dictionary(let value): "{ [name: string]: \(self.type(value, shape)) }"
-        case .nullable(let wrapped): "\(self.type(wrapped, shape)) | null"
-        case .named(let index): shape.definitions[index].name
+            if case .nullable = element { "(\(self.type(element)))[]" } else { "\(self.type(element))[]" }
+        case .dictionary(let value): "{ [name: string]: \(self.type(value)) }"
+        case .nullable(let wrapped): "\(self.type(wrapped)) | null"
+        case .named(let index): declarations.name(of: index, in: feature, inside: namespace)
         }
     }
 }

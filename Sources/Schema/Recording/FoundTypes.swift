@@ -23,7 +23,10 @@ struct FoundTypes {
         let names = TypeName.distinct(
             kept.map { found[$0].typeName }, given: given, taken: taken.union(roots.map(\.name)))
         definitions = zip(kept, names).map { index, name in
-            TypeDefinition(name: name, kind: found[index].kind, isComplete: found[index].isComplete).mapped(resolved)
+            TypeDefinition(
+                name: name, kind: found[index].kind, isComplete: found[index].isComplete, id: found[index].id,
+                typeName: found[index].typeName
+            ).mapped(resolved)
         }
     }
 

@@ -1,4 +1,10 @@
-/// A type of the standard library whose JSON form is known.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A type of the standard library or Foundation whose JSON form is known.
 protocol KnownType {
     static func wireType(_ recorder: TypeRecorder) -> WireType
     /// A sample value, for a type that continues to read.
@@ -45,6 +51,38 @@ extension Int128: KnownType {}
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 extension UInt128: KnownType {}
 
+extension Decimal: KnownType {
+    static func wireType(_ recorder: TypeRecorder) -> WireType { .decimal }
+    static var sample: Any { Decimal(1) }
+}
+
+extension Duration: KnownType {
+    static func wireType(_ recorder: TypeRecorder) -> WireType { .duration }
+    static var sample: Any { Duration.seconds(1) }
+}
+
+extension Date: KnownType {
+    static func wireType(_ recorder: TypeRecorder) -> WireType { .string(format: "date-time") }
+    static var sample: Any { Date(timeIntervalSince1970: 0) }
+}
+
+extension UUID: KnownType {
+    static func wireType(_ recorder: TypeRecorder) -> WireType { .string(format: "uuid") }
+    static var sample: Any { UUID() }
+}
+
+extension URL: KnownType {
+    static func wireType(_ recorder: TypeRecorder) -> WireType { .string(format: "uri") }
+    static var sample: Any { URL(filePath: "/") }
+}
+
+extension Data: KnownType {
+    static func wireType(_ recorder: TypeRecorder) -> WireType {
+        .unfit("Data is a list of numbers in JSON; use a text in Base64, or a URL that clients load")
+    }
+    static var sample: Any { Data() }
+}
+
 extension Never: KnownType {
     static func wireType(_ recorder: TypeRecorder) -> WireType { .never }
     /// An empty value.
@@ -71,15 +109,16 @@ extension Set: KnownType where Element: Decodable {
 }
 
 extension Dictionary: KnownType where Key: Decodable, Value: Decodable {
-    /// The standard library's form: an object if the keys are strings or integers, or can be converted; otherwise an
+    /// An object if the keys are strings or integers, or can be converted. Otherwise the standard library writes an
     /// array of alternating keys and values.
     static func wireType(_ recorder: TypeRecorder) -> WireType {
         let value = recorder.describe(Value.self)
         if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type {
             return .dictionary(value)
         }
-        let key = recorder.describe(Key.self)
-        return .array(key == value ? key : .any)
+        return .unfit(
+            "a dictionary with keys of the type \(Key.self) is a list of keys and values in JSON; use keys of the type "
+                + "String or Int, or a CodingKeyRepresentable")
     }
     static var sample: Any { [Key: Value]() }
 }

@@ -58,6 +58,11 @@ final class Recording {
         if refusesSingleValues { throw TypeRecorder.NoValue() }
     }
 
+    /// Notes that a text needs no format.
+    func dropFormat() {
+        if case .string? = single { single = .string(format: nil) }
+    }
+
     /// Returns a type for a nested container.
     func nested(named name: any Any.Type) -> (recording: Recording, type: WireType) {
         let nested = Recording(recorder, sample, owner: Void.self)

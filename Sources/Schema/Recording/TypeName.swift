@@ -1,6 +1,6 @@
 /// The components of a Swift type's name: `App.Section<App.Fee.Content>` is `Section` of (`Fee`, `Content`).
-struct TypeName {
-    private struct Component {
+struct TypeName: Equatable {
+    private struct Component: Equatable {
         var name: String
         var arguments: [TypeName] = []
     }

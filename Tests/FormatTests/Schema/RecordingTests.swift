@@ -103,6 +103,57 @@ struct RecordingTests {
                 """)
     }
 
+    private struct Foreign: Codable {
+        var time: Timestamp
+        var id: UUID
+        var date: Date
+        var url: URL
+        var price: Decimal
+        var pause: Duration?
+        var prices: [Decimal?]
+    }
+
+    @Test func `times, identifiers, dates, URLs, decimals and durations are texts and numbers`() {
+        #expect(
+            schema(Foreign.self) == """
+                State {"type":"object","properties":{"time":{"type":"string","format":"date-time"},\
+                "id":{"type":"string","format":"uuid"},"date":{"type":"string","format":"date-time"},\
+                "url":{"type":"string","format":"uri"},"price":{"type":"number","format":"decimal"},\
+                "pause":{"type":"number","description":"seconds"},\
+                "prices":{"type":"array","items":{"type":["number","null"],"format":"decimal"}}},\
+                "required":["time","id","date","url","price","prices"]}
+                """)
+    }
+
+    /// A text that is longer than a number of letters.
+    private struct Long: RawRepresentable, Codable {
+        var rawValue: String
+        init?(rawValue: String) {
+            guard rawValue.count >= Self.least else { return nil }
+            self.rawValue = rawValue
+        }
+        static let least = 3
+    }
+    private struct Day: RawRepresentable, Codable {
+        var rawValue: String
+        init?(rawValue: String) {
+            guard rawValue.wholeMatch(of: #/\d{4}-\d\d-\d\d/#) != nil else { return nil }
+            self.rawValue = rawValue
+        }
+    }
+    private struct Texts: Codable {
+        var name: Long
+        var day: Day
+    }
+
+    @Test func `a text has a format only if its type refuses other texts`() {
+        #expect(
+            schema(Texts.self) == """
+                State {"type":"object","properties":{"name":{"type":"string"},\
+                "day":{"type":"string","format":"date"}},"required":["name","day"]}
+                """)
+    }
+
     @Test func `a time is written only if it can be read back`() throws {
         for text in ["0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"] {
             let time = try #require(Timestamp(text))

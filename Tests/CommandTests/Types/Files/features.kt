@@ -56,7 +56,7 @@ object VideoList {
 
     @Serializable
     data class State(
-        val status: VideoList.LoadStatus,
+        val status: Shared.LoadStatus,
         val summary: String? = null,
         val views: String? = null,
         val error: String? = null,
@@ -86,14 +86,6 @@ object VideoList {
         data class Toast(
             val text: String,
         ) : VideoList.Label
-    }
-
-    @Serializable
-    enum class LoadStatus {
-        @SerialName("empty") empty,
-        @SerialName("loading") loading,
-        @SerialName("content") content,
-        @SerialName("error") error,
     }
 
     @Serializable
@@ -156,7 +148,7 @@ object LessonDetail {
 
     @Serializable
     data class State(
-        val status: LessonDetail.LoadStatus,
+        val status: Shared.LoadStatus,
         val lesson: LessonDetail.Content? = null,
         val progress: String? = null,
         val error: String? = null,
@@ -215,14 +207,6 @@ object LessonDetail {
         val places: String,
         val isEnrolled: Boolean,
     )
-
-    @Serializable
-    enum class LoadStatus {
-        @SerialName("empty") empty,
-        @SerialName("loading") loading,
-        @SerialName("content") content,
-        @SerialName("error") error,
-    }
 }
 
 /** An order in four sections that load on their own. */
@@ -289,14 +273,6 @@ object OrderDetail {
     )
 
     @Serializable
-    enum class LoadStatus {
-        @SerialName("empty") empty,
-        @SerialName("loading") loading,
-        @SerialName("content") content,
-        @SerialName("error") error,
-    }
-
-    @Serializable
     data class SchedulingSectionContent(
         val date: String,
         val time: String,
@@ -313,28 +289,28 @@ object OrderDetail {
 
     @Serializable
     data class SectionViewOfFeeSectionContent(
-        val status: OrderDetail.LoadStatus,
+        val status: Shared.LoadStatus,
         val error: String? = null,
         val content: OrderDetail.FeeSectionContent? = null,
     )
 
     @Serializable
     data class SectionViewOfInfoCardSectionContent(
-        val status: OrderDetail.LoadStatus,
+        val status: Shared.LoadStatus,
         val error: String? = null,
         val content: OrderDetail.InfoCardSectionContent? = null,
     )
 
     @Serializable
     data class SectionViewOfSchedulingSectionContent(
-        val status: OrderDetail.LoadStatus,
+        val status: Shared.LoadStatus,
         val error: String? = null,
         val content: OrderDetail.SchedulingSectionContent? = null,
     )
 
     @Serializable
     data class SectionViewOfStatusSectionContent(
-        val status: OrderDetail.LoadStatus,
+        val status: Shared.LoadStatus,
         val error: String? = null,
         val content: OrderDetail.StatusSectionContent? = null,
     )
@@ -346,4 +322,15 @@ object OrderDetail {
         val buttons: List<OrderDetail.Button>,
         val progress: String? = null,
     )
+}
+
+/** Types of several features. */
+object Shared {
+    @Serializable
+    enum class LoadStatus {
+        @SerialName("empty") empty,
+        @SerialName("loading") loading,
+        @SerialName("content") content,
+        @SerialName("error") error,
+    }
 }

@@ -30,7 +30,7 @@ export namespace Counter {
 /** Conference videos, with a number of views that arrives on its own. */
 export namespace VideoList {
   export interface State {
-    status: LoadStatus;
+    status: Shared.LoadStatus;
     summary?: string;
     views?: string;
     error?: string;
@@ -45,8 +45,6 @@ export namespace VideoList {
   export type Label =
     | { type: "openVideo"; title: string; url: string }
     | { type: "toast"; text: string };
-
-  export type LoadStatus = "empty" | "loading" | "content" | "error";
 
   export interface Row {
     id: number;
@@ -86,7 +84,7 @@ export namespace UserInfo {
 /** A lesson: where and when, and the place booked in it. */
 export namespace LessonDetail {
   export interface State {
-    status: LoadStatus;
+    status: Shared.LoadStatus;
     lesson?: Content;
     progress?: string;
     error?: string;
@@ -117,8 +115,6 @@ export namespace LessonDetail {
     places: string;
     isEnrolled: boolean;
   }
-
-  export type LoadStatus = "empty" | "loading" | "content" | "error";
 }
 
 /** An order in four sections that load on their own. */
@@ -163,8 +159,6 @@ export namespace OrderDetail {
     amount: string;
   }
 
-  export type LoadStatus = "empty" | "loading" | "content" | "error";
-
   export interface SchedulingSectionContent {
     date: string;
     time: string;
@@ -174,25 +168,25 @@ export namespace OrderDetail {
   export type Section = "status" | "infoCard" | "fee" | "scheduling";
 
   export interface SectionViewOfFeeSectionContent {
-    status: LoadStatus;
+    status: Shared.LoadStatus;
     error?: string;
     content?: FeeSectionContent;
   }
 
   export interface SectionViewOfInfoCardSectionContent {
-    status: LoadStatus;
+    status: Shared.LoadStatus;
     error?: string;
     content?: InfoCardSectionContent;
   }
 
   export interface SectionViewOfSchedulingSectionContent {
-    status: LoadStatus;
+    status: Shared.LoadStatus;
     error?: string;
     content?: SchedulingSectionContent;
   }
 
   export interface SectionViewOfStatusSectionContent {
-    status: LoadStatus;
+    status: Shared.LoadStatus;
     error?: string;
     content?: StatusSectionContent;
   }
@@ -203,4 +197,9 @@ export namespace OrderDetail {
     buttons: Button[];
     progress?: string;
   }
+}
+
+/** Types of several features. */
+export namespace Shared {
+  export type LoadStatus = "empty" | "loading" | "content" | "error";
 }

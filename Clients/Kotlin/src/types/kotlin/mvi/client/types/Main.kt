@@ -1,10 +1,13 @@
 package mvi.client.types
 
+import java.io.File
 import java.util.concurrent.TimeUnit
 import java.util.jar.JarFile
 import kotlin.system.exitProcess
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.jsonArray
+import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.serializer
 import mvi.client.testing.TestFailure
 
@@ -69,8 +72,22 @@ internal class ServerProcess(program: String) : AutoCloseable {
     }
 }
 
+/** Holds types against a file with values of each feature: `{"counter":{"state":[…],"intent":[…],"label":[…]}}`. */
+private fun compareFile(features: List<FeatureTypes>, path: String, counts: Counts) {
+    val values = mviJson.parseToJsonElement(File(path).readText()).jsonObject
+    fun all(feature: FeatureTypes, kind: String) = values.getValue(feature.name).jsonObject.getValue(kind).jsonArray
+    for (feature in features) {
+        for (state in all(feature, "state")) counts.compare(feature.state, state, "a state of ${feature.name}")
+        for (intent in all(feature, "intent")) counts.compare(feature.intent, intent, "an intent of ${feature.name}")
+        for (label in all(feature, "label")) counts.compare(feature.label, label, "a label of ${feature.name}")
+        counts.states += all(feature, "state").size
+        counts.intents += all(feature, "intent").size
+        counts.labels += all(feature, "label").size
+    }
+}
+
 /**
- * Holds a server's types in Kotlin against its JSON: `types.jar SERVER`.
+ * Holds types in Kotlin against JSON: `types.jar SERVER`, or `types.jar FILE.json` for a file with values.
  *
  * Decodes and encodes all examples of intents, labels and states, and what the features that need no identity show
  * while their examples are sent.
@@ -79,7 +96,12 @@ fun main(arguments: Array<String>) {
     val (jar, program) = arguments
     val counts = Counts()
     val features = FeatureTypes.of(jar)
-    val shown = ServerProcess(program).use { server -> Conversation(server.url, counts).use { it.run(features) } }
+    val shown = if (program.endsWith(".json")) {
+        compareFile(features, program, counts)
+        emptyList()
+    } else {
+        ServerProcess(program).use { server -> Conversation(server.url, counts).use { it.run(features) } }
+    }
     counts.findings.forEach { println("not ok - $it") }
     println(
         "# ${features.size} features, ${counts.intents} intents, ${counts.labels} labels, ${counts.states} states; " +
