@@ -94,7 +94,7 @@ public struct FeatureServer: Sendable {
     /// Serves until SIGTERM or SIGINT. Then the server is not ready, streams are asked to end and closed, waiting
     /// requests are answered, and the call returns within the settings' `grace`.
     ///
-    /// Throws before anything is served: `FeatureDefinitionError` for a feature's invalid name or examples,
+    /// Throws before anything is served: `FeatureDefinitionError` for a feature's invalid name, examples or types,
     /// `SettingError` for a setting, `PageResourceError` for a page, `EndpointError` for an endpoint, `HTTPServerError`
     /// for an address. `SettingError` also if the settings name PostgreSQL but the program was built without its
     /// module.

@@ -21,13 +21,13 @@ public struct FeatureTypes: Sendable {
 
     /// Reads the types of a server's content. Starts nothing, and does not call makers of keyed features.
     ///
-    /// Throws the same errors as `FeatureServer.run` if a feature's name or its examples are not valid on the wire.
+    /// Throws the same errors as `FeatureServer.run` if a feature's name, examples or types are not valid on the wire.
     public init(_ content: ServerContent) throws {
         let silent = Logger(label: "types") { _ in SwiftLogNoOpLogHandler() }
         definitions = try FeatureRegistry(
             try content.features.map { try $0.definition(makesExamples: false, silent) }
         ).definitions
-        shapes = definitions.map { FeatureShape($0) }
+        shapes = try definitions.map { try FeatureShape(checking: $0) }
     }
 
     /// The features' names, in order.
@@ -85,6 +85,15 @@ public struct FeatureTypes: Sendable {
 }
 
 extension FeatureShape {
+    /// Reads the types of a feature's values.
+    ///
+    /// Throws `FeatureDefinitionError` if clients cannot use the JSON of one.
+    init(checking feature: FeatureDefinition) throws {
+        self.init(feature)
+        let members = unfitMembers
+        guard members.isEmpty else { throw FeatureDefinitionError.types(feature: feature.name, members: members) }
+    }
+
     /// Reads the types of a feature's values.
     init(_ feature: FeatureDefinition) {
         self.init(

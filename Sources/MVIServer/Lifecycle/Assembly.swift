@@ -1,6 +1,7 @@
 import Logging
 import MVI
 import MicroHTTP
+import Schema
 import SessionJournal
 import Sessions
 import Tracing
@@ -52,6 +53,7 @@ struct Assembly: Sendable {
         var settings = settings
         settings.makeInspectorToken()
         let registry = try FeatureRegistry(try content.features.map { try $0.definition(makesExamples: true, logger) })
+        for feature in registry.definitions { _ = try FeatureShape(checking: feature) }
         let names = registry.definitions.map(\.name)
         let storeMetrics = StoreMetrics(observation.factory, features: names)
         let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)

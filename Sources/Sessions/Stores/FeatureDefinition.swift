@@ -138,6 +138,8 @@ package enum FeatureDefinitionError: Error, CustomStringConvertible {
     case migrations(String)
     /// An example cannot be converted to JSON and back.
     case mapping(feature: String, any Error)
+    /// Clients cannot use the JSON of some members.
+    case types(feature: String, members: [String])
     /// It does not accept one of its example keys.
     case exampleKey(feature: String, key: String, _ reason: String)
 
@@ -150,6 +152,8 @@ package enum FeatureDefinitionError: Error, CustomStringConvertible {
         case .migrations(let fault): fault
         case .mapping(let feature, let error):
             "the feature '\(feature)' cannot be mapped to JSON: \(error)"
+        case .types(let feature, let members):
+            "the feature '\(feature)' cannot be mapped to JSON: \(members.joined(separator: "; "))"
         case .exampleKey(let feature, let key, let reason):
             "the feature '\(feature)' does not accept its example key '\(key)' (\(reason)); "
                 + "use keys in `Keyed(examples:)` that exist when the server starts"
