@@ -68,16 +68,20 @@ final class DecodingSession {
     func decode<T: Decodable>(_ type: T.Type, at node: Int) throws -> T {
         located = nil
         do {
-            if ScalarTypes.contains(type), let scalar = type as? any ScalarValue.Type,
-                let value = try scalar.decodeScalar(at: node, in: self) as? T
-            {
-                return value
-            }
+            if ScalarTypes.contains(type) { return try decodeScalar(type, at: node) }
             return try T(from: ValueDecoder(session: self, node: node, owner: type))
         } catch {
             if located == nil, Mismatch(error) == nil { located = locate(error, at: node, type) }
             throw error
         }
+    }
+
+    /// Outside of ``decode(_:at:)``, whose every call would pay for the cast.
+    @inline(never)
+    private func decodeScalar<T: Decodable>(_ type: T.Type, at node: Int) throws -> T {
+        guard let scalar = type as? any ScalarValue.Type, let value = try scalar.decodeScalar(at: node, in: self) as? T
+        else { preconditionFailure("\(type) is in ScalarTypes and no ScalarValue") }
+        return value
     }
 
     private func issue(of error: any Error) -> WireDecodingError.Issue {

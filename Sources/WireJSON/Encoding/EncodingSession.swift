@@ -57,8 +57,8 @@ final class EncodingSession {
         let encoder = try push(T.self)
         located = nil
         do {
-            if ScalarTypes.contains(T.self), let scalar = value as? any ScalarValue {
-                try scalar.encodeScalar(to: encoder)
+            if ScalarTypes.contains(T.self) {
+                try encodeScalar(value, to: encoder)
             } else {
                 try value.encode(to: encoder)
             }
@@ -68,6 +68,15 @@ final class EncodingSession {
             if located == nil, WireEncodingError(inside: error) == nil { located = locate(error, encoder) }
             throw error
         }
+    }
+
+    /// Outside of ``encode(_:)``, whose every call would pay for the cast.
+    @inline(never)
+    private func encodeScalar<T: Encodable>(_ value: T, to encoder: ValueEncoder) throws {
+        guard let scalar = value as? any ScalarValue else {
+            preconditionFailure("\(T.self) is in ScalarTypes and no ScalarValue")
+        }
+        try scalar.encodeScalar(to: encoder)
     }
 
     /// Returns the encoder of a nested container with its own session at the output's end.
