@@ -46,7 +46,7 @@ private struct Receipt: Feature {
 /// A feature with members that clients cannot use.
 private struct Album: Feature {
     struct State: Codable, Equatable, Sendable {
-        struct Photo: Codable, Equatable, Sendable { var bytes = Data() }
+        struct Photo: Codable, Equatable, Sendable { var pages = IndexSet() }
         var photos: [Photo] = []
     }
     enum Intent: Codable, Sendable { case add(zone: TimeZone) }
@@ -148,7 +148,9 @@ struct ValueTests {
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         }
         let line = error.map { "\($0)" } ?? ""
-        #expect(line.hasPrefix("the feature 'album' cannot be mapped to JSON: state/photos/*/bytes: Data is a list"))
+        #expect(
+            line.hasPrefix("the feature 'album' cannot be mapped to JSON: state/photos/*/pages: IndexSet of Foundation")
+        )
         #expect(line.contains("; intent(add)/zone: TimeZone of Foundation"))
         #expect(throws: (any Error).self) { try FeatureTypes(ServerContent(features: [ServedFeature(Album())])) }
     }

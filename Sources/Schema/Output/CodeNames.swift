@@ -47,7 +47,8 @@ enum CodeNames {
     /// Names with a meaning in one of the languages, which definitions must not have.
     static let taken: Set<String> = [
         "Any", "Array", "BigDecimal", "Boolean", "Bool", "Byte", "Character", "CaseIterable", "Codable", "CodingKey",
-        "CodingKeys", "Date", "Decimal", "Decodable", "Decoder", "Double", "Duration", "Dictionary", "Encodable",
+        "CodingKeys", "Data", "Date", "Decimal", "Decodable", "Decoder", "Double", "Duration", "Dictionary",
+        "Encodable",
         "Encoder", "Equatable", "Float", "Hashable", "Instant", "Int", "Int8", "Int16", "Int32", "Int64", "Int128",
         "Json", "JsonElement", "JSONValue", "List", "Long", "Map", "Never", "Nothing", "Optional", "Protocol",
         "RawRepresentable", "Self", "Sendable", "Serializable", "SerialName", "Set", "Shared", "Short", "String",

@@ -94,6 +94,7 @@ package struct JSONSchema {
         case .number: .object([("type", .text("number"))])
         case .decimal: .object([("type", .text("number")), ("format", .text("decimal"))])
         case .duration: .object([("type", .text("number")), ("description", .text("seconds"))])
+        case .string("base64"): .object([("type", .text("string")), ("contentEncoding", .text("base64"))])
         case .string(let format):
             .object([("type", .text("string"))] + (format.map { [("format", .text($0))] } ?? []))
         case .array(let element): .object([("type", .text("array")), ("items", schema(element))])

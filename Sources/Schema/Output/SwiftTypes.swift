@@ -142,6 +142,7 @@ package struct SwiftTypes {
         case .duration: "Duration"
         case .string("date-time"): "Date"
         case .string("uri"): "URL"
+        case .string("base64"): "Data"
         case .string: "String"
         case .array(let element): "[\(self.type(element))]"
         case .dictionary(let value): "[String: \(self.type(value))]"
@@ -219,6 +220,6 @@ extension WireType {
     fileprivate var isAny: Bool { self == .any }
 
     fileprivate var isOfFoundation: Bool {
-        [.decimal, .string(format: "date-time"), .string(format: "uri")].contains(self)
+        [.decimal, .string(format: "date-time"), .string(format: "uri"), .string(format: "base64")].contains(self)
     }
 }

@@ -1,3 +1,5 @@
+import WireJSON
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -78,7 +80,7 @@ extension URL: KnownType {
 
 extension Data: KnownType {
     static func wireType(_ recorder: TypeRecorder) -> WireType {
-        .unfit("Data is a list of numbers in JSON; use a text in Base64, or a URL that clients load")
+        .string(format: "base64")
     }
     static var sample: Any { Data() }
 }
@@ -113,12 +115,14 @@ extension Dictionary: KnownType where Key: Decodable, Value: Decodable {
     /// array of alternating keys and values.
     static func wireType(_ recorder: TypeRecorder) -> WireType {
         let value = recorder.describe(Value.self)
-        if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type {
+        if Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type
+            || Self.areKeysNames
+        {
             return .dictionary(value)
         }
         return .unfit(
             "a dictionary with keys of the type \(Key.self) is a list of keys and values in JSON; use keys of the type "
-                + "String or Int, or a CodingKeyRepresentable")
+                + "String, Int or UUID, an enum of texts or a CodingKeyRepresentable")
     }
     static var sample: Any { [Key: Value]() }
 }

@@ -35,6 +35,16 @@ extension DecodingSession {
         return names
     }
 
+    /// Marks all members of an object as read, if the session records reads.
+    func markNames(of object: Int) {
+        guard notesReads else { return }
+        var member = object + 1
+        while member < Int(nodes[object].next) {
+            nodes[member].isRead = true
+            member = Int(nodes[member + 1].next)
+        }
+    }
+
     /// Compares UTF-8 bytes, so that Unicode normalization does not make different names equal.
     private func isName(_ node: Int, _ name: Span<UInt8>) -> Bool {
         let node = nodes[node]

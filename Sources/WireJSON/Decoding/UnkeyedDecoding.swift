@@ -6,11 +6,16 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     private var next: Int
     private(set) var currentIndex = 0
 
-    init(session: DecodingSession, node: Int) throws {
-        guard session.kind(node) == .array else { throw session.wrongKind(node, expected: "an array", [Any].self) }
+    /// - Parameter owner: the type that is being decoded. A dictionary reads the names and values of an object in turn.
+    init(session: DecodingSession, node: Int, owner: any Any.Type = Void.self) throws {
+        let isNamed = session.kind(node) == .object && (owner as? any NamedKeys.Type)?.areKeysNames == true
+        guard session.kind(node) == .array || isNamed else {
+            throw session.wrongKind(node, expected: "an array", [Any].self)
+        }
         self.session = session
         self.node = node
-        elements = Int(session.nodes[node].length)
+        elements = Int(session.nodes[node].length) * (isNamed ? 2 : 1)
+        if isNamed { session.markNames(of: node) }
         next = node + 1
     }
 

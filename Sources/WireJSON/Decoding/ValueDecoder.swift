@@ -20,7 +20,7 @@ struct ValueDecoder: Decoder {
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try UnkeyedDecoding(session: session, node: node)
+        try UnkeyedDecoding(session: session, node: node, owner: owner)
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }

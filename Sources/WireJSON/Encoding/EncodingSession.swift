@@ -128,8 +128,13 @@ final class EncodingSession {
         case .array:
             bytes.append(UInt8(ascii: "]"))
             depth -= 1
-            if current.count > 1, let type = current.owner as? any UnorderedCollection.Type {
-                CanonicalOrder.sort(&bytes, from: current.start, group: type.valuesPerElement)
+            if current.count != 1, let type = current.owner as? any UnorderedCollection.Type {
+                if current.count > 1 {
+                    CanonicalOrder.sort(&bytes, from: current.start, group: type.valuesPerElement)
+                }
+                if (type as? any NamedKeys.Type)?.areKeysNames == true {
+                    CanonicalOrder.name(&bytes, from: current.start)
+                }
             }
         case .single: break
         }

@@ -25,7 +25,7 @@ enum ScalarTypes {
         let id = ObjectIdentifier(type)
         return id == ObjectIdentifier(UUID.self) || id == ObjectIdentifier(Date.self)
             || id == ObjectIdentifier(Duration.self) || id == ObjectIdentifier(Decimal.self)
-            || id == ObjectIdentifier(URL.self)
+            || id == ObjectIdentifier(URL.self) || id == ObjectIdentifier(Data.self)
     }
 }
 
@@ -58,6 +58,21 @@ extension URL: ScalarValue {
             throw session.corrupted(node, "expected a URL")
         }
         return url
+    }
+}
+
+/// Text in Base64 (RFC 4648 section 4).
+extension Data: ScalarValue {
+    func encodeScalar(to encoder: ValueEncoder) throws { try encoder.encode(base64EncodedString()) }
+
+    static func decodeScalar(at node: Int, in session: DecodingSession) throws -> Data {
+        if session.isStored, session.kind(node) == .array, let data = decodeStorage(at: node, in: session) {
+            return data
+        }
+        guard let data = Data(base64Encoded: try session.string(node)) else {
+            throw session.corrupted(node, "expected Base64")
+        }
+        return data
     }
 }
 

@@ -6,12 +6,12 @@ import Testing
 @Suite("Types without a sensible JSON")
 struct UnfitTests {
     private struct Photo: Codable {
-        var bytes: Data
+        var bytes: IndexSet
         var title: String
     }
     private struct Key: Hashable, Codable { var id: Int }
-    private enum Unit: String, Codable { case piece, box }
-    private enum Named: String, Codable, CodingKeyRepresentable { case small, large }
+    private enum Unit: Int, Codable { case piece, box }
+    private enum Named: String, Codable { case small, large }
     private indirect enum Intent: Codable {
         case add(photo: Photo?)
         case both(Intent, Intent)
@@ -21,6 +21,7 @@ struct UnfitTests {
         var albums: [String: [Photo]]
         var again: Photo
         var stock: [Unit: Int]
+        var names: [Named: Data]
         var zone: TimeZone
         var fine: [Named: UUID]
         var numbered: [Int: URL]
@@ -36,7 +37,7 @@ struct UnfitTests {
                 "intent(plan)/value", "label",
             ])
         let texts = shape.unfitMembers.joined(separator: "\n")
-        #expect(texts.contains("state/albums/*/*/bytes: Data is a list of numbers in JSON; use a text in Base64"))
+        #expect(texts.contains("state/albums/*/*/bytes: IndexSet of Foundation has no JSON"))
         #expect(texts.contains("state/zone: TimeZone of Foundation has no JSON that other languages know"))
         #expect(texts.contains("state/stock: a dictionary with keys of the type Unit is a list of keys and values"))
     }

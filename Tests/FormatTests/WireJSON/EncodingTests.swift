@@ -26,7 +26,7 @@ struct EncodingTests {
         #expect(try decoded([String: [String: Int]].self, json).count == 50)
 
         #expect(try encoded(Set(["b", "a", "c,d", "]"])) == #"["]","a","b","c,d"]"#)
-        #expect(try encoded([Direction.south: [1, 2], .north: []]) == #"["north",[],"south",[1,2]]"#)
+        #expect(try encoded([Direction.south: [1, 2], .north: []]) == #"{"north":[],"south":[1,2]}"#)
         #expect(try encoded([2: "x", 1: "y"]) == #"{"1":"y","2":"x"}"#)
         #expect(try encoded(["c", "a", "b"]) == #"["c","a","b"]"#)
     }

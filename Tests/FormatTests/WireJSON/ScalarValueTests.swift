@@ -135,6 +135,42 @@ struct ScalarValueTests {
         #expect(throws: mismatch("/0", "expected a UUID")) { try read([UUID].self, #"["1"]"#) }
     }
 
+    @Test func `data is text in Base64`() throws {
+        #expect(try text([Data([0, 255, 16]), Data()]) == #"["AP8Q",""]"#)
+        #expect(try read([Data].self, #"["AP8Q",""]"#) == [Data([0, 255, 16]), Data()])
+        #expect(throws: mismatch("/0", "expected Base64")) { try read([Data].self, #"["?"]"#) }
+        #expect(throws: mismatch("", "expected a string, found an array")) { try read(Data.self, "[1]") }
+        #expect(try WireJSON.decode(Data.self, from: Array("[1,2]".utf8), filling: nil) == Data([1, 2]))
+    }
+
+    private enum Size: String, Codable { case small, large = "very \"large\"" }
+    private enum Step: Int, Codable { case first = 1 }
+    private struct Keyed: Codable, Equatable {
+        var sizes: [Size: Int]
+        var ids: [UUID: [Size: Data?]]
+        var steps: [Step: Bool]
+    }
+
+    @Test func `dictionaries whose keys are texts are objects`() throws {
+        let id = try #require(UUID(uuidString: "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6"))
+        let value = Keyed(
+            sizes: [.small: 1, .large: 2], ids: [id: [.small: Data([1]), .large: nil]], steps: [.first: true])
+        let json = """
+            {"sizes":{"small":1,"very \\"large\\"":2},\
+            "ids":{"f81d4fae-7dec-11d0-a765-00a0c91e6bf6":{"small":"AQ==","very \\"large\\"":null}},"steps":[1,true]}
+            """
+        #expect(try text(value) == json)
+        #expect(try read(Keyed.self, json) == value)
+        let empty = #"{"sizes":{},"ids":{},"steps":[]}"#
+        #expect(try text(Keyed(sizes: [:], ids: [:], steps: [:])) == empty)
+        #expect(try read(Keyed.self, empty) == Keyed(sizes: [:], ids: [:], steps: [:]))
+        let (stored, lost) = try WireJSON.decodeStored(Keyed.self, from: Array(json.utf8), filling: Array(empty.utf8))
+        #expect(stored == value && lost.isEmpty)
+        // Arrays of earlier versions.
+        #expect(try read([Size: Int].self, #"["small",1]"#) == [.small: 1])
+        #expect(throws: WireDecodingError.self) { try read([Size: Int].self, #"{"huge":1}"#) }
+    }
+
     private struct All: Codable, Equatable {
         var price: Decimal
         var pause: Duration
