@@ -37,7 +37,7 @@ extension SessionCore {
         if isEarlier || mark.head == head && !isRenamed {
             return mark.accessChanges == accessChanges ? .known : .accessChanged
         }
-        if isAhead, mark.head.nonce == appendingNonce, !isRenamed { return .inFlight }
+        if isAhead, mark.head == appending, !isRenamed { return .inFlight }
         if mark.head == head || heads.contains(head) { return isRenamed ? .renamed : .newer }
         return isRenamed || !isAhead || heads.contains { $0.number <= head.number } ? .other : .newer
     }

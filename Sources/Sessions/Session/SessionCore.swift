@@ -66,8 +66,10 @@ struct SessionCore {
     /// The source of heads' random bits and intents' names. They need not be secret, only new: two sessions of one name
     /// in two processes start with different values.
     var nonces = SplitMix(state: .random(in: .min ... .max))
-    /// The nonce of the last append's head: the journal may have it before it is applied here.
-    var appendingNonce: UInt64 = 0
+    /// The head of this node's last append: the journal may have it before it is applied here.
+    var appending = SessionHead.empty
+    /// The number of the last turn that the journal may have before what it is asked now.
+    var lastAppended: UInt64 { max(head.number, appending.number) }
 
     /// Nil if the session needs none of them.
     var rare: Rare?
@@ -200,8 +202,8 @@ extension SessionCore {
         if let judged = working.accessGeneration, judged != accessGeneration {
             needs = .judgement
         } else if working.count > 0 {
-            appendingNonce = nonces.next()
-            next = SessionHead(number: head.number + working.count, nonce: appendingNonce)
+            appending = SessionHead(number: head.number + working.count, nonce: nonces.next())
+            next = appending
             if isShared {
                 let (change, needsNode) = ownerChange(
                     working, beginning, head: next, by: node, now: session.shared.time.monotonic())

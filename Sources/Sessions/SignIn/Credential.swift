@@ -178,14 +178,16 @@ package final class Credential: Sendable {
     }
 
     /// Returns the history as it would be if a renewal took effect after a turn.
-    func history(renewedBy renewal: Renewal, at turn: UInt64, _ outbox: Outbox) -> PrincipalHistory {
-        state.withLock { $0.history(renewedBy: renewal, at: turn, outbox) }
+    ///
+    /// - Parameter head: the number of the last turn whose labels the outbox has.
+    func history(renewedBy renewal: Renewal, at turn: UInt64, _ outbox: Outbox, of head: UInt64) -> PrincipalHistory {
+        state.withLock { $0.history(renewedBy: renewal, at: turn, outbox, of: head) }
     }
 
     /// Lets a stored renewal take effect. Counts as use. Returns the history after it.
     func renew(by renewal: Renewal, at turn: UInt64, _ outbox: Outbox, now: Moment) -> PrincipalHistory {
         state.withLock { state in
-            let history = state.history(renewedBy: renewal, at: turn, outbox)
+            let history = state.history(renewedBy: renewal, at: turn, outbox, of: turn)
             state.renewals.removeAll { $0.isFailed || $0.number == renewal.number }
             (state.history, state.since) = (history, now.sinceEpoch)
             (state.lastUse, state.notedUse) = (now.monotonic, now.monotonic)
@@ -271,7 +273,7 @@ extension Credential.State {
     fileprivate var principals: [Principal] { history.map { [$0.present] + renewals.map(\.principal) } ?? [] }
 
     fileprivate func history(
-        renewedBy renewal: Credential.Renewal, at turn: UInt64, _ outbox: Outbox
+        renewedBy renewal: Credential.Renewal, at turn: UInt64, _ outbox: Outbox, of head: UInt64
     ) -> PrincipalHistory {
         var history = history ?? PrincipalHistory(renewal.principal)
         // Without a readable principal the client was allowed nothing.
@@ -279,7 +281,7 @@ extension Credential.State {
         history.add(before, through: renewals.map(\.since).min() ?? turn)
         history.add(principals, through: turn)
         history.present = renewal.principal
-        history.trim(to: outbox)
+        history.trim(to: outbox, of: head)
         return history
     }
 }

@@ -22,11 +22,11 @@ struct PrincipalHistory: Sendable, Hashable {
     }
 
     /// Removes principals of whose turns no labels are stored, and those that the present one continues.
-    mutating func trim(to outbox: Outbox) {
+    mutating func trim(to outbox: Outbox, of head: UInt64) {
         var before: UInt64 = 0
         former = former.filter { entry in
             defer { before = entry.through }
-            return outbox.hasLabels(after: before, through: entry.through)
+            return entry.through > head || outbox.hasLabels(after: before, through: entry.through)
         }
         while let last = former.last, !last.principals.isEmpty, last.principals.allSatisfy({ $0.says(as: present) }) {
             former.removeLast()

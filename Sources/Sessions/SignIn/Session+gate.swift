@@ -205,9 +205,10 @@ extension Session {
         return renewal
     }
 
-    /// Returns the history to store for a renewal that takes effect now.
+    /// Returns the history to store for a renewal that takes effect now: after the turns that are being appended, since a
+    /// crash may leave it as it is.
     func history(of credential: Credential, renewedBy renewal: Credential.Renewal) -> PrincipalHistory {
-        core.withLock { credential.history(renewedBy: renewal, at: $0.head.number, $0.outbox) }
+        core.withLock { credential.history(renewedBy: renewal, at: $0.lastAppended, $0.outbox, of: $0.head.number) }
     }
 
     /// Lets a stored renewal take effect. Returns the history to store now.

@@ -63,7 +63,7 @@ struct LogStandingTests {
     @Test(arguments: rows.indices) func `one function compares`(index: Int) {
         let row = Self.rows[index]
         var core = SessionCore(epoch: "e", now: .zero)
-        (core.head, core.appendingNonce, core.epochIsUnsaved) = (Self.head(5), 66, row.isUnsaved)
+        (core.head, core.appending, core.epochIsUnsaved) = (Self.head(5), Self.head(6, 66), row.isUnsaved)
         let begun = row.begun ?? core.mark(Self.token)
         #expect(core.standing(of: row.answer, row.heads, since: begun) == row.standing)
     }
