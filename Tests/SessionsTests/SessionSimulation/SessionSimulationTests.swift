@@ -18,7 +18,7 @@ struct SessionSimulationTests {
     }
 
     @Test("a store is disposed of after its lifetime without use, and not earlier")
-    func lives() async throws { try await run(SessionSimulation.Setting(hasLives: true), from: 3_000_000) }
+    func lives() async throws { try await run(SessionSimulation.Setting(hasLives: true), from: 3_000_010) }
 
     @Test("streams owe nothing less if more stores are shown than stay in memory")
     func fewLoaded() async throws { try await run(SessionSimulation.Setting(hasFewLoaded: true), from: 4_000_000) }
