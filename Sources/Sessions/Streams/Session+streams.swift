@@ -83,6 +83,7 @@ extension Session {
         let number = shared.nextNumber()
         let now = shared.time.monotonic()
         let limit = shared.limits.streamsPerSession
+        let lives = lives
         typealias Opened = (stores: [SessionStore], superseded: ShortList<any StreamWaker>)
         let opened = judging(filter, of: client) { core, access -> Result<Opened, StoreError> in
             if let refusal = core.refusal(of: client) { return .failure(refusal) }
@@ -93,7 +94,7 @@ extension Session {
             core.lastTouch = now
             core.streams.supersede(limit: limit, of: credential, at: core.lastPosition(now: now))
             let superseded = core.streams.takeWakers()
-            let stores = core.open(number, filter, start, delta, credential, access, session: self)
+            let stores = core.open(number, filter, start, delta, credential, access, lives, session: self)
             if let index = core.streams.index(of: number) {
                 (core.streams.all[index].opened, core.streams.all[index].place) = (now, place)
             }
@@ -119,7 +120,7 @@ extension SessionCore {
     /// Adds a stream. Returns the stores that it watches.
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?,
-        _ credential: Credential?, _ access: StreamAccess, session: Session
+        _ credential: Credential?, _ access: StreamAccess, _ lives: StoreLives?, session: Session
     ) -> [SessionStore] {
         let denied = access.denied
         let shown = stores.filter { slot in
@@ -147,7 +148,9 @@ extension SessionCore {
             }
         }
         for feature in features(of: filter, atMost: session.shared.limits.loadedStores) {
-            if stores.index(of: feature).map({ stores[$0].isShowable }) == false { stream.leaveOut(feature) }
+            guard let index = stores.index(of: feature), !stores[index].isShowable else { continue }
+            // A store whose life is over has no state to wait for.
+            if !isPastLife(at: index, lives) { stream.leaveOut(feature) }
         }
         for slot in shown {
             guard let store = slot.store else { continue }

@@ -23,6 +23,7 @@ final class ChoreProcess {
         if setting.hasLives {
             limits.sessionLife = .seconds(2_000_000)
             (limits.credentialLife, limits.subjectLife) = (limits.sessionLife, limits.sessionLife)
+            limits.receiptLife = limits.sessionLife
         }
         if setting.hasFewLoaded { limits.loadedStores = 1 }
         return limits

@@ -211,7 +211,7 @@ final class SessionLog: Sendable {
             state.head = batch.head.number
             let before = state.stores
             var entered: [FeatureID: [ChoreIntent]] = [:]
-            for change in batch.stores { state.apply(change, at: now, &entered, hooks) }
+            for change in batch.stores { state.apply(change, at: batch.time, &entered, hooks) }
             for (feature, intents) in entered {
                 for intent in intents { state.checkChain(intent, feature, batch, before) }
             }
