@@ -220,10 +220,17 @@ extension SessionSimulation {
 
     /// Checks that every store that existed at a client's sign-in got it once.
     private func checkSignIn() {
+        // A notice that could not be given for long is given after a pause as long.
+        let now = time.source.sinceEpoch()
+        let paused = process.table.sessions.flatMap { session in
+            session.core.withLock { core in
+                core.reminders.filter { $0.event == .signIn && $0.next > now }.map(\.stored.feature)
+            }
+        }
         log.state.withLock { state in
             for (feature, made) in state.signInStores ?? [:] {
                 guard let store = state.stores[feature], store.made == made, store.state.signedIn.isEmpty,
-                    !isRetired(feature)
+                    !isRetired(feature), !paused.contains(feature)
                 else { continue }
                 state.note("\(feature) was not told of a sign-in", .signInUntold)
             }
