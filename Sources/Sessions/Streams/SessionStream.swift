@@ -310,7 +310,7 @@ extension SessionCore {
 
     /// Takes the places of the labels that are written now, and moves the stream's position behind them. Labels of
     /// turns whose states the stream has not shown wait. It ends between turns, since a cursor stands for whole turns.
-    /// Labels of what this build does not serve are held back: nobody here can say who may see them.
+    /// Labels of a feature that this build does not serve are held back: its rule for who may see them is unknown.
     private mutating func takeLabels(_ index: Int, now: Duration, _ access: StreamAccess) -> [UInt64] {
         let endPlace = endPlace(index)
         guard streams.all[index].nextLabel < endPlace else { return [] }

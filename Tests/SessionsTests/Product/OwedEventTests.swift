@@ -8,6 +8,27 @@ import Testing
 
 @testable import Sessions
 
+/// A slip that lives a day.
+private struct Slip: Feature {
+    struct State: Codable, Equatable, Sendable { var lines = 0 }
+    enum Intent: Codable, Sendable { case write }
+    enum Message: Sendable { case written }
+    enum Label: Codable, Equatable, Sendable { case wrote }
+    static let life = Life.unused(days: 1)
+    static let examples: [Intent] = [.write]
+    static let labelExamples: [Label] = [.wrote]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        turn.dispatch(.written)
+        turn.publish(.wrote)
+    }
+
+    func reduce(_ state: inout State, _ message: Message) { state.lines += 1 }
+
+    func timeToLive(of label: Label) -> Duration { .seconds(30 * 24 * 3_600) }
+}
+
 @Suite("Events that a stream owes although it cannot show them now")
 struct OwedEventTests {
     private let basket = FeatureID(name: "basket", key: nil)
@@ -57,7 +78,7 @@ struct OwedEventTests {
         session.removeStore(till, for: gold) { disposed.set($0) }
         #expect(try #require(disposed.value).get())
 
-        // Nobody can say any more who may see them.
+        // Its rule for who may see them is gone.
         let after = try table([try FeatureDefinition(Trolley())], kept)
         let (other, _) = try await after.create(.bearer, for: anna("free"), isShared: true).get()
         let (same, free) = try client(after, other.token)
@@ -105,5 +126,21 @@ struct OwedEventTests {
         let events = try stream.read()
         #expect(events.filter { $0.name == "state" }.count == 1, "that of the basket")
         #expect(events.contains { $0.name == "label" })
+    }
+
+    @Test func `labels of a store whose life is over are shown, and the cursor passes them`() async throws {
+        let (kept, time, slip) = (MemoryJournal(), ManualTime(), FeatureID(name: "slip", key: nil))
+        let definitions = [try FeatureDefinition(Slip()), try FeatureDefinition(Trolley())]
+        let before = try table(definitions, kept, time: time)
+        let (made, first) = try await before.create(.bearer, for: anna("free"), isShared: true).get()
+        let (_, anna) = try client(before, made.token)
+        try send(#"{"type":"write"}"#, to: slip, first, anna)
+        time.advance(by: .seconds(3 * 24 * 3_600))
+        try send(#"{"type":"put","items":1}"#, to: basket, first, anna)
+
+        let (session, same) = try client(try table(definitions, kept, time: time), made.token)
+        let events = try stream(session, same).read()
+        #expect(events.map(\.name) == ["hello", "state", "label"])
+        #expect(events.last?.id.flatMap { Cursor($0) }?.sequence == session.core.withLock { $0.head.number })
     }
 }

@@ -258,7 +258,7 @@ extension SessionLog.State {
         check(new, since: old ?? ChoreState(life: new.life), feature, &entered)
     }
 
-    /// Checks a store that is replaced or disposed of, and nobody asked for it.
+    /// Checks a store that is replaced or disposed of without a request.
     private mutating func checkLife(of store: SessionLog.Store, _ feature: FeatureID, _ now: Duration) {
         guard let life = drawerLife, feature.name == "drawer", removals[feature]?.pending ?? 0 == 0 else { return }
         let unused = now - store.used
