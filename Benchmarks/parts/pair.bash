@@ -21,29 +21,26 @@ run_pair() {
                 echo "script/bench: round $round of $rounds, $journal, ${!name}" >&2
                 code=0
                 with_load "$name-$journal" "$results/$journal.$name.$round.json" load --rate 0 --connections 64 \
-                    --streams 1000 --may-conflate --seconds "$seconds" --warmup "$warmup" || code=$?
+                    --streams 10000 --may-conflate --seconds "$seconds" --warmup "$warmup" || code=$?
                 ((code == 0)) || fault "$journal ${!name}, round $round: $(grep -hE 'violation|loadgen:|FAILED' "$work/err" "$work/out" | head -n 3)" >&2
             done
         done
     done
-    for name in first second; do counted_load "$name"; done
+    for name in first second; do count_request "$name"; done
     python3 "$root/Benchmarks/report/pair.py" "$results" "$first" "$second"
 }
 
-# counted_load NAME: instructions of short and long runs of that server under callgrind, for the difference.
-counted_load() {
-    local length
-    # valgrind 3.19 gives up over debug information in forms that it does not know.
-    strip --strip-debug -o "$work/stripped" "${!1}"
-    for length in 2 8; do
-        new_server
-        # The program itself, not env: its process is the one to end.
-        MVI_PORT=$port MVI_DATA=$data MVI_JOURNAL=memory SWIFT_DETERMINISTIC_HASHING=1 launch valgrind --tool=callgrind \
-            --callgrind-out-file=/dev/null "$work/stripped"
-        await_ready
-        timeout 300 "$work/loadgen" load --rate 0 --connections 8 --streams 16 --may-conflate --seconds "$length" --warmup 0 \
-            --port "$port" --pid "$server_pid" --json "$results/counted.$1.$length.json" >"$work/out" 2>"$work/err" || true
-        end_server TERM || true
-        sed -nE 's/.*Collected : ([0-9]+).*/\1/p' "$work/server.log" >"$results/counted.$1.$length"
-    done
+# count_request NAME: instructions of a request, by the program `micro` that was built beside the server. valgrind cannot run
+# the server itself, whose first thread ends.
+count_request() {
+    local built few many
+    built=$(dirname "${!1}")/micro
+    if [[ ! -x $built ]]; then
+        echo "script/bench: no instructions: build micro beside ${!1}, with swift build -c release --product micro" >&2
+        return
+    fi
+    micro=$work/micro
+    strip --strip-debug -o "$micro" "$built"
+    few=$(instructions request 1000) many=$(instructions request 3000)
+    echo $(((many - few) / 2000)) >"$results/instructions.$1"
 }

@@ -1,7 +1,7 @@
 """Prints medians of two servers' rounds, and the medians of the rounds' ratios.
 
-pair.py FOLDER FIRST SECOND. The folder has JOURNAL.NAME.ROUND.json of Benchmarks/loadgen, and counted.NAME.SECONDS with the
-instructions of a whole run.
+pair.py FOLDER FIRST SECOND. The folder has JOURNAL.NAME.ROUND.json of Benchmarks/loadgen, and instructions.NAME if they were
+counted.
 """
 
 import json
@@ -27,17 +27,6 @@ def rounds(folder, journal, name):
     return found
 
 
-def instructions(folder, name):
-    """Of one intent: what a long run took more than a short one, by the number of intents."""
-    counts = []
-    for seconds in (2, 8):
-        counted = (folder / f"counted.{name}.{seconds}").read_text().split()
-        run = json.loads((folder / f"counted.{name}.{seconds}.json").read_text())
-        counts.append((int(counted[-1]), run["answerMs"]["count"]))
-    (few, short), (many, long) = counts
-    return (many - few) / (long - short)
-
-
 def line(what, first, second, ratio):
     print(f"{what:62}{first:>12,.1f}{second:>12,.1f}{ratio:>10.3f}")
 
@@ -54,12 +43,10 @@ def main():
             if pairs:
                 line(f"{journal}: {what}", *(statistics.median(values) for values in zip(*pairs)),
                      statistics.median(b / a for a, b in pairs if a))
-    try:
-        counts = [instructions(folder, name) for name in ("first", "second")]
-    except (OSError, ValueError, IndexError, KeyError, ZeroDivisionError) as error:
-        print(f"pair: instructions were not counted: {error!r}", file=sys.stderr)
-        sys.exit(1)
-    line("memory: instructions an intent, one run under callgrind", *counts, counts[1] / counts[0])
+    counts = [folder / f"instructions.{name}" for name in ("first", "second")]
+    if all(path.exists() for path in counts):
+        before, now = (int(path.read_text()) for path in counts)
+        line("memory: instructions of a request, under callgrind", before, now, now / before)
 
 
 if __name__ == "__main__":
