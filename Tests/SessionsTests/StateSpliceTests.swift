@@ -97,4 +97,48 @@ struct StateSpliceTests {
         let stored = try #require(try await awaitResult { journal.export(session.id, done: $0) }.get())
         #expect(RecordingText.whole(stored.turns) == stored.turns && stored.turns.count >= 3)
     }
+
+    private func export(_ table: SessionTable, _ session: Session) async throws -> (kept: Int, whole: [RecordedTurn]) {
+        let stored = try #require(
+            try await awaitResult { table.environment.journal.export(session.id, done: $0) }.get())
+        return (stored.turns.count, stored.whole.turns)
+    }
+
+    @Test(arguments: [1, 5, 10, 20])
+    func `nearly all kept turns can be read, whatever the number of stores`(stores: Int) async throws {
+        var limits = SessionLimits.patient
+        limits.recordings = RecordingLimit(turns: 100, bytes: 8 << 20)
+        limits.intentRate = nil
+        let table = SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(keyed: { _, _ in Rows() })]), limits: limits,
+                journal: MemoryJournal(), time: ManualTime().source, clock: ManualClock()))
+        let (session, _) = try table.made(.bearer)
+        for turn in 0..<200 {
+            let store = FeatureID(name: "rows", key: "\(turn % stores)")
+            _ = try session.told(#"{"type":"write","row":1,"text":"\#(turn)"}"#, to: store)
+        }
+        let turns = try await export(table, session)
+        #expect(turns.kept == 100 && turns.whole.count >= 100 - Int(RecordedState.interval(limits.recordings)))
+    }
+
+    @Test func `a turn that is larger than all that is kept is left out by itself, and says so`() async throws {
+        let table = try table(HeldJournal(MemoryJournal()), bytes: 40_000)
+        let (session, _) = try table.made(.bearer)
+        for row in 0..<10 { _ = try session.told(#"{"type":"write","row":\#(row),"text":"small"}"#, to: rows) }
+        let large = String(repeating: "x", count: 40_000)
+        _ = try session.told(#"{"type":"write","row":1,"text":"\#(large)"}"#, to: rows)
+        for _ in 0..<3 { _ = try session.told(#"{"type":"look"}"#, to: rows) }
+        let during = try await export(table, session)
+        #expect(during.kept > 10 && during.whole.count == during.kept)
+        let last = try #require(during.whole.last).recording
+        let fault = String(decoding: last, as: UTF8.self)
+        #expect(fault.contains("more than the 40000 of all that are kept"), "\(fault)")
+        _ = try session.told(#"{"type":"write","row":1,"text":"small"}"#, to: rows)
+        _ = try session.told(#"{"type":"write","row":2,"text":"smaller"}"#, to: rows)
+        let after = try await export(table, session).whole
+        #expect(
+            try WireJSON.decode(TurnRecording<Rows>.self, from: try #require(after.last).recording).state.rows[2]
+                == "smaller")
+    }
 }

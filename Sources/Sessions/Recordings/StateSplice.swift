@@ -137,16 +137,18 @@ struct StateSplice: Codable, Equatable {
 
 /// The state of a store's last recorded turn.
 final class RecordedState: Sendable {
-    /// The number of recordings from one with a whole state to the next: those that an export may lack.
-    static func interval(_ limit: RecordingLimit) -> Int { max(1, min(16, limit.turns / 8)) }
+    /// The largest number of the session's turns between two whole states of a store: those that an export may lack. Of
+    /// all stores' turns, since they take the places of the oldest ones.
+    static func interval(_ limit: RecordingLimit) -> UInt64 { UInt64(max(1, min(16, limit.turns / 8))) }
 
     let number: UInt64
     let state: [UInt8]
-    /// The number of recordings since one with a whole state.
-    let splices: Int
+    /// The number of the last turn with a whole state.
+    let whole: UInt64
 
-    init(_ number: UInt64, _ state: [UInt8], splices: Int) {
-        (self.number, self.state, self.splices) = (number, state, splices)
+    /// - Parameter whole: nil for a whole state.
+    init(_ number: UInt64, _ state: [UInt8], since whole: UInt64? = nil) {
+        (self.number, self.state, self.whole) = (number, state, whole ?? number)
     }
 }
 
@@ -196,6 +198,12 @@ struct RecordingText {
         return Self.text(head, Self.spliceName, json)
     }
 
+    /// The id of a recording's intent.
+    static func intent(of recording: [UInt8]) -> String? {
+        struct Head: Decodable { let intent: String }
+        return try? WireJSON.decode(Head.self, from: recording).intent
+    }
+
     private static func text(_ head: ArraySlice<UInt8>, _ name: [UInt8], _ value: [UInt8]) -> [UInt8] {
         var text = Array(head)
         text += name
@@ -210,14 +218,14 @@ struct RecordingText {
         return turns.compactMap { turn in
             guard let last = try? WireJSON.decode(Last.self, from: turn.recording) else { return turn }
             guard let splice = last.splice else {
-                if let state = last.state { states[turn.feature] = RecordedState(turn.number, state.bytes, splices: 0) }
+                if let state = last.state { states[turn.feature] = RecordedState(turn.number, state.bytes) }
                 return turn
             }
             guard let before = states[turn.feature], before.number == splice.base,
                 let state = splice.applied(to: before.state), let json = try? WireJSON.encode(splice),
                 let head = head(of: turn.recording, spliceName, json)
             else { return nil }
-            states[turn.feature] = RecordedState(turn.number, state, splices: 0)
+            states[turn.feature] = RecordedState(turn.number, state)
             var turn = turn
             turn.recording = text(head, stateName, state)
             return turn
@@ -244,30 +252,35 @@ extension [RecordedTurn] {
                 return turn
             }
             var turn = turn
-            turn.recording = store.spliced(
-                turn, state: entry.change.flatMap { changes[$0].state }, interval: RecordedState.interval(limit))
+            turn.recording = store.spliced(turn, state: entry.change.flatMap { changes[$0].state }, limit)
             return turn
         }
     }
 }
 
 extension SessionStore {
-    /// Returns a turn's recording, with a splice if the turn before is recorded.
+    /// Returns a turn's recording, with a splice if the turn before is recorded. One that is larger than all that is kept
+    /// says only that: in its place every other turn would be dropped.
     ///
     /// - Parameter state: a text that may be the turn's state.
-    fileprivate func spliced(_ turn: RecordedTurn, state: [UInt8]?, interval: Int) -> [UInt8] {
+    fileprivate func spliced(_ turn: RecordedTurn, state: [UInt8]?, _ limit: RecordingLimit) -> [UInt8] {
+        let before = lastRecorded
+        lastRecorded = nil
         // A small one gains nothing.
-        if turn.recording.count < 512 {
-            lastRecorded = nil
+        if turn.recording.count >= 512, let text = RecordingText(turn.recording, known: [state, before?.state]) {
+            if let before, turn.number - before.whole < RecordedState.interval(limit),
+                let spliced = text.spliced(from: before)
+            {
+                lastRecorded = RecordedState(turn.number, text.state, since: before.whole)
+                return spliced
+            }
+            if turn.recording.count <= limit.bytes { lastRecorded = RecordedState(turn.number, text.state) }
+        }
+        guard turn.recording.count > limit.bytes, let intent = RecordingText.intent(of: turn.recording) else {
             return turn.recording
         }
-        let before = lastRecorded
-        guard let text = RecordingText(turn.recording, known: [state, before?.state]) else { return turn.recording }
-        if let before, before.splices < interval - 1, let spliced = text.spliced(from: before) {
-            lastRecorded = RecordedState(turn.number, text.state, splices: before.splices + 1)
-            return spliced
-        }
-        lastRecorded = RecordedState(turn.number, text.state, splices: 0)
-        return turn.recording
+        let fault =
+            "The recording has \(turn.recording.count) bytes, more than the \(limit.bytes) of all that are kept."
+        return ErasedStore.unrecordable(intent, fault) ?? turn.recording
     }
 }
