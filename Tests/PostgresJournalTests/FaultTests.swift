@@ -343,11 +343,7 @@ import Testing
         async throws
     {
         let schema = try await TestSchema(in: Cluster.make())
-        let journal = try await schema.journal {
-            $0.writers = 1
-            // Only the cancellation ends the wait, however slow the machine is.
-            $0.transactionTime = .seconds(60)
-        }
+        let journal = try await schema.journal { $0.writers = 1 }
         let session = try await journal.newSession()
         let turn = session.turn()
         #expect(await journal.append(turn).isCommitted)

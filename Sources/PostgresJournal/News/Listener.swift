@@ -78,7 +78,7 @@ final class Listener {
         }
         guard ContinuousClock.now >= nextPoll else { return }
         // Tests if the connection is dead.
-        _ = try connection.run([PostgresStatement("SELECT 1")], deadline: .now + engine.options.heartbeatTime)
+        _ = try connection.run([PostgresStatement("SELECT 1")], deadline: .now + engine.options.connectTime)
         pollIfDue()
     }
 

@@ -26,6 +26,10 @@ struct TestSchema: Sendable {
         options.schema = name
         options.firstRetry = .milliseconds(5)
         options.lastRetry = .milliseconds(50)
+        // Bounds on a hang only: a slow machine is no fault of the database. Tests of a deadline set it.
+        let patience = Duration.seconds(120)
+        (options.connectTime, options.readTime, options.heartbeatTime) = (patience, patience, patience)
+        (options.transactionTime, options.statementTime, options.idleTransactionTime) = (patience, patience, patience)
         change(&options)
         return try await PostgresJournal.open(
             database: url ?? cluster.url(user: user), logger: logger, options: options)
