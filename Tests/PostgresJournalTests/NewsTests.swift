@@ -135,7 +135,23 @@ import Testing
         await journal.close()
     }
 
-    @Test func `heartbeats come in time on a direct connection`() async throws {
+    @Test func `heartbeats arrive on a direct connection, and end an interruption`() async throws {
+        let schema = try await TestSchema()
+        let log = LogKeeper()
+        // News are late at once, and in time with each heartbeat.
+        let journal = try await schema.journal(logger: log.logger) {
+            ($0.heartbeatInterval, $0.heartbeatTime, $0.pollInterval) = (.milliseconds(5), .zero, .milliseconds(20))
+        }
+        let news = NewsKeeper(journal)
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !log.lines.contains(where: { $0.contains("arrives through the journal's database again") }) {
+            try #require(ContinuousClock.now < deadline, "no heartbeat arrives")
+            await news.hearInterruption(from: news.count)
+        }
+        await journal.close()
+    }
+
+    @Test func `a direct connection is no cause for a message in the log`() async throws {
         let schema = try await TestSchema()
         let log = LogKeeper()
         let journal = try await schema.journal(logger: log.logger) { $0.heartbeatInterval = .milliseconds(5) }
