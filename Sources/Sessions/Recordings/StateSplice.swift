@@ -265,16 +265,17 @@ extension SessionStore {
     /// - Parameter state: a text that may be the turn's state.
     fileprivate func spliced(_ turn: RecordedTurn, state: [UInt8]?, _ limit: RecordingLimit) -> [UInt8] {
         let before = lastRecorded
-        lastRecorded = nil
+        var now: RecordedState?
+        defer { lastRecorded = now }
         // A small one gains nothing.
         if turn.recording.count >= 512, let text = RecordingText(turn.recording, known: [state, before?.state]) {
             if let before, turn.number - before.whole < RecordedState.interval(limit),
                 let spliced = text.spliced(from: before)
             {
-                lastRecorded = RecordedState(turn.number, text.state, since: before.whole)
+                now = RecordedState(turn.number, text.state, since: before.whole)
                 return spliced
             }
-            if turn.recording.count <= limit.bytes { lastRecorded = RecordedState(turn.number, text.state) }
+            if turn.recording.count <= limit.bytes { now = RecordedState(turn.number, text.state) }
         }
         guard turn.recording.count > limit.bytes, let intent = RecordingText.intent(of: turn.recording) else {
             return turn.recording
