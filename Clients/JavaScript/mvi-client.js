@@ -1,12 +1,12 @@
-// A client of mvi-server: one session, one event stream for all watched stores, one queue of intents. mvi-client.d.ts
-// describes its public members, README.md is its guide, docs/http.md its contract.
+// A client of mvi-server. mvi-client.d.ts describes its public members, README.md is its guide, docs/http.md its contract.
 
 const limits = {
   retry: 3_000, longestRetry: 30_000, shortestRetry: 100, longestRetryAfter: 300_000,
   heartbeat: 20_000, silentHeartbeats: 2.5,
   request: 30_000, patience: 300_000, queuedIntents: 1_000, firstIntentRetry: 500,
   labelIds: 1_000, keptLabels: 1_000, doubts: 3, leaderAnswer: 5_000,
-  predictions: 100, doubt: 1_000,
+  // Letters of intents when a page is left: a browser takes 64 KiB.
+  predictions: 100, doubt: 1_000, keepalive: 20_000,
 };
 
 /** The events with their members: each has a type, or may be anything. */
@@ -1107,6 +1107,21 @@ class Intents {
 
   offline() { this.#offlineSince ??= this.#platform.now(); }
 
+  /** Sends what waits behind a request: the page may be gone before the answer. `#send` takes the answers. */
+  leave() {
+    let room = limits.keepalive;
+    for (const item of this.#queue[0]?.isOut && this.#offlineSince === null ? this.#queue : []) {
+      room -= item.what && !item.kept && this.#session.serves(item.target) ? item.what.body.length : Infinity;
+      // A later one must not run without it.
+      if (room < 0) return;
+      if (item.isOut) continue;
+      item.mayHaveRun = true;
+      item.early = item.request(limits.request);
+      item.early.catch(() => {});
+      this.#noteOut(item, true);
+    }
+  }
+
   close() {
     this.#isClosed = true;
     this.#wake({ isForced: true });
@@ -1150,7 +1165,9 @@ class Intents {
         generation = this.#session.generation;
         isSent = true;
         this.#noteOut(item, true);
-        return await item.request(Math.min(limits.request, left));
+        const { early } = item;
+        item.early = undefined;
+        return await (early ?? item.request(Math.min(limits.request, left)));
       } catch (error) {
         cause = error;
         // Only 429 means that a waiting intent did not run.
@@ -1823,11 +1840,9 @@ class Client {
     // The app decided by a version of this epoch.
     const tag = keptTag ?? (ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` });
     const headers = { "Idempotency-Key": `"${id}"`, ...tag };
-    // It arrives when the page is left: a browser takes 64 KiB, of up to three bytes a letter.
-    const keepalive = body.length < 20_000;
     const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
       "POST", `/features/${feature}/intents`,
-      { body, headers: { ...headers, ...this.#session.field }, timeout, signal, keepalive })),
+      { body, headers: { ...headers, ...this.#session.field }, timeout, signal, keepalive: body.length < limits.keepalive })),
     { signal, kept, what: { id, feature, intent, body, tag } });
     // The server is there.
     if (this.condition === "reconnecting") this.#lead("answered");
@@ -2084,7 +2099,10 @@ class Client {
     on(window, "pointerdown", () => { if (this.condition === "paused") this.notify("foreground"); });
     on(document, "visibilitychange", () => { if (document.visibilityState === "visible") this.notify("foreground"); });
     // It must not hold a stream.
-    on(window, "pagehide", park);
+    on(window, "pagehide", () => {
+      this.#intents.leave();
+      park();
+    });
     on(window, "pageshow", ({ persisted }) => { if (persisted) back(); });
     on(document, "freeze", park);
     on(document, "resume", back);

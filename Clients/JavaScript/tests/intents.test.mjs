@@ -458,6 +458,26 @@ test("a request that is out survives the page, unless its body is too large for 
   assert.deepEqual(asked, [true, true, false]);
 });
 
+test("when the page goes, what waits behind a request is sent at once, in order and once", async () => {
+  const { client, server, page } = await live({ platform: { document: new EventTarget() } });
+  const answers = [];
+  const held = (request) => new Promise((resolve) => { answers.push(() => resolve(server.usual(request))); });
+  server.answer(path, held, held, held);
+  const store = client.store("counter");
+  const sent = ["a", "b", "c", "x".repeat(20_000), "d"].map((type) => store.send({ type }));
+  await settle();
+  assert.equal(server.asked(path).length, 1);
+  await page.fire(page.window, "pagehide", { persisted: true });
+  // What follows a body that is too large for a page that is gone must not run without it.
+  const types = () => server.asked(path).map(({ body }) => body.type.slice(0, 1));
+  assert.deepEqual(types(), ["a", "b", "c"]);
+  // The page comes back.
+  await page.fire(page.window, "pageshow", { persisted: true });
+  for (const answer of answers) answer();
+  assert.equal((await Promise.all(sent)).length, 5);
+  assert.deepEqual(types(), ["a", "b", "c", "x", "d"]);
+});
+
 test("over many kills of the app each intent runs once, in order, and none is lost", async () => {
   for (let seed = 1; seed <= Number(process.env.MVI_SEEDS ?? 200); seed += 1) {
     let state = seed;
