@@ -1107,13 +1107,14 @@ class Intents {
 
   offline() { this.#offlineSince ??= this.#platform.now(); }
 
-  /** Sends what waits behind a request: the page may be gone before the answer. `#send` takes the answers. */
+  /** Sends what waits before the page is gone. A browser may have cut the first's request. `#send` takes the answers. */
   leave() {
     let room = limits.keepalive;
-    for (const item of this.#queue[0]?.isOut && this.#offlineSince === null ? this.#queue : []) {
-      room -= item.what && !item.kept && this.#session.serves(item.target) ? item.what.body.length : Infinity;
+    if (this.#session.id == null || this.#offlineSince !== null) return;
+    for (const item of this.#queue) {
+      const maySend = item.what && !item.kept && item.retryAfter === undefined && this.#session.serves(item.target);
       // A later one must not run without it.
-      if (room < 0) return;
+      if (!maySend || (room -= item.what.body.length) < 0) return;
       if (item.isOut) continue;
       item.mayHaveRun = true;
       item.early = item.request(limits.request);
@@ -1170,6 +1171,7 @@ class Intents {
         return await (early ?? item.request(Math.min(limits.request, left)));
       } catch (error) {
         cause = error;
+        item.retryAfter = error.retryAfter;
         // Only 429 means that a waiting intent did not run.
         if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) item.mayHaveRun = true;
         this.#noteOut(item, false);
@@ -1835,7 +1837,7 @@ class Client {
     this.#keep();
   }
 
-  /** For stores: `attempt` gets the function that makes one request. */
+  /** @param attempt gets the function that makes one request */
   async send(feature, { id, intent, body, kept, options: { signal, ifMatch, tag: keptTag } = {} }, attempt) {
     // The app decided by a version of this epoch.
     const tag = keptTag ?? (ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` });

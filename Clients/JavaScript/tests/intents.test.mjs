@@ -478,6 +478,27 @@ test("when the page goes, what waits behind a request is sent at once, in order 
   assert.deepEqual(types(), ["a", "b", "c", "x", "d"]);
 });
 
+test("an intent that a page cut when it was left is sent again, with those behind it", async () => {
+  const { client, server, page } = await live({ platform: { document: new EventTarget() } });
+  server.answer(path, cut);
+  for (const type of ["a", "b"]) client.store("counter").send({ type });
+  await settle();
+  await page.fire(page.window, "pagehide", { persisted: false });
+  const asked = server.asked(path);
+  assert.deepEqual(asked.map(({ body }) => body.type), ["a", "a", "b"]);
+  const [key, again] = asked.map(({ headers }) => headers["Idempotency-Key"]);
+  assert.equal(again, key);
+});
+
+test("what the server wants later is not sent when the page goes", async () => {
+  const { client, server, page } = await live({ platform: { document: new EventTarget() } });
+  server.answer(path, () => problem(503, "draining", { "Retry-After": "9" }));
+  for (const type of ["a", "b"]) client.store("counter").send({ type });
+  await settle();
+  await page.fire(page.window, "pagehide", { persisted: false });
+  assert.deepEqual(server.asked(path).map(({ body }) => body.type), ["a"]);
+});
+
 test("over many kills of the app each intent runs once, in order, and none is lost", async () => {
   for (let seed = 1; seed <= Number(process.env.MVI_SEEDS ?? 200); seed += 1) {
     let state = seed;
