@@ -232,7 +232,7 @@ fault("no-key", 55, "intent-request", ("intents.py", """, "Idempotency-Key": f'"
 fault("ascii-intents", 55, "intent-request", ("intents.py", "json.dumps(intent).encode()", 'json.dumps(intent, ensure_ascii=False).encode("ascii", "replace")'))
 fault("new-key-on-retry", 56, "intent-503", ("intents.py", """f'"{pending.key}"'""", """f'"{uuid.uuid4()}"'"""))
 fault("one-key-for-all", 56, "intent-503", ("intents.py", "default_factory=lambda: str(uuid.uuid4())", 'default="00000000-0000-4000-8000-000000000000"'))
-QUEUE = "        self.queue.append(pending)\n        self.news.set()\n        return await pending.result"
+QUEUE = "        self.queue.append(pending)\n        self.news.set()\n        self.save()\n        return await pending.result"
 fault("intents-side-by-side", 57, "intents-in-order", ("intents.py", QUEUE, "        return await self.deliver(pending)"))
 fault("newest-intent-first", 57, "intents-in-order", ("intents.py", "self.queue.append(pending)", "self.queue.appendleft(pending)"))
 fault("network-failure-refuses", 58, "intent-cut-after",
@@ -292,3 +292,12 @@ fault("foreign-stream-is-kept", 70, "foreign-hello",
 # --- The driver ---
 fault("does-not-end", 71, "close-while-waiting", ("client.py", "            task.cancel()", "            pass"))
 fault("stream-outlives-close", 71, "close-is-quiet", ("client.py", "        for task in self.tasks:", "        for task in self.tasks[1:]:"))
+
+# --- Kept intents ---
+fault("keeps-nothing", 72, "kept-intents", ("intents.py", "        if self.storage.folder is None:\n", "        if True:\n"))
+fault("keeps-no-keys", 72, "kept-intents", ("intents.py", 'each["key"], each["may_have_run"]', 'str(uuid.uuid4()), each["may_have_run"]'))
+fault("keeps-what-is-answered", 72, "kept-intents", ("intents.py", "            self.queue.popleft()\n            self.save()\n", "            self.queue.popleft()\n"))
+fault("patience-begins-anew", 73, "kept-intents-lose-patience",
+      ("intents.py", 'left = min(self.patience, each["until"] - time.time())', "left = self.patience"))
+fault("kept-for-anybody", 74, "kept-intents-of-another-session",
+      ("intents.py", "self.session.life if each.owner == self.session.id else -1", "self.session.life"))

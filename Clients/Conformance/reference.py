@@ -26,22 +26,26 @@ async def drive(mvi_client, next_command, say):
         else:
             say("sent", tag=command["tag"], version=version)
 
-    while command := await next_command():
-        match command["do"]:
-            case "open":
-                client = open_client(mvi_client, command, say)
-            case "watch" | "unwatch":
-                getattr(client, command["do"])(command["feature"])
-            case "offline" | "online" | "foreground":
-                getattr(client, command["do"])()
-            case "send":
-                task = asyncio.create_task(send(command))
-                sends.add(task)
-                task.add_done_callback(sends.discard)
-            case "close":
-                break
-    if client is not None:
-        await client.close()
+    try:
+        while command := await next_command():
+            match command["do"]:
+                case "open":
+                    client = open_client(mvi_client, command, say)
+                case "watch" | "unwatch":
+                    getattr(client, command["do"])(command["feature"])
+                case "offline" | "online" | "foreground":
+                    getattr(client, command["do"])()
+                case "send":
+                    task = asyncio.create_task(send(command))
+                    sends.add(task)
+                    task.add_done_callback(sends.discard)
+                case "close":
+                    break
+    finally:
+        for task in sends:
+            task.cancel()
+        if client is not None:
+            await client.close()
 
 
 def open_client(mvi_client, command, say):
@@ -51,7 +55,7 @@ def open_client(mvi_client, command, say):
         return next(identities, None)
 
     client = mvi_client.Client(command["url"], say, command["credential"], command["delta"], identity,
-                               command.get("patience", 300))
+                               command.get("patience", 300), command.get("folder"))
     for feature in command["features"]:
         client.watch(feature)
     return client

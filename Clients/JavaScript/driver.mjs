@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The driver of this client for the conformance kit: JSON lines in, JSON lines out. Clients/Conformance/README.md has
 // the commands.
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { createClient, Problem } from "./mvi-client.js";
 
@@ -25,16 +26,30 @@ function fetchWithCookies() {
   };
 }
 
-function open({ url, features, credential, delta, identities, patience }) {
+/** A file with one value. */
+function stored(file) {
+  return {
+    getItem: () => { try { return readFileSync(file, "utf8"); } catch { return null; } },
+    setItem: (_, value) => {
+      writeFileSync(`${file}.new`, value);
+      renameSync(`${file}.new`, file);
+    },
+    removeItem: () => rmSync(file, { force: true }),
+  };
+}
+
+function open({ url, features, credential, delta, identities, patience, folder }) {
   window = new EventTarget();
   client = createClient({
     url, credential, delta, patience: patience && patience * 1000, identity: () => identities.shift(),
+    ...(folder && { storage: stored(`${folder}/credential`), pendingStorage: stored(`${folder}/pending`) }),
     platform: { window, ...(credential === "cookie" && { fetch: fetchWithCookies() }) },
   });
   client.onCondition(() => say("condition", { condition: client.condition }));
   client.onEvent((event, data) => {
     if (event === "end" || event === "denied") say(event, { feature: data.feature });
     if (event === "missing") say("denied", { feature: data.feature });
+    if (event === "abandoned") say(event, { feature: data.feature, intent: data.intent });
     if (event === "reset") say("reset", { reason: data.reason, labelsLost: data.labelsLost });
   });
   features.forEach(watch);

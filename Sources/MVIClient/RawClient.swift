@@ -16,6 +16,7 @@ package final class RawClient: Sendable {
         case denied(feature: String)
         case reset(reason: String, labelsLost: Bool)
         case condition(Condition)
+        case abandoned(feature: String, intent: String)
     }
 
     private let core: ClientCore
@@ -34,7 +35,8 @@ package final class RawClient: Sendable {
         core = ClientCore(
             settings: settings, transport: URLSessionTransport(base: url), time: Timekeeper(ContinuousClock()),
             storage: options.credentials, identity: options.identity, random: { Double.random(in: 0...1) },
-            report: options.report)
+            report: options.report, pendingStorage: options.pendingStorage,
+            abandoned: { intent, _ in told(.abandoned(feature: intent.feature, intent: intent.intent)) })
         number = core.number()
         self.told = told
         core.listen(number) { told(.condition($0)) }

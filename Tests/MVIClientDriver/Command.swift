@@ -10,6 +10,8 @@ struct Command: Decodable {
     var identities: [String]?
     /// Seconds.
     var patience: Double?
+    /// Keeps the credential and waiting intents.
+    var folder: String?
     var feature: String?
     var intent: JSONText?
     var tag: String?

@@ -75,6 +75,8 @@ extension Report {
         case .denied(let feature): self = Report("denied").with("feature", feature)
         case .reset(let reason, let labelsLost):
             self = Report("reset").with("reason", reason).with("labelsLost", labelsLost)
+        case .abandoned(let feature, let intent):
+            self = Report("abandoned").with("feature", feature).with("intent", json: Array(intent.utf8))
         case .condition(let condition): self = Report("condition").with("condition", Self.name(of: condition))
         }
     }

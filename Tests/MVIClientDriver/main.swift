@@ -21,6 +21,10 @@ func open(_ command: Command) -> RawClient? {
         let left = Lock(identities[...])
         options.identity = { left.withLock { $0.popFirst() } }
     }
+    if let folder = command.folder {
+        options.credentials = StoredText(path: "\(folder)/credential")
+        options.pendingStorage = StoredText(path: "\(folder)/pending")
+    }
     options.report = { complain($0) }
     let client = RawClient(url, options: options, usesCookie: command.credential == "cookie") { Report($0).print() }
     for feature in command.features ?? [] { client.watch(feature) }

@@ -84,6 +84,14 @@ class Driver:
         except (asyncio.TimeoutError, ConnectionError):
             return None
 
+    async def kill(self):
+        """Ends the process as a system ends an app, without a warning."""
+        self.process.kill()
+        await self.process.wait()
+        await asyncio.wait(self.readers)
+        self.process = None
+        self.closed.clear()
+
     async def stop(self):
         """Ends the process if it is still there."""
         if self.process is not None and self.process.returncode is None:

@@ -47,6 +47,12 @@ class InsideDriver:
         await asyncio.wait([self.work], timeout=seconds)
         return self.status
 
+    async def kill(self):
+        """Ends the driver as a system ends an app."""
+        self.work.cancel()
+        await asyncio.wait([self.work])
+        self.commands = asyncio.Queue()
+
     async def stop(self):
         """Ends the driver if it still runs."""
         if self.work is not None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import tempfile
+from pathlib import Path
 
 from .server import Server
 from .stream import Stream
@@ -49,6 +51,7 @@ class Play:
         self.server = Server()
         self.driver = driver
         self.others = []
+        self.folder = None
 
     @property
     def lateness(self):
@@ -69,7 +72,8 @@ class Play:
 
     async def open(self, *features, **options):
         """Tells the driver to open a client for the server, and waits for its first sign of life."""
-        await self.start()
+        if self.server.listener is None:
+            await self.start()
         self.tell("open", url=self.server.url, features=list(features or ("counter",)),
                   **{"credential": "bearer", "delta": None, "identities": [], **options})
         await self.begins()
@@ -96,6 +100,32 @@ class Play:
             await self.shows(1, feature)
         return stream
 
+    async def live_with_folder(self, **options):
+        """A client that keeps its credential and its intents in a folder."""
+        self.folder = self.folder or tempfile.TemporaryDirectory()
+        return await self.live(folder=self.folder.name, **options)
+
+    async def keeps(self, rule, *words, drops=()):
+        """Waits until the driver's storage of intents has these words, and none of the others."""
+        async def wait():
+            file = Path(self.folder.name) / "pending"
+            while True:
+                text = file.read_text(encoding="utf-8") if file.exists() else ""
+                if all(word in text for word in words) and not any(word in text for word in drops):
+                    return
+                await asyncio.sleep(0.02)
+        await self.within(rule, wait(), f"the intents {', '.join(words)} are kept, and not {', '.join(drops) or 'others'}")
+
+    def forget_credential(self):
+        """Takes the credential out of the driver's folder."""
+        (Path(self.folder.name) / "credential").unlink(missing_ok=True)
+
+    async def kill(self):
+        """Ends the driver as a system ends an app, and starts it again without a client."""
+        await self.driver.kill()
+        self.driver.lines.clear()
+        await self.driver.start()
+
     async def another_server(self):
         """A second origin."""
         server = Server()
@@ -106,6 +136,8 @@ class Play:
 
     async def stop(self):
         await self.driver.stop()
+        if self.folder:
+            self.folder.cleanup()
         for server in [self.server, *self.others]:
             if server.listener is not None:
                 server.stop()

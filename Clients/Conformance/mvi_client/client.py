@@ -5,6 +5,7 @@ import asyncio
 from .intents import Intents, Refused
 from .network import Network
 from .session import Session
+from .storage import Storage
 from .stream import Stream
 
 __all__ = ["Client", "Refused"]
@@ -18,15 +19,18 @@ class Client:
     """A client of one server. Make it inside a running event loop.
 
     `show(what, **members)` is called with `state`, `label`, `condition`, `end`, `denied` and `reset`. `identity` is
-    an async function that returns a JWT or None. `patience` is in seconds.
+    an async function that returns a JWT or None. `patience` is in seconds. `folder` keeps the token and the intents
+    that wait, for the next client; `abandoned` is shown for each of them that fails.
     """
 
-    def __init__(self, url, show, credential="bearer", delta=None, identity=no_identity, patience=300.0):
+    def __init__(self, url, show, credential="bearer", delta=None, identity=no_identity, patience=300.0,
+                 folder=None):
         self.show = show
         self.network = Network()
-        self.session = Session(url, self.network, credential, identity)
+        storage = Storage(folder)
+        self.session = Session(url, self.network, credential, identity, storage)
         self.stream = Stream(url, self.session, self.network, show, delta)
-        self.intents = Intents(url, self.session, self.network, patience, self.new_session)
+        self.intents = Intents(url, self.session, self.network, patience, self.new_session, storage, show)
         self.tasks = [asyncio.create_task(self.stream.run()), asyncio.create_task(self.intents.run())]
 
     def new_session(self):

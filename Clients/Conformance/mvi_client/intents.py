@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 import uuid
 from collections import deque
 from dataclasses import dataclass, field
@@ -29,9 +30,14 @@ class Pending:
     feature: str
     body: bytes
     deadline: float
-    result: asyncio.Future
+    # None for one that an earlier client kept.
+    result: asyncio.Future | None
     # The session's life that it is meant for; None for the next session.
     life: int | None
+    # The end of its patience by the wall clock, for a later client.
+    until: float
+    # The id of the session that it is meant for, if an earlier client kept it and it is not known whether that goes on.
+    owner: str | None = None
     key: str = field(default_factory=lambda: str(uuid.uuid4()))
     may_have_run: bool = False
 
@@ -39,11 +45,36 @@ class Pending:
 class Intents:
     """Runs until it is cancelled. `on_new_session` is called when an intent found the session gone."""
 
-    def __init__(self, url, session, network, patience, on_new_session):
+    def __init__(self, url, session, network, patience, on_new_session, storage, show):
         self.url, self.session, self.network = url, session, network
         self.patience, self.on_new_session = patience, on_new_session
-        self.queue = deque()
+        self.storage, self.show = storage, show
+        self.queue = deque(self.kept())
         self.news = asyncio.Event()
+
+    def kept(self):
+        """The intents that an earlier client kept."""
+        now = asyncio.get_running_loop().time()
+        for each in json.loads(self.storage.load("pending") or "[]"):
+            left = min(self.patience, each["until"] - time.time())
+            yield Pending(each["feature"], each["body"].encode(), now + left, None, None, each["until"], each["owner"],
+                          each["key"], each["may_have_run"])
+
+    def save(self):
+        """Keeps what waits for a later client, once it is known for which session."""
+        if self.storage.folder is None:
+            return
+        session = self.session.id
+        self.storage.save("pending", json.dumps([
+            {"feature": each.feature, "body": each.body.decode(), "until": each.until, "owner": each.owner or session,
+             "key": each.key, "may_have_run": each.may_have_run} for each in self.queue if each.owner or session]))
+
+    def end(self, pending, refusal):
+        """Tells who waits for an intent; for a kept one nobody does."""
+        if pending.result is None:
+            self.show("abandoned", feature=pending.feature, intent=json.loads(pending.body))
+        elif not pending.result.done():
+            pending.result.set_exception(refusal)
 
     async def send(self, feature, intent):
         """Sends an intent and returns the version of its answer; None where the answer names none."""
@@ -51,9 +82,11 @@ class Intents:
             raise Refused
         loop = asyncio.get_running_loop()
         life = None if self.session.headers is None else self.session.life
-        pending = Pending(feature, json.dumps(intent).encode(), loop.time() + self.patience, loop.create_future(), life)
+        pending = Pending(feature, json.dumps(intent).encode(), loop.time() + self.patience, loop.create_future(), life,
+                          time.time() + self.patience)
         self.queue.append(pending)
         self.news.set()
+        self.save()
         return await pending.result
 
     async def run(self):
@@ -66,13 +99,18 @@ class Intents:
                 async with asyncio.timeout_at(pending.deadline):
                     version = await self.deliver(pending)
             except (Refused, asyncio.TimeoutError, SignedOut, SessionEnded) as error:
-                refusal = error if isinstance(error, Refused) else Refused(may_have_run=pending.may_have_run)
-                if not pending.result.done():
-                    pending.result.set_exception(refusal)
+                self.end(pending, error if isinstance(error, Refused) else Refused(may_have_run=pending.may_have_run))
             else:
-                if not pending.result.done():
+                if pending.result is not None and not pending.result.done():
                     pending.result.set_result(version)
             self.queue.popleft()
+            self.save()
+
+    def take_kept(self):
+        """Now it is known whether the session is that of the kept intents."""
+        for each in [each for each in self.queue if each.owner is not None]:
+            each.life = self.session.life if each.owner == self.session.id else -1
+            each.owner = None
 
     async def deliver(self, pending):
         """Tries until there is an answer; returns the version that it names."""
@@ -82,6 +120,7 @@ class Intents:
             await self.network.online()
             backoff.base = self.session.backoff.base
             credential, stamp = await self.session.ready()
+            self.take_kept()
             pending.life = self.session.life if pending.life is None else pending.life
             if pending.life != self.session.life:
                 raise Refused(may_have_run=pending.may_have_run)
@@ -90,6 +129,7 @@ class Intents:
             answer = None
             try:
                 pending.may_have_run = True
+                self.save()
                 answer = await request(self.url, "POST", path, headers, pending.body)
             except NETWORK_ERRORS:
                 await self.network.pause(backoff.next())

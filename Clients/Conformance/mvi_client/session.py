@@ -21,8 +21,9 @@ class Session:
     `stamp` grows with each credential and each renewal, so that a refusal of an older one is not taken for news.
     """
 
-    def __init__(self, url, network, kind, identity):
+    def __init__(self, url, network, kind, identity, storage):
         self.url, self.network, self.kind, self.identity = url, network, kind, identity
+        self.storage, self.is_restored = storage, False
         self.lock = asyncio.Lock()
         self.headers = None
         self.stamp = 0
@@ -75,7 +76,21 @@ class Session:
         if self.is_signed_out:
             raise SignedOut
 
+    async def restore(self):
+        """Continues the session of an earlier client; returns whether there is one."""
+        self.is_restored = True
+        if token := self.storage.load("credential"):
+            headers = {"Authorization": f"Bearer {token}"}
+            answer = await self.ask("GET", "/sessions/current", headers, None)
+            if answer.status == 200:
+                self.headers = headers
+                self.describe(answer)
+                return True
+        return False
+
     async def make(self):
+        if not self.is_restored and await self.restore():
+            return
         if not self.is_proven:
             await self.network.pause(self.backoff.next())
         self.is_proven = False
@@ -132,6 +147,7 @@ class Session:
         self.describe(answer)
         if token := answer.json.get("token"):
             self.headers = {"Authorization": f"Bearer {token}"}
+            self.storage.save("credential", token)
         elif cookie := answer.headers.get("set-cookie"):
             self.headers = {"Cookie": cookie.partition(";")[0]}
 

@@ -1,5 +1,8 @@
 package mvi.client.driver
 
+import java.io.File
+import java.nio.file.Files
+import java.nio.file.StandardCopyOption
 import java.util.UUID
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.ConcurrentSkipListSet
@@ -9,14 +12,18 @@ import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.jsonPrimitive
 import mvi.client.Condition
+import mvi.client.CredentialStorage
 import mvi.client.DeltaFormat
+import mvi.client.MemoryCredentialStorage
 import mvi.client.OkHttpTransport
+import mvi.client.PendingStorage
 import mvi.client.RemoteServerOptions
 import mvi.client.SendCompletion
 import mvi.client.connection.Delivery
 import mvi.client.connection.Input
 import mvi.client.connection.Outcome
 import mvi.client.core.ClientCore
+import mvi.client.core.PendingKeeper
 import mvi.client.wire.Wire
 import mvi.client.wire.any
 import mvi.client.wire.optionalNumber
@@ -46,6 +53,23 @@ fun main() {
     driver?.close()
 }
 
+/** A file with one text. */
+private class StoredText(private val file: File) : CredentialStorage, PendingStorage {
+    override suspend fun load(): String? = if (file.exists()) file.readText() else null
+
+    override suspend fun load(name: String): String? = load()
+
+    override suspend fun save(credential: String?) {
+        if (credential == null) file.delete() else save("", credential)
+    }
+
+    override suspend fun save(name: String, text: String) {
+        val new = File("$file.new")
+        new.writeText(text)
+        Files.move(new.toPath(), file.toPath(), StandardCopyOption.ATOMIC_MOVE)
+    }
+}
+
 /** A client without an app's types. */
 private class Driver(command: JsonObject) {
     val core: ClientCore
@@ -58,7 +82,10 @@ private class Driver(command: JsonObject) {
             (command["identities"] as? JsonArray).orEmpty().map { it.jsonPrimitive.content },
         )
         val identity: suspend () -> String? = { identities.poll() }
+        val folder = command.optionalString("folder")?.let { File(it) }
         val options = RemoteServerOptions(
+            credentials = folder?.let { StoredText(File(it, "credential")) } ?: MemoryCredentialStorage(),
+            pendingStorage = folder?.let { StoredText(File(it, "pending")) },
             identity = identity.takeIf { identities.isNotEmpty() },
             delta = command.optionalString("delta")?.let { name -> DeltaFormat.entries.first { it.query == name } },
             patience = command.optionalNumber("patience")?.seconds ?: 300.seconds,
@@ -68,6 +95,8 @@ private class Driver(command: JsonObject) {
         core = ClientCore(
             settings, OkHttpTransport(command.string("url")), options.elapsed, options.credentials, options.identity,
             { Random.nextDouble() }, options.report,
+            options.pendingStorage?.let { PendingKeeper(it, "", options.report) },
+            { intent, _ -> say("abandoned", "feature" to Wire.quoted(intent.feature), "intent" to intent.intent) },
         )
         number = core.number()
         core.listen { say("condition", "condition" to Wire.quoted(name(it))) }
