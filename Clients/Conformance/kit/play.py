@@ -102,6 +102,8 @@ class Play:
 
     async def live_with_folder(self, **options):
         """A client that keeps its credential and its intents in a folder."""
+        # A program that goes on may write into a folder that is being deleted.
+        self.driver.idle = None
         self.folder = self.folder or tempfile.TemporaryDirectory()
         return await self.live(folder=self.folder.name, **options)
 

@@ -48,8 +48,10 @@ async def run_one(scenario, driver, patience):
             result.seen += f"; the driver ended with status {status}"
     except Exception:
         result.is_kit_fault, result.seen = True, traceback.format_exc()
-    finally:
+    try:
         await play.stop()
+    except Exception:
+        result.is_kit_fault, result.seen = True, traceback.format_exc()
     result.errors = play.driver.errors.decode(errors="replace")
     result.seconds = loop.time() - start
     return result
