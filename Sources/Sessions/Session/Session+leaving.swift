@@ -41,7 +41,6 @@ extension Session {
             }
             var obstacles = store.obstacles
             if !queue.isIdle { obstacles.append("turns wait or are retried") }
-            if !core.stores[index].isStarted { obstacles.append("its bootstrap is not committed") }
             if !core.stores[index].waiters.isEmpty { obstacles.append("a request waits for its next state") }
             return (obstacles, obstacles.isEmpty ? core.passivateStore(at: index) : nil)
         }
@@ -143,14 +142,16 @@ extension SessionCore {
 
     /// True if nobody but a stream can tell that a store leaves memory.
     private func mayPassivate(_ slot: StoreSlot, thoughWatched: Bool = false) -> Bool {
-        // A store that another node ran may never have begun here.
-        guard let store = slot.store, slot.isStarted || keptOwnership != nil else { return false }
+        // Nor if its start failed, or another node runs it: it starts when it is needed.
+        guard let store = slot.store else { return false }
         return slot.waiters.isEmpty && (thoughWatched ? store.isDormantThoughWatched : store.isDormant)
     }
 
     fileprivate mutating func passivateStore(at index: Int) -> SessionStore? {
         stores[index].view = []
         stores[index].intent = nil
+        stores[index].start = .done
+        stores[index].lost = []
         return stores[index].store.take()
     }
 

@@ -65,14 +65,15 @@ struct StoreLifeTests {
     private let anna = Principal(issuer: "i", subject: "anna")
 
     private func table(
-        _ kept: any Journal, _ time: ManualTime, isServed: Bool = true, gate: Gate = Gate()
+        _ kept: any Journal, _ time: ManualTime, isServed: Bool = true, gate: Gate = Gate(),
+        clock: ManualClock = ManualClock()
     ) throws -> SessionTable {
         let features = try FeatureRegistry(
             isServed
                 ? [FeatureDefinition(keyed: { _, _ in Draft(gate: gate) }), FeatureDefinition(Trolley())]
                 : [FeatureDefinition(Trolley())])
         return SessionTable(
-            environment: SessionEnvironment(features: features, journal: kept, time: time.source, clock: ManualClock()))
+            environment: SessionEnvironment(features: features, journal: kept, time: time.source, clock: clock))
     }
 
     private func credential(_ table: SessionTable, _ token: SessionToken) throws -> (Session, SessionClient) {
@@ -255,6 +256,34 @@ struct StoreLifeTests {
             table.sweep(part: 1)
         }
         #expect(try state(table, token) == Draft.State(text: "old", steps: 1))
+    }
+
+    @Test func `a store that was loaded after its request was answered leaves memory, and ends after its life`()
+        async throws
+    {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let (first, token) = try await start(kept, time)
+        await first.flush()
+        let (journal, clock) = (HeldJournal(kept), ManualClock())
+        let table = try table(journal, time, clock: clock)
+        try showTrolley(table, token)
+        journal.holdStores()
+        let (session, client) = try credential(table, token)
+        let answer = Answer()
+        let request = IntentRequest(body: Array(#"{"type":"write","text":"late"}"#.utf8), client: client)
+        session.send(request, to: draft) { answer.set($0) }
+        while answer.value == nil {
+            clock.advance(by: .seconds(10))
+            await Task.yield()
+        }
+        #expect(throws: StoreError.self) { try answer.value?.get() }
+        journal.releaseLoads()
+        #expect(session.hasStore(draft))
+        for _ in 0..<4 {
+            time.advance(by: Self.day)
+            table.sweep(part: 1)
+        }
+        #expect(try text(table, token).isEmpty)
     }
 
     @Test func `a node does not dispose of a store that another node uses`() async throws {
