@@ -185,9 +185,11 @@ package final class Credential: Sendable {
     }
 
     /// Lets a stored renewal take effect. Counts as use. Returns the history after it.
-    func renew(by renewal: Renewal, at turn: UInt64, _ outbox: Outbox, now: Moment) -> PrincipalHistory {
+    func renew(
+        by renewal: Renewal, at turn: UInt64, _ outbox: Outbox, of head: UInt64, now: Moment
+    ) -> PrincipalHistory {
         state.withLock { state in
-            let history = state.history(renewedBy: renewal, at: turn, outbox, of: turn)
+            let history = state.history(renewedBy: renewal, at: turn, outbox, of: head)
             state.renewals.removeAll { $0.isFailed || $0.number == renewal.number }
             (state.history, state.since) = (history, now.sinceEpoch)
             (state.lastUse, state.notedUse) = (now.monotonic, now.monotonic)

@@ -211,12 +211,13 @@ extension Session {
         core.withLock { credential.history(renewedBy: renewal, at: $0.lastAppended, $0.outbox, of: $0.head.number) }
     }
 
-    /// Lets a stored renewal take effect. Returns the history to store now.
+    /// Lets a stored renewal take effect, after the turns that are being appended: they ran before it. Returns the history to
+    /// store now.
     func renew(_ credential: Credential, by renewal: Credential.Renewal) -> PrincipalHistory {
         let now = Moment(shared.time)
         return core.withLock { core in
             core.accessGeneration += 1
-            return credential.renew(by: renewal, at: core.head.number, core.outbox, now: now)
+            return credential.renew(by: renewal, at: core.lastAppended, core.outbox, of: core.head.number, now: now)
         }
     }
 

@@ -274,8 +274,9 @@ extension SessionTable {
         // Except the token that the session began with: by it the session is found, for its new credentials.
         for credential in gone where credential.hash != session.tokenHash { bury(credential.hash) }
         for credential in added { register(credential) }
-        // Another object has replaced this one in memory and may have been loaded before the change.
-        if session.hasLeft { find(session.tokenHash, for: .look) { $0.session?.catchUp() } }
+        // Another object has replaced this one in memory and may have been loaded before the change, whose answer has to
+        // hold for it, too.
+        if session.hasLeft { await awaitResult { find(session.tokenHash, for: .look, $0) }.session?.caughtUp() }
     }
 
     private func journal<Value: Sendable>(

@@ -199,6 +199,52 @@ struct UnseenLabelTests {
         for table in [table, try process()] { #expect(try open(table, token).read().said == ["2"]) }
     }
 
+    @Test(
+        "70: those of a turn that is being appended when a renewal takes effect are seen only by who may see them before"
+    )
+    func whileAppended() async throws {
+        let journal = HeldJournal(kept)
+        let table = try process(journal)
+        let token = try await signIn(table, "free")
+        journal.hold()
+        let answer = Answer()
+        try client(table, token).session.deliver(
+            .intent(Tally.Intent.shout(text: "secret"), of: Tally.self), to: tally, once: nil, makesStore: true
+        ) { answer.set($0) }
+        try await renew(table, token, "premium")
+        journal.release()
+        #expect(answer.told == "ran")
+        try publish("after", table, token)
+        for table in [table, try process()] { #expect(try open(table, token).read().said == ["after"]) }
+    }
+
+    @Test("66: a renewal is answered when it holds for the session that replaced its own in memory")
+    func replaced() async throws {
+        let journal = HeldJournal(kept)
+        let table = try process(journal)
+        let token = try await signIn(table, "premium")
+        try publish("1", table, token)
+        let (old, _) = try client(table, token)
+        journal.holdChanges()
+        let isAnswered = Lock(false)
+        async let renewal: Void = {
+            try await renew(table, token, "free")
+            isAnswered.withLock { $0 = true }
+        }()
+        try await journal.untilChangeHeld()
+        old.leave()
+        let (new, credential) = try client(table, token)
+        #expect(new !== old)
+        journal.holdLoadAnswers()
+        journal.releaseChanges()
+        while journal.waitingLoads == 0 { await Task.yield() }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!isAnswered.withLock { $0 })
+        journal.releaseLoads()
+        try await renewal
+        #expect(new.refusal(of: SessionClient(credential), tally) != nil)
+    }
+
     @Test("two renewals of one credential are applied in the order in which they are kept")
     func order() async throws {
         let journal = HeldJournal(kept)

@@ -54,7 +54,8 @@ final class Device {
     /// The cursor of each filter.
     var cursors: [String: String] = [:]
     private(set) var exclusions: [Exclusion] = []
-    private var changeCount = 0
+    /// The number of changes of its access that have begun.
+    private(set) var changeCount = 0
     private var labels: Set<LabelID> = []
     /// The session's head when the device was told that labels are lost.
     private var lossToldAt: UInt64 = 0

@@ -27,11 +27,13 @@ extension SessionSimulation {
                 guard let device = device(place), !device.isGone else { return stream.closed() }
                 device.streams.append(DeviceStream(stream, filter, delta, log, device))
             }
-        case .view(_, let feature, let result):
+        case .view(let place, let feature, let refused, let result):
             switch result {
             case .failure(let error): starve(error, question)
             case .success(let state):
-                if question.what == "a forbidden read" { log.note("a client without access read \(feature)") }
+                if let refused, device(place)?.changeCount == refused {
+                    log.note("a client without access read \(feature)")
+                }
                 guard let view = try? WireJSON.decode(ChoreState.self, from: state.view) else {
                     return log.note("the view of \(feature) cannot be read")
                 }

@@ -159,14 +159,14 @@ extension SessionSimulation {
     func readView(_ device: Device) {
         guard !device.isGone else { return }
         let (feature, place, waits) = (feature(), device.number, chance(1, of: 2))
-        let isForbidden = feature == ChoreBuild.vault && device.isExcluded
-        let question = begin(isForbidden ? "a forbidden read" : "a read of \(feature)")
+        let refused = feature == ChoreBuild.vault && device.isExcluded ? device.changeCount : nil
+        let question = begin(refused == nil ? "a read of \(feature)" : "a forbidden read")
         find(device) { [inbox] in
-            inbox.put(.view(device: place, feature, .failure($0)), for: question)
+            inbox.put(.view(device: place, feature, refused: refused, .failure($0)), for: question)
         } _: {
             [inbox] session, credential in
             let done: @Sendable (Result<StateSnapshot, StoreError>) -> Void = {
-                inbox.put(.view(device: place, feature, $0), for: question)
+                inbox.put(.view(device: place, feature, refused: refused, $0), for: question)
             }
             let client = SessionClient(credential)
             guard waits else { return session.state(of: feature, for: client, completion: done) }

@@ -29,7 +29,8 @@ final class SessionSimulation {
         case signedOut(device: Int, endsAll: Bool, Result<Void, StoreError>)
         case ended(Result<Void, StoreError>)
         case removal(FeatureID, Result<Bool, StoreError>)
-        case view(device: Int, FeatureID, Result<StateSnapshot, StoreError>)
+        /// `refused` is the number of changes of the device's access at a read that it had no access for; nil for others.
+        case view(device: Int, FeatureID, refused: Int?, Result<StateSnapshot, StoreError>)
         case delivered(number: Int, IntentResult)
     }
 
