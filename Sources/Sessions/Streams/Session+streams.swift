@@ -84,7 +84,7 @@ extension Session {
         let now = shared.time.monotonic()
         let limit = shared.limits.streamsPerSession
         let lives = lives
-        typealias Opened = (stores: [SessionStore], superseded: ShortList<any StreamWaker>)
+        typealias Opened = (stores: [SessionStore], left: [FeatureID], superseded: ShortList<any StreamWaker>)
         let opened = judging(filter, of: client) { core, access -> Result<Opened, StoreError> in
             if let refusal = core.refusal(of: client) { return .failure(refusal) }
             // Ending streams stay until their client has read the farewell or until their deadline: a client that opens
@@ -94,19 +94,20 @@ extension Session {
             core.lastTouch = now
             core.streams.supersede(limit: limit, of: credential, at: core.lastPosition(now: now))
             let superseded = core.streams.takeWakers()
-            let stores = core.open(number, filter, start, delta, credential, access, lives, session: self)
+            let (stores, left) = core.open(number, filter, start, delta, credential, access, lives, session: self)
             if let index = core.streams.index(of: number) {
                 (core.streams.all[index].opened, core.streams.all[index].place) = (now, place)
             }
-            return .success((stores, superseded))
+            return .success((stores, left, superseded))
         }
         switch opened {
         case .failure(let error):
             shared.streamPlaces.leave()
             return .failure(error)
-        case .success(let (stores, superseded)):
+        case .success(let (stores, left, superseded)):
             for waker in superseded { waker.wake() }
             for store in stores { store.beginWatching() }
+            bringBack(left)
         }
         if shared.lease != nil { lookAfterWork() }
         shared.metrics.streamsOpened.increment()
@@ -117,11 +118,11 @@ extension Session {
 }
 
 extension SessionCore {
-    /// Adds a stream. Returns the stores that it watches.
+    /// Adds a stream. Returns the stores that it watches, and those of this build that left memory before it opened.
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?,
         _ credential: Credential?, _ access: StreamAccess, _ lives: StoreLives?, session: Session
-    ) -> [SessionStore] {
+    ) -> (watched: [SessionStore], left: [FeatureID]) {
         let denied = access.denied
         let shown = stores.filter { slot in
             slot.isShowable && filter.shows(slot.feature) && !denied.contains(slot.feature)
@@ -147,10 +148,16 @@ extension SessionCore {
                     && !denied.contains($0)
             }
         }
+        var left: [FeatureID] = []
         for feature in features(of: filter, atMost: session.shared.limits.loadedStores) {
             guard let index = stores.index(of: feature), !stores[index].isShowable else { continue }
             // A store whose life is over has no state to wait for.
-            if !isPastLife(at: index, lives) { stream.leaveOut(feature) }
+            if isPastLife(at: index, lives) { continue }
+            stream.leaveOut(feature)
+            // The session may have had other stores when this one's were loaded.
+            if filter == .all, !denied.contains(feature), access.serves(feature), stores[index].store == nil {
+                left.append(feature)
+            }
         }
         for slot in shown {
             guard let store = slot.store else { continue }
@@ -158,7 +165,7 @@ extension SessionCore {
             stream.watches(store)
         }
         streams.add(stream)
-        return Array(stream.watched)
+        return (Array(stream.watched), left)
     }
 
     private struct Place {

@@ -35,7 +35,7 @@ struct OwedEventTests {
     private let till = FeatureID(name: "till", key: nil)
 
     private func table(
-        _ definitions: [FeatureDefinition], _ kept: MemoryJournal, loaded: Int = 64,
+        _ definitions: [FeatureDefinition], _ kept: any Journal, loaded: Int = 64,
         time: ManualTime = ManualTime()
     ) throws -> SessionTable {
         var limits = SessionLimits.patient
@@ -126,6 +126,33 @@ struct OwedEventTests {
         let events = try stream.read()
         #expect(events.filter { $0.name == "state" }.count == 1, "that of the basket")
         #expect(events.contains { $0.name == "label" })
+    }
+
+    @Test func `a stream shows the labels of a store although another one was to be in memory for it`() async throws {
+        let (journal, time, slip) = (HeldJournal(), ManualTime(), FeatureID(name: "slip", key: nil))
+        let definitions = [
+            try FeatureDefinition(Slip()), try FeatureDefinition(Trolley()), try FeatureDefinition(Till()),
+        ]
+        let table = try table(definitions, journal, loaded: 1, time: time)
+        let (made, session) = try await table.create(.bearer, for: anna("free"), isShared: true).get()
+        let (_, client) = try client(table, made.token)
+        try send(#"{"type":"who"}"#, to: till, session, client)
+        time.advance(by: .seconds(1))
+        try send(#"{"type":"write"}"#, to: slip, session, client)
+        table.sweep(part: 1)
+        #expect(session.core.withLock { $0.stores[till]?.store == nil })
+        journal.hold()
+        let (opened, disposed) = (Box<Result<SessionStream, StoreError>>(), Box<Result<Bool, StoreError>>())
+        let put = IntentRequest(body: Array(#"{"type":"put","items":1}"#.utf8), client: client)
+        session.send(put, to: basket) { _ in }
+        // In one batch: the stream's store is disposed of before the stream opens.
+        session.send(put, to: basket) { _ in }
+        session.openStream(.all, from: .earliest, for: client) { opened.set($0) }
+        session.removeStore(slip, for: client) { disposed.set($0) }
+        journal.release()
+        #expect(try #require(disposed.value).get())
+        let events = try TestStream(try #require(opened.value).get()).read()
+        #expect(events.filter { $0.name == "label" }.count == 2)
     }
 
     @Test func `labels of a store whose life is over are shown, and the cursor passes them`() async throws {

@@ -78,8 +78,7 @@ extension SessionSimulation {
         }
         process.journal.damage(false)
         process.journal.set(trouble)
-        // The work of an evicted session ends.
-        isDamaged = true
+        damages += 1
     }
 
     // MARK: The end
@@ -145,7 +144,7 @@ extension SessionSimulation {
 
     private func checkAnswers() {
         let waiting = asked.map(\.what) + session.devices.flatMap(\.requests).map { "\($0.intent)" }
-        let isEndedByDamage = isDamaged && asked.isEmpty
+        let isEndedByDamage = damages > 0 && asked.isEmpty
         if !waiting.isEmpty {
             log.note("never answered: \(waiting.sorted().prefix(3))", isEndedByDamage ? .endedByDamage : nil)
         }
@@ -201,7 +200,7 @@ extension SessionSimulation {
     private func checkReminders() {
         let (left, set, crashes) = log.state.withLock { ($0.reminders, $0.deeds, $0.crashes) }
         // A job that waits for a store, or whose append was undone, runs once more.
-        let limit = 10 * (crashes + 1) + 3 * (troubles + process.journal.troubles)
+        let limit = 10 * (crashes + damages + 1) + 3 * (troubles + process.journal.troubles)
         if let deed = set.first(where: { hooks.tries(of: $0.number) > limit }) {
             log.note("the reminder \(deed) was tried \(hooks.tries(of: deed.number)) times", .reminderForEver)
         }

@@ -73,8 +73,8 @@ final class SessionSimulation {
     var troubles = 0
     var lastNumber = 0
     var lastQuestion = 0
-    /// True if a row was damaged.
-    var isDamaged = false
+    /// The number of times that a row was damaged. The work of a session that is evicted then ends.
+    var damages = 0
     /// The requests without an answer.
     var asked: Set<Question> = []
     /// The present session.
