@@ -20,7 +20,7 @@ extension NodeClient {
         var sent: Duration?
         /// The known version of the session at the last try.
         var floor: UInt64 = 0
-        var trust: Trust?
+        var trust: [Trust] = []
     }
 
     /// True if all requests to the journal have been answered since then.

@@ -97,14 +97,16 @@ final class NodeClient {
     }
 
     /// Sends the waiting requests to a node. A request without a name is sent once.
-    func send(_ random: inout SplitMix, to node: NodeProcess, now: Duration) {
+    ///
+    /// - Parameter nodes: all of them. Any may own the session, and gets the request then.
+    func send(_ random: inout SplitMix, to node: NodeProcess, of nodes: [NodeProcess], now: Duration) {
         let waiting = open.indices.filter { open[$0].sent == nil }
         guard !waiting.isEmpty, !node.isStopped else { return }
         let index = waiting[Int(random.next() % UInt64(waiting.count))]
         open[index].sent = now
         open[index].tries += 1
         open[index].floor = session.floors[open[index].feature] ?? 0
-        open[index].trust = Trust(node.way)
+        open[index].trust = nodes.map { Trust($0.way) }
         log.tell("client \(epoch) sends \(open[index].number) to life \(node.life)")
         let request = open[index]
         node.take(
@@ -159,7 +161,7 @@ final class NodeClient {
                 if !outcome.isWithheld || !session.isEnding { fault("an answer without a state") }
                 return
             }
-            let isTrusted = !outcome.isReplayed || request.trust?.holds == true
+            let isTrusted = !outcome.isReplayed || request.trust.allSatisfy(\.holds)
             if !hasGoneBack, isTrusted, state.version < request.floor, request.name != nil || !outcome.isReplayed {
                 fault("\(request.feature): an answer of version \(state.version) came after version \(request.floor)")
             }

@@ -122,8 +122,8 @@ final class NodeSimulation {
         switch random.next() % (setting.goesBackOften ? 260 : 200) {
         case 0..<20:
             client.intend(&random)
-            client.send(&random, to: node, now: now)
-        case 20..<40: client.send(&random, to: node, now: now)
+            client.send(&random, to: node, of: nodes, now: now)
+        case 20..<40: client.send(&random, to: node, of: nodes, now: now)
         case 40..<110: _ = node.step(&random)
         case 110..<120: for _ in 0..<12 { _ = node.step(&random) }
         case 120..<130: deliver()
@@ -186,7 +186,7 @@ final class NodeSimulation {
             if sending, random.next() % 2 == 0 {
                 let client = any(clients)
                 if random.next() % 3 == 0 { client.intend(&random) }
-                client.send(&random, to: any(nodes), now: now)
+                client.send(&random, to: any(nodes), of: nodes, now: now)
             }
             if !faults.isEmpty { return }
         }
@@ -326,7 +326,7 @@ final class NodeSimulation {
         for _ in 0..<150 {
             for client in clients {
                 client.openStream(on: any(nodes), now: now)
-                client.send(&random, to: any(nodes), now: now)
+                client.send(&random, to: any(nodes), of: nodes, now: now)
             }
             wait(seconds: 1)
             for client in clients { for _ in 0..<8 { client.read() } }
