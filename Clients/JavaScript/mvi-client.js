@@ -38,9 +38,8 @@ export class Problem extends Error {
 function retryAfter(response) {
   const value = response.headers.get("Retry-After")?.trim() ?? "";
   // A date is the server's, and is compared with its clock. Scripts of other origins may not see that.
-  const sent = Date.parse(response.headers.get("Date") ?? "");
-  const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000
-    : Date.parse(value) - (Number.isNaN(sent) ? Date.now() : sent);
+  const sent = Date.parse(response.headers.get("Date") ?? "") || Date.now();
+  const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - sent;
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
 }
 
@@ -461,7 +460,7 @@ class Session {
       if (remedy(error) === "session") {
         // The credential belonged to another session, and so does its end.
         if (this.#isDoubted) this.#leave();
-        this.#forget({ session: null });
+        this.#forget();
         return false;
       }
       this.#needsIdentity ||= error.kind === "identity-expired";
@@ -572,7 +571,7 @@ class Session {
       Object.assign(before, { id: id ?? before.id, user, token: undefined });
       return undefined;
     }
-    const lost = before === null ? this.#lost : null;
+    const lost = before ? null : this.#lost;
     this.#current = { id, user };
     this.#lost = null;
     // The user of a refused stored token is unknown.
@@ -630,7 +629,7 @@ class Stream {
     if (features.length === 0) return this.#show("idle");
     if (this.#isOffline) return this.#show("offline");
     const connection = this.#begin();
-    let generation = this.#session.generation;
+    let { generation } = this.#session;
     try {
       this.#waitsForSession = connection;
       await this.#session.have();
@@ -729,9 +728,8 @@ class Stream {
   #cut() {
     this.#platform.clearTimeout(this.#timer);
     this.#platform.clearTimeout(this.#watchdog);
-    const connection = this.#connection;
+    this.#connection?.abort();
     this.#connection = null;
-    connection?.abort();
   }
 
   #stop(condition, details) {
@@ -1029,22 +1027,27 @@ class Intents {
    * @param isEnd true if it ends the session: later intents belong to the next one
    * @param what describes it to the app
    * @param kept what an earlier run has kept of it
+   * @param failed comes before the next one is sent
    */
-  add(request, { isEnd = false, signal, what, kept } = {}) {
-    if (signal?.aborted) return Promise.reject(this.#failure({}, "aborted", signal.reason));
-    if (this.#isClosed) return Promise.reject(new SendError("closed", "The client is closed."));
+  add(request, { isEnd = false, signal, what, kept, failed = () => {} } = {}) {
+    const fail = async (error) => {
+      failed(error);
+      throw error;
+    };
+    if (signal?.aborted) return fail(this.#failure({}, "aborted", signal.reason));
+    if (this.#isClosed) return fail(new SendError("closed", "The client is closed."));
     if (this.#queue.length >= limits.queuedIntents) {
-      return Promise.reject(new SendError("queue-full", `${limits.queuedIntents} intents are waiting already.`));
+      return fail(new SendError("queue-full", `${limits.queuedIntents} intents are waiting already.`));
     }
     const target = this.#queue.some((item) => item.isEnd) ? null : this.#session.target;
     let item;
     const abort = () => this.#abort(item);
     signal?.addEventListener("abort", abort);
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const left = Math.min(this.#patience, kept ? kept.until - this.#platform.wallTime() : Infinity);
       item = {
-        request, resolve, reject, target: kept ? null : target, isEnd, signal, what, kept, mayHaveRun: kept?.mayHaveRun,
-        end: this.#onlineTime() + left, until: this.#platform.wallTime() + left,
+        request, resolve, reject: (error) => resolve(fail(error)), target: kept ? null : target, isEnd, signal, what,
+        kept, mayHaveRun: kept?.mayHaveRun, end: this.#onlineTime() + left, until: this.#platform.wallTime() + left,
       };
       enqueue(this.#queue, item);
       this.onChange();
@@ -1092,7 +1095,7 @@ class Intents {
       "other-session": "The intent was meant for a session that is not the client's any more.",
     }[reason];
     const outcome = item.mayHaveRun ? "The server may have run the intent." : "The server did not run the intent.";
-    return new SendError(reason, `${what} ${outcome}`, item.mayHaveRun ?? false, cause);
+    return new SendError(reason, `${what} ${outcome}`, item.mayHaveRun, cause);
   }
 
   /** Retries now, unless the server gave a time. */
@@ -1102,7 +1105,7 @@ class Intents {
     if (this.#offlineSince === null) return;
     this.#offlineTime += this.#platform.now() - this.#offlineSince;
     this.#offlineSince = null;
-    this.#wake({ isForced: false });
+    this.wake();
   }
 
   offline() { this.#offlineSince ??= this.#platform.now(); }
@@ -1137,8 +1140,7 @@ class Intents {
     await this.restored;
     while (this.#queue.length > 0) {
       const item = this.#queue[0];
-      await this.#send(item).then(item.resolve, item.reject);
-      this.#queue.shift();
+      await this.#send(item).finally(() => this.#queue.shift()).then(item.resolve, item.reject);
       this.onChange();
     }
     this.#isRunning = false;
@@ -1338,7 +1340,7 @@ class Predictions {
 
   #take() {
     const held = this.#release();
-    if (held === null) return;
+    if (!held) return;
     const { state, version, intent } = held.data;
     const before = this.state, isKnown = this.version !== undefined;
     Object.assign(this, { state, version });
@@ -1480,24 +1482,22 @@ class Store {
   }
 
   #send(entry) {
-    const predictions = this.#predictions;
+    const note = (fate) => this.#predictions.note(entry, fate);
     return this.#client.send(this.id, entry, async (request) => {
       const { isInDoubt = false, isLost } = entry;
-      predictions.note(entry, { isInDoubt: true, isLost: isLost || isInDoubt });
+      note({ isInDoubt: true, isLost: isLost || isInDoubt });
       try {
         const answer = await request();
         // An unwatched store's state does not come.
         const version = this.isWatched ? answer?.version ?? -1 : -1;
-        predictions.note(entry, { status: "sent", isInDoubt: false, version });
+        note({ status: "sent", isInDoubt: false, version });
         return answer;
       } catch (error) {
-        // It did not run.
-        if (error.status === 429) predictions.note(entry, { isInDoubt });
+        if (error.status === 429) note({ isInDoubt });
         throw error;
       }
-    }).catch((error) => {
-      predictions.note(entry, { status: "failed", isInDoubt: false, error, isLost: entry.isLost || error.mayHaveRun });
-      throw error;
+    }, (error) => {
+      note({ status: "failed", isInDoubt: false, error, isLost: entry.isLost || error.mayHaveRun });
     });
   }
 
@@ -1838,14 +1838,14 @@ class Client {
   }
 
   /** @param attempt gets the function that makes one request */
-  async send(feature, { id, intent, body, kept, options: { signal, ifMatch, tag: keptTag } = {} }, attempt) {
+  async send(feature, { id, intent, body, kept, options: { signal, ifMatch, tag: keptTag } = {} }, attempt, failed) {
     // The app decided by a version of this epoch.
     const tag = keptTag ?? (ifMatch === undefined ? {} : { "If-Match": `"${this.#hello?.epoch}.${ifMatch}"` });
     const headers = { "Idempotency-Key": `"${id}"`, ...tag };
     const answer = await this.#intents.add((timeout) => attempt(() => this.#session.request(
       "POST", `/features/${feature}/intents`,
       { body, headers: { ...headers, ...this.#session.field }, timeout, signal, keepalive: body.length < limits.keepalive })),
-    { signal, kept, what: { id, feature, intent, body, tag } });
+    { signal, kept, failed, what: { id, feature, intent, body, tag } });
     // The server is there.
     if (this.condition === "reconnecting") this.#lead("answered");
     // The stream is another session's.

@@ -123,17 +123,12 @@ public final class RemoteStore<
     ) async throws -> IntentReceipt {
         let (body, key) = (try encoded(intent), Self.key())
         let progress = feed.predict(intent, body: body, key: key)
-        do {
-            let receipt = try await server.core.send(
-                body, to: feature, key: key, completion: completion, progress: progress)
-            guard completion == .shown else { return receipt }
-            await feed.settled()
-            if let error = feed.outdatedError { throw error }
-            return receipt
-        } catch {
-            feed.note(.failure(error), of: key)
-            throw error
-        }
+        let receipt = try await server.core.send(
+            body, to: feature, key: key, completion: completion, progress: progress)
+        guard completion == .shown else { return receipt }
+        await feed.settled()
+        if let error = feed.outdatedError { throw error }
+        return receipt
     }
 
     /// Disposes of the store on the server, after the intents that were sent before: its state is gone and its work ends.
@@ -155,7 +150,6 @@ public final class RemoteStore<
         let key = Self.key()
         let progress = feed.predict(intent, body: body, key: key)
         server.core.send(body, to: feature, key: key, completion: .committed, progress: progress) { [feed] result in
-            feed.note(result, of: key)
             switch result {
             case .success: feed.note(nil)
             case .failure(let error): feed.note(error as? RemoteError)

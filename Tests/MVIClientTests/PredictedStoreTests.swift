@@ -119,6 +119,28 @@ struct PredictedStoreTests {
         setup.watching.cancel()
     }
 
+    @Test(arguments: [false, true])
+    func `the state that an intent held is shown when it is refused or canceled, not after the next`(
+        isCanceled: Bool
+    ) async {
+        let setup = await Self.live()
+        let store = setup.store
+        let sending = Task { try await store.send(.add(amount: 2)) }
+        let first = await setup.transport.request(2)
+        store.post(.add(amount: 30))
+        await setup.transport.request(1).state(5, #"{"count":100}"#)
+        if isCanceled {
+            // It waits for the next attempt.
+            first.told(.end(TransportFailure()))
+            sending.cancel()
+        } else {
+            first.answer(409, #"{"type":"/problems/refused"}"#, type: "application/problem+json")
+        }
+        await observed { store.pending.map(\.status) == (isCanceled ? [.sending] : [.failed, .sending]) }
+        #expect(await store.state == Count(count: 130))
+        setup.watching.cancel()
+    }
+
     @Test func `a prediction that the state differs from is reported`() async {
         let setup = await Self.live()
         setup.store.post(.add(amount: 2))

@@ -179,6 +179,17 @@ test("an intent that a listener sends at once is behind the one that it saw, in 
   assert.deepEqual(server.asked("POST /features/counter/intents").map(({ body }) => body.amount), [1, 10]);
 });
 
+test("an intent that failed does not wait any more when a listener hears of it", async () => {
+  const { client, store, answers } = await predicting();
+  const heard = [];
+  store.send({ type: "add", amount: 1 }).catch(() => {});
+  store.subscribe(() => heard.push([store.pending.map(({ status }) => status), client.pending.length]));
+  await settle();
+  answers[0](problem(422, "refused"));
+  await settle();
+  assert.deepEqual(heard, [[["failed"], 0]]);
+});
+
 test("an intent that was given as text is tried again as that text", async () => {
   const bodies = [];
   const { server, store } = await live();

@@ -37,7 +37,7 @@ enum IntentDelivery: Sendable, Equatable {
     case forgotten
 }
 
-/// The progress of an intent before its result.
+/// The progress of an intent. Its store notes it before the next intent is sent.
 enum IntentProgress: Sendable, Equatable {
     /// An attempt begins.
     case sent
@@ -45,6 +45,9 @@ enum IntentProgress: Sendable, Equatable {
     case unsent
     /// The server committed it; the version is nil if the store is not watched.
     case answered(version: UInt64?)
+    case failed(RemoteError)
+    /// Its caller was canceled. From ``ClientCore`` itself, as the case before.
+    case canceled
 }
 
 /// A label as it was received.

@@ -49,7 +49,6 @@ extension ClientCore {
                 guard let self else { return }
                 state.withLock { _ = $0.resumed.removeValue(forKey: number) }
                 guard case .failure(let error as RemoteError) = result else { return }
-                for adopter in adopters(of: kept.feature) { adopter.fail(kept.key, error) }
                 // A closed client leaves it to the next one.
                 if error.code != .closed { abandoned(waiting, error) }
             },

@@ -25,7 +25,6 @@ final class ClientCore: Sendable {
     struct Adopter: Sendable {
         let resume: @Sendable (ResumedIntent) -> Void
         let progress: @Sendable (_ key: String, IntentProgress) -> Void
-        let fail: @Sendable (_ key: String, RemoteError) -> Void
     }
 
     struct Watcher {
@@ -186,6 +185,7 @@ final class ClientCore: Sendable {
             for watcher in watchers.values { watcher.sink.deliver(delivery) }
         case .finish(let id, let result):
             let caller = state.withLock { $0.intents.removeValue(forKey: id) }
+            if case .failure(let error) = result { caller?.progress?(.failed(error)) }
             caller?.done(result.mapError { $0 })
         case .resume(let id): resume(id)
         case .adopt(let feature, let number): resumeAll(of: feature, for: number)
@@ -277,6 +277,7 @@ final class ClientCore: Sendable {
     /// Cancels an intent. Its caller gets a `CancellationError`, unless there is an answer already.
     func cancel(intent number: UInt64) {
         guard let caller = state.withLock({ $0.intents.removeValue(forKey: number) }) else { return }
+        caller.progress?(.canceled)
         handle(.cancelIntent(number))
         caller.done(.failure(CancellationError()))
     }

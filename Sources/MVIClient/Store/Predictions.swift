@@ -25,6 +25,13 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
         var isDropped = false
         /// The version of the answer.
         var version: UInt64?
+
+        /// Fails, unless it was answered: then only its caller waits no more.
+        mutating func fail(_ error: RemoteError) {
+            guard status != .sent else { return }
+            (status, self.error, isInDoubt, isShown) = (.failed, error, false, false)
+            isLost = isLost || error.mayHaveRun
+        }
     }
 
     /// A state, and the intents to fold over it.
@@ -157,17 +164,12 @@ struct Predictions<State: Sendable, Intent: Sendable, Label: Sendable>: Sendable
                 (entry.status, entry.isInDoubt, entry.version) = (.sent, false, version ?? 0)
                 // A suspended one is shown until its state comes, unless the shown state is another log's.
                 if hasVersion, !entry.isDropped { entry.isShown = true }
+            case .failed(let error): entry.fail(error)
+            case .canceled: entry.fail(RemoteError(.closed, "Its caller was canceled."))
             }
         }
-    }
-
-    /// Notes that an intent failed, unless it was answered: then only its caller was canceled.
-    mutating func fail(_ error: RemoteError, of key: String) {
-        change(key) { entry, _ in
-            guard entry.status != .sent else { return }
-            (entry.status, entry.error, entry.isInDoubt, entry.isShown) = (.failed, error, false, false)
-            entry.isLost = entry.isLost || error.mayHaveRun
-        }
+        // A canceled intent has no caller that dismisses it.
+        if progress == .canceled { dismiss(key) }
     }
 
     private mutating func change(_ key: String, _ change: (inout Entry, _ hasVersion: Bool) -> Void) {

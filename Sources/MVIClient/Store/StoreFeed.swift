@@ -214,8 +214,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             resume: { [weak self] in self?.resume($0) },
             progress: { [weak self] key, progress in
                 self?.change { contents, _ in contents.book.note(progress, of: key) }
-            },
-            fail: { [weak self] key, error in self?.note(.failure(error), of: key) })
+            })
         core.adopt(feature, by: number, adopter)
     }
 
@@ -233,22 +232,10 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         { [self] progress in change { contents, _ in contents.book.note(progress, of: key) } }
     }
 
-    /// Notes the end of a predicted intent.
-    func note(_ result: Result<IntentReceipt, any Error>, of key: String) {
-        guard case .failure(let error) = result else { return }
-        change { contents, _ in
-            contents.book.fail(error as? RemoteError ?? RemoteError(.closed, "Its caller was canceled."), of: key)
-            // A canceled intent has no caller that dismisses it.
-            if !(error is RemoteError) { contents.book.dismiss(key) }
-        }
-    }
-
     /// Shows and sends a failed intent again, with its key.
     func retry(_ key: String) {
         guard let body = change({ contents, _ in contents.book.retry(key) }) else { return }
-        core.send(body, to: feature, key: key, completion: .committed, progress: progress(of: key)) { [self] in
-            note($0, of: key)
-        }
+        core.send(body, to: feature, key: key, completion: .committed, progress: progress(of: key)) { _ in }
     }
 
     func dismiss(_ key: String) { change { contents, _ in contents.book.dismiss(key) } }

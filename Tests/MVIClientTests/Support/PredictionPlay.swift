@@ -49,7 +49,7 @@ struct PredictionPlay {
             case .finish(let id, let result):
                 guard let key = keys[id] else { continue }
                 results[key] = result
-                if case .failure(let error) = result { book.fail(error, of: key) }
+                if case .failure(let error) = result { book.note(.failed(error), of: key) }
             case .deliver(_, let delivery): take(delivery)
             default: break
             }

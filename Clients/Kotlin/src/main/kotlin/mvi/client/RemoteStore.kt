@@ -138,11 +138,9 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
             val receipt = server.core.sendAndWait(body, feature, key, until, progress)
             if (until == SendCompletion.SHOWN) feed.settled()
             return receipt
-        } catch (error: RemoteError) {
-            feed.fail(error, key)
-            throw error
         } catch (error: CancellationException) {
-            feed.cancel(key)
+            // Nobody is left to dismiss one that failed.
+            feed.dismiss(key)
             throw error
         }
     }
@@ -160,9 +158,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
         val key = newKey()
         val progress = feed.predict(intent, body, key)
         server.core.send(body, feature, key, SendCompletion.COMMITTED, progress) { outcome ->
-            val error = (outcome as? Outcome.Failed)?.error
-            if (error != null) feed.fail(error, key)
-            feed.note(error)
+            feed.note((outcome as? Outcome.Failed)?.error)
         }
     }
 

@@ -78,7 +78,7 @@ internal sealed interface Delivery {
     data object Forgotten : Delivery
 }
 
-/** The progress of an intent before its result. */
+/** The progress of an intent. Its store notes it before the next intent is sent. */
 internal sealed interface Progress {
     /** An attempt begins. */
     data object Sent : Progress
@@ -88,4 +88,9 @@ internal sealed interface Progress {
 
     /** The server committed it; the version is null if the store is not watched. */
     data class Answered(val version: Long?) : Progress
+
+    data class Failed(val error: RemoteError) : Progress
+
+    /** Its caller was canceled. */
+    data object Canceled : Progress
 }

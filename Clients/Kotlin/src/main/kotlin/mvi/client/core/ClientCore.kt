@@ -175,7 +175,11 @@ internal class ClientCore(
                 val sinks = synchronized(lock) { watchers[command.feature]?.values?.map { it.sink }.orEmpty() }
                 for (sink in sinks) sink.deliver(command.delivery)
             }
-            is Command.Finish -> synchronized(lock) { intents.remove(command.intent) }?.done?.invoke(command.outcome)
+            is Command.Finish -> synchronized(lock) { intents.remove(command.intent) }?.let { caller ->
+                val outcome = command.outcome
+                if (outcome is Outcome.Failed) caller.progress?.invoke(Progress.Failed(outcome.error))
+                caller.done(outcome)
+            }
             is Command.Tell -> synchronized(lock) { intents[command.intent] }?.progress?.invoke(command.progress)
             is Command.Show -> {
                 val all = synchronized(lock) {
@@ -353,7 +357,9 @@ internal class ClientCore(
     }
 
     private fun cancel(number: Long) {
-        if (synchronized(lock) { intents.remove(number) } != null) handle(Input.CancelIntent(number))
+        val caller = synchronized(lock) { intents.remove(number) } ?: return
+        caller.progress?.invoke(Progress.Canceled)
+        handle(Input.CancelIntent(number))
     }
 
     /** Calls `listener` with the present condition and each later one. */

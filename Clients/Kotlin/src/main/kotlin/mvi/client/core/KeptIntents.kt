@@ -24,9 +24,6 @@ internal class KeptIntents(
 
         fun note(progress: Progress, key: String)
 
-        /** Notes that an intent failed. */
-        fun fail(error: RemoteError, key: String)
-
         /** Forgets an intent that failed. */
         fun dismiss(key: String)
     }
@@ -72,10 +69,9 @@ internal class KeptIntents(
     fun finish(outcome: Outcome, intent: PendingIntent) {
         entries.remove(intent.id)
         if (outcome is Outcome.Failed) {
-            readers[intent.feature]?.forEach {
-                it.fail(outcome.error, intent.key)
-                // The screens of this session's user do not show another's.
-                if (outcome.error.code == RemoteError.Code.SESSION_ENDED) it.dismiss(intent.key)
+            // The screens of this session's user do not show another's.
+            if (outcome.error.code == RemoteError.Code.SESSION_ENDED) {
+                readers[intent.feature]?.forEach { it.dismiss(intent.key) }
             }
             // What a closed client leaves is kept again.
             val shown = intent.shown

@@ -117,17 +117,17 @@ internal class Predictions<State : Any, Intent, Label>(private val predict: ((St
                 // A suspended one is shown until its state comes, unless the shown state is another log's.
                 isShown = entry.isShown || (version != null && !isOver && !entry.isDropped),
             )
+            is Progress.Failed -> failed(entry, progress.error)
+            Progress.Canceled -> failed(entry, RemoteError(RemoteError.Code.CLOSED, "Its caller was canceled."))
         }
     }
 
-    /** Notes that an intent failed, unless it was answered: then only its caller was canceled. */
-    fun fail(error: RemoteError, key: String) = change(key) { entry ->
-        if (entry.status == PredictionStatus.SENT) return@change entry
-        entry.copy(
+    /** The entry as failed, unless it was answered: then only its caller waits no more. */
+    private fun failed(entry: Entry<Intent>, error: RemoteError): Entry<Intent> =
+        if (entry.status == PredictionStatus.SENT) entry else entry.copy(
             status = PredictionStatus.FAILED, error = error, isInDoubt = false, isShown = false,
             isLost = entry.isLost || error.mayHaveRun,
         )
-    }
 
     private fun change(key: String, change: (Entry<Intent>) -> Entry<Intent>) {
         val changed = change(entries.firstOrNull { it.key == key } ?: return)

@@ -9,7 +9,6 @@ import mvi.client.Availability
 import mvi.client.RemoteError
 import mvi.client.SendCompletion
 import mvi.client.connection.Delivery
-import mvi.client.connection.Outcome
 import mvi.client.connection.Progress
 import mvi.client.core.ClientCore
 import mvi.client.core.KeptIntents
@@ -200,22 +199,11 @@ internal class StoreFeed<State : Any, Intent, Label>(
         change { book.resume(known) }
     }
 
-    /** Notes the failure of an intent, which may be predicted. */
-    override fun fail(error: RemoteError, key: String) = change { book.fail(error, key) }
-
-    /** Forgets an intent whose caller was canceled: nobody is left to dismiss it. */
-    fun cancel(key: String) = change {
-        book.fail(RemoteError(RemoteError.Code.CLOSED, "Its caller was canceled."), key)
-        book.dismiss(key)
-    }
-
     /** Shows and sends a failed intent again, with its key. */
     fun retry(key: String) = change {
         val body = book.retry(key)
         if (body != null) {
-            core.send(body, feature, key, SendCompletion.COMMITTED, progress(key)) { outcome ->
-                if (outcome is Outcome.Failed) fail(outcome.error, key)
-            }
+            core.send(body, feature, key, SendCompletion.COMMITTED, progress(key)) {}
         }
     }
 

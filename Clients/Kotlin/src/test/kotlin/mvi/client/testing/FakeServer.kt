@@ -7,6 +7,7 @@ import mvi.client.HttpAnswer
 import mvi.client.HttpRequest
 import mvi.client.Transport
 import mvi.client.TransportEvent
+import mvi.client.TransportFailure
 
 /** A transport whose answers a test decides, except that sessions are created at once. */
 internal class FakeServer : Transport {
@@ -24,6 +25,11 @@ internal class FakeServer : Transport {
             status, """{"type":"/problems/intent-refused","status":$status,"code":"$code"}""",
             "application/problem+json",
         )
+
+        /** Its connection is lost. */
+        fun lose() = told(TransportEvent.End(TransportFailure()))
+
+        val key: String get() = request["Idempotency-Key"].orEmpty().trim('"')
 
         /** Accepts a stream and greets. */
         fun hello() {

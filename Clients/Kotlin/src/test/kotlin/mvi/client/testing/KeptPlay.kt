@@ -15,6 +15,7 @@ import mvi.client.connection.Input
 import mvi.client.connection.KeptIntent
 import mvi.client.connection.Outcome
 import mvi.client.connection.PendingIntent
+import mvi.client.connection.Progress
 import mvi.client.store.Predictions
 
 /** A device: what survives the end of the app, and what the app's user was told. */
@@ -85,7 +86,7 @@ internal class KeptPlay(val device: Device, random: Double) {
         require(key !in device.told) { "the result of $key is told twice" }
         device.told[key] = error
         if (error != null) {
-            book.fail(error, key)
+            book.note(Progress.Failed(error), key)
             book.dismiss(key)
         }
     }

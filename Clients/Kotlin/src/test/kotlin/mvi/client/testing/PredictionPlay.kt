@@ -14,6 +14,7 @@ import mvi.client.connection.Delivery
 import mvi.client.connection.Input
 import mvi.client.connection.Outcome
 import mvi.client.connection.PendingIntent
+import mvi.client.connection.Progress
 import mvi.client.store.Predictions
 
 /** The list of the ids that were added. */
@@ -69,7 +70,7 @@ internal class PredictionPlay(random: Double) {
                 is Command.Tell -> keys[command.intent]?.let { book.note(command.progress, it) }
                 is Command.Finish -> {
                     val outcome = command.outcome
-                    if (outcome is Outcome.Failed) keys[command.intent]?.let { book.fail(outcome.error, it) }
+                    if (outcome is Outcome.Failed) keys[command.intent]?.let { book.note(Progress.Failed(outcome.error), it) }
                 }
                 is Command.Deliver -> take(command.delivery)
                 is Command.ShowWaiting -> waiting = command.intents.map { it.key }

@@ -7,6 +7,7 @@ import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.flow.first
@@ -63,7 +64,7 @@ private fun test(name: String, linger: Duration = Duration.ZERO, run: suspend Co
     }
 
 /** Collects the states, and returns the accepted stream. */
-private fun CoroutineScope.watch(shop: Shop): Pair<kotlinx.coroutines.Job, FakeServer.Exchange> {
+private fun CoroutineScope.watch(shop: Shop): Pair<Job, FakeServer.Exchange> {
     val job = launch { shop.list.state.collect {} }
     return job to shop.fake.next().also { it.hello() }
 }
@@ -71,6 +72,24 @@ private fun CoroutineScope.watch(shop: Shop): Pair<kotlinx.coroutines.Job, FakeS
 private suspend fun Shop.shows(vararg ids: String) = list.state.first { it?.ids == ids.toList() }
 
 private fun add(id: String) = IdIntent("add", id)
+
+/** An intent holds a state, and ends while another waits. */
+private suspend fun CoroutineScope.checkHeld(shop: Shop, end: Job.(FakeServer.Exchange) -> Unit) {
+    val (job, stream) = watch(shop)
+    stream.state(1, "")
+    shop.shows()
+    val sending = launch(start = CoroutineStart.UNDISPATCHED) {
+        try { shop.list.send(add("a")) } catch (_: RemoteError) {}
+    }
+    shop.list.post(add("b"))
+    val first = shop.fake.next()
+    stream.state(5, "\"o\"")
+    sending.end(first)
+    shop.list.pending.first { all -> all.none { it.id == first.key && it.status == PredictionStatus.SENDING } }
+    requireEqual(shop.list.confirmed.value?.ids, listOf("o"), "confirmed")
+    shop.shows("o", "b")
+    job.cancelAndJoin()
+}
 
 internal fun storeTests(): List<Test> = listOf(
     test("a posted intent is shown before its answer, and confirmed by the stream") { shop ->
@@ -109,6 +128,16 @@ internal fun storeTests(): List<Test> = listOf(
         shop.list.pending.first { it.singleOrNull()?.status == PredictionStatus.FAILED }.single().dismiss()
         shop.list.pending.first { it.isEmpty() }
         job.cancelAndJoin()
+    },
+    test("the state that a refused intent held is shown before the next is sent") { shop ->
+        checkHeld(shop) { first -> first.refuse(422, "full") }
+    },
+    test("the state that a canceled intent held is shown before the next is sent") { shop ->
+        checkHeld(shop) { first ->
+            // It waits for the next attempt.
+            first.lose()
+            cancel()
+        }
     },
     test("send returns after the commit, or when the store shows it") { shop ->
         val (job, stream) = watch(shop)
