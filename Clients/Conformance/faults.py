@@ -177,6 +177,8 @@ fault("ignores-the-epoch", 38, "epoch-changed", ("screen.py", "if self.life == (
 fault("no-dedupe", 39, "labels-once", ("screen.py", "if label_id in self.labels:", "if False:"))
 fault("hello-forgets-labels", 39, "labels-once", ("screen.py", "        self.fresh.clear()", "        self.fresh.clear()\n        self.labels.clear()"))
 fault("remembers-few-labels", 39, "thousand-labels", ("screen.py", "MOST_LABELS = 1000", "MOST_LABELS = 100"))
+fault("labels-outlive-their-life", 75, "unread-labels", ("screen.py", "            if now < end:\n", "            if True:\n"))
+fault("drops-unread-labels", 75, "unread-labels", ("screen.py", "        self.unread[feature].append((end, members))", "        pass"))
 fault("drops-replays", 40, "labels-once", ("screen.py", "if label_id in self.labels:", "if replay or label_id in self.labels:"))
 fault("unknown-events-are-broken", 41, "unknown-events", ("stream.py", "        if handler is None:\n            return", "        if handler is None:\n            raise Left(1)"))
 fault("any-name-is-a-handler", 41, "unknown-events", ("stream.py", " if event.type in KNOWN else None", " or (lambda data: None)"))

@@ -31,7 +31,9 @@ async def drive(mvi_client, next_command, say):
             match command["do"]:
                 case "open":
                     client = open_client(mvi_client, command, say)
-                case "watch" | "unwatch":
+                case "watch":
+                    client.watch(command["feature"], command.get("labels", True))
+                case "unwatch" | "read":
                     getattr(client, command["do"])(command["feature"])
                 case "offline" | "online" | "foreground":
                     getattr(client, command["do"])()

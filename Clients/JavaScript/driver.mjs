@@ -8,6 +8,7 @@ import { createClient, Problem } from "./mvi-client.js";
 let client;
 let window;
 const watches = new Map();
+const readers = new Map();
 
 const say = (saw, members) => process.stdout.write(`${JSON.stringify({ saw, ...members })}\n`);
 
@@ -52,20 +53,22 @@ function open({ url, features, credential, delta, identities, patience, folder }
     if (event === "abandoned") say(event, { feature: data.feature, intent: data.intent });
     if (event === "reset") say("reset", { reason: data.reason, labelsLost: data.labelsLost });
   });
-  features.forEach(watch);
+  features.forEach((feature) => watch(feature));
 }
 
-function watch(feature) {
+function watch(feature, labels = true) {
   const store = client.store(feature);
   let shown = {};
+  const read = () => store.onLabel((label, { id, replay }) => say("label", { feature, id, replay, label }));
+  readers.set(feature, () => ends.push(read()));
   const ends = [
     store.subscribe(() => {
       if (store.status !== "ready" || (store.state === shown.state && store.version === shown.version)) return;
       shown = { state: store.state, version: store.version };
       say("state", { feature, version: store.version, state: store.state });
     }),
-    store.onLabel((label, { id, replay }) => say("label", { feature, id, replay, label })),
   ];
+  if (labels) ends.push(read());
   watches.set(feature, () => ends.forEach((end) => end()));
 }
 
@@ -84,7 +87,8 @@ function close() {
 
 const commands = {
   open, send, close,
-  watch: ({ feature }) => watch(feature),
+  watch: ({ feature, labels }) => watch(feature, labels),
+  read: ({ feature }) => readers.get(feature)(),
   unwatch: ({ feature }) => watches.get(feature)?.(),
   offline: () => window.dispatchEvent(new Event("offline")),
   online: () => window.dispatchEvent(new Event("online")),

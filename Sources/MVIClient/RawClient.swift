@@ -1,4 +1,5 @@
 import Locking
+import WireJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -12,6 +13,8 @@ package final class RawClient: Sendable {
     package enum Event: Sendable {
         case state(feature: String, version: UInt64, state: [UInt8])
         case label(feature: String, id: String, isReplay: Bool, label: [UInt8])
+        /// A label that waited for its reader.
+        case readLabel(feature: String, label: [UInt8])
         case ended(feature: String)
         case denied(feature: String)
         case reset(reason: String, labelsLost: Bool)
@@ -19,32 +22,45 @@ package final class RawClient: Sendable {
         case abandoned(feature: String, intent: String)
     }
 
-    private let core: ClientCore
+    /// A store whose labels wait for a reader, as an app's.
+    private struct UnreadStore {
+        let feed: StoreFeed<JSONText, Never, JSONText>
+        /// Watches it.
+        let states: AsyncStream<JSONText>
+    }
+
+    private let server: RemoteServer
+    private var core: ClientCore { server.core }
     private let number: UInt64
     private let told: @Sendable (Event) -> Void
     private let features = Lock<[String]>([])
+    private let stores = Lock<[String: UnreadStore]>([:])
 
     /// - Parameters:
     ///   - usesCookie: true if the session's credential is a cookie, as in a browser, instead of a token.
-    ///   - told: called with each event, one call at a time, from any thread.
+    ///   - told: called with each event from any thread; two calls overlap only for a ``Event/readLabel(feature:label:)``.
     package init(
         _ url: URL, options: RemoteServer.Options, usesCookie: Bool, told: @escaping @Sendable (Event) -> Void
     ) {
         var settings = ConnectionSettings(options)
         settings.credential = usesCookie ? .cookie : .bearer
-        core = ClientCore(
-            settings: settings, transport: URLSessionTransport(base: url), time: Timekeeper(ContinuousClock()),
-            storage: options.credentials, identity: options.identity, random: { Double.random(in: 0...1) },
-            report: options.report, pendingStorage: options.pendingStorage,
-            abandoned: { intent, _ in told(.abandoned(feature: intent.feature, intent: intent.intent)) })
-        number = core.number()
+        var options = options
+        options.network = .always
+        options.onAbandoned = { intent, _ in told(.abandoned(feature: intent.feature, intent: intent.intent)) }
+        server = RemoteServer(
+            options: options, settings: settings, transport: URLSessionTransport(base: url),
+            time: Timekeeper(ContinuousClock()), random: { Double.random(in: 0...1) })
+        number = server.core.number()
         self.told = told
         core.listen(number) { told(.condition($0)) }
     }
 
-    package func watch(_ feature: String) {
+    /// - Parameter readsLabels: false if labels wait for ``read(_:)``.
+    package func watch(_ feature: String, readsLabels: Bool = true) {
         let (told, features) = (told, features)
         features.withLock { $0.append(feature) }
+        // The first label may come at once.
+        if !readsLabels { watchUnread(feature) }
         core.watch(
             feature, by: number,
             ClientCore.Sink(
@@ -53,6 +69,7 @@ package final class RawClient: Sendable {
                     case .state(let version, _, let state):
                         told(.state(feature: feature, version: version, state: state))
                     case .label(let label):
+                        guard readsLabels else { return }
                         told(.label(feature: feature, id: label.id, isReplay: label.isReplay, label: label.label))
                     case .forgotten: break
                     case .ended: told(.ended(feature: feature))
@@ -65,8 +82,24 @@ package final class RawClient: Sendable {
                 }, finish: {}))
     }
 
+    private func watchUnread(_ feature: String) {
+        let feed = StoreFeed<JSONText, Never, JSONText>(
+            feature: feature, core: core, predict: nil, report: server.report, outdated: server.outdated)
+        let store = UnreadStore(feed: feed, states: feed.states(keeping: server))
+        stores.withLock { $0[feature] = store }
+    }
+
+    /// Delivers the labels of a feature that wait, and later ones.
+    package func read(_ feature: String) {
+        guard let store = stores.withLock({ $0[feature] }) else { return }
+        Task { [told, labels = store.feed.labels(keeping: server)] in
+            for await label in labels { told(.readLabel(feature: feature, label: label.bytes)) }
+        }
+    }
+
     package func unwatch(_ feature: String) {
         features.withLock { $0.removeAll { $0 == feature } }
+        _ = stores.withLock { $0.removeValue(forKey: feature) }
         core.unwatch(feature, by: number)
     }
 

@@ -13,6 +13,8 @@ struct Command: Decodable {
     /// Keeps the credential and waiting intents.
     var folder: String?
     var feature: String?
+    /// False if they wait for a reader.
+    var labels: Bool?
     var intent: JSONText?
     var tag: String?
 }

@@ -1,3 +1,4 @@
+import Locking
 import MVIClient
 import WireJSON
 
@@ -57,10 +58,12 @@ struct Report {
         return report
     }
 
-    /// Writes the line. The client calls one function at a time, so that no two lines mix.
+    /// Writes the line, one at a time.
     func print() {
-        writeAll(line + Array("}\n".utf8), to: 1)
+        Self.output.withLock { _ in writeAll(line + Array("}\n".utf8), to: 1) }
     }
+
+    private static let output = Lock(())
 }
 
 extension Report {
@@ -71,6 +74,8 @@ extension Report {
         case .label(let feature, let id, let isReplay, let label):
             self = Report("label").with("feature", feature).with("id", id).with("replay", isReplay)
                 .with("label", json: label)
+        case .readLabel(let feature, let label):
+            self = Report("label").with("feature", feature).with("label", json: label)
         case .ended(let feature): self = Report("end").with("feature", feature)
         case .denied(let feature): self = Report("denied").with("feature", feature)
         case .reset(let reason, let labelsLost):

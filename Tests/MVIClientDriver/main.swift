@@ -42,7 +42,8 @@ while let line = readLine() {
     }
     switch command.do {
     case "open": client = open(command)
-    case "watch": client?.watch(command.feature ?? "")
+    case "watch": client?.watch(command.feature ?? "", readsLabels: command.labels ?? true)
+    case "read": client?.read(command.feature ?? "")
     case "unwatch": client?.unwatch(command.feature ?? "")
     case "send":
         let tag = command.tag ?? ""

@@ -80,9 +80,9 @@ class Stream:
         self.event("state", {"feature": feature, "version": version,
                              "state": {"count": version} if state is None else state, **members}, id)
 
-    def label(self, label_id, cursor=None, feature="counter", version=1, replay=False, label=None):
+    def label(self, label_id, cursor=None, feature="counter", version=1, replay=False, label=None, expires_in=300):
         """One label, with the cursor of its batch as `id` if there is one."""
-        self.event("label", {"feature": feature, "version": version, "id": label_id, "replay": replay, "expiresIn": 300,
+        self.event("label", {"feature": feature, "version": version, "id": label_id, "replay": replay, "expiresIn": expires_in,
                              "label": label or {"type": "toast", "text": label_id}}, cursor)
 
     def patch(self, start, to, patch, feature="counter", id=None):

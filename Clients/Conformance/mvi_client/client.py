@@ -38,12 +38,18 @@ class Client:
         self.stream.last_id = ""
         self.stream.reopen()
 
-    def watch(self, feature):
-        """Shows a feature from now on."""
+    def watch(self, feature, labels=True):
+        """Shows a feature from now on. Unless told otherwise with its labels; else these wait for `read`."""
+        if not labels:
+            self.stream.screen.leave_unread(feature)
         if feature not in self.stream.wanted:
             self.stream.features[feature] = True
             self.stream.denied.discard(feature)
             self.stream.reopen()
+
+    def read(self, feature):
+        """Shows the labels of a feature, too."""
+        self.stream.screen.read(feature)
 
     def unwatch(self, feature):
         """Shows a feature no more."""

@@ -1,6 +1,8 @@
 """What was shown: states with their versions, and the ids of labels."""
 
-from collections import OrderedDict
+import asyncio
+import math
+from collections import OrderedDict, deque
 
 from . import patches
 
@@ -22,6 +24,8 @@ class Screen:
         # The features that had a state since hello.
         self.fresh = set()
         self.labels = OrderedDict()
+        # The labels that nobody reads yet, with their ends, by feature.
+        self.unread = {}
 
     def hello(self, session, epoch):
         """A new stream; returns whether it is of another session or epoch than the one before."""
@@ -66,7 +70,22 @@ class Screen:
         self.labels[label_id] = None
         if len(self.labels) > MOST_LABELS:
             self.labels.popitem(last=False)
-        self.show("label", feature=feature, id=label_id, replay=replay, label=label)
+        members = {"feature": feature, "id": label_id, "replay": replay, "label": label}
+        if feature not in self.unread:
+            return self.show("label", **members)
+        end = asyncio.get_running_loop().time() + data.get("expiresIn", math.inf)
+        self.unread[feature].append((end, members))
+
+    def leave_unread(self, feature):
+        """Keeps labels until they are read."""
+        self.unread.setdefault(feature, deque(maxlen=MOST_LABELS))
+
+    def read(self, feature):
+        """Shows the labels that wait and are still of use, and later ones."""
+        now = asyncio.get_running_loop().time()
+        for end, members in self.unread.pop(feature, ()):
+            if now < end:
+                self.show("label", **members)
 
 
 def int_of(value):

@@ -146,6 +146,27 @@ async def thousand_labels(play):
     play.check(40, ids == [f"e1.2.{number}" for number in range(1000)] + ["last"], "1,001 labels in order", f"{len(ids)} labels")
 
 
+@scenario(75)
+async def unread_labels(play):
+    """A label that nobody reads waits for a reader, but not beyond its life."""
+    stream = await play.live(retry=20000)
+    play.tell("watch", feature="news", labels=False)
+    stream = await play.stream(rule=44)
+    stream.accept()
+    stream.label("short", feature="news", label="short", expires_in=1)
+    stream.label("long", feature="news", label="long")
+    stream.state(1, feature="news")
+    await play.shows(1, "news")
+    play.check(75, not play.said("label"), "no label before it is read", play.recent())
+    await asyncio.sleep(1.2)
+    play.tell("read", feature="news")
+    await play.saw("label", 75, "the label that lives for 300 s", feature="news", label="long")
+    stream.label("last", feature="news", label="last")
+    await play.saw("label", 75, "a label that comes later", feature="news", label="last")
+    labels = [line["label"] for line in play.said("label")]
+    play.check(75, labels == ["long", "last"], "the labels long and last", labels)
+
+
 @scenario(41)
 async def unknown_events(play):
     """Unknown events and members are ignored, whatever their data."""

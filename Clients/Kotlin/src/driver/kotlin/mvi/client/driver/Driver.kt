@@ -7,9 +7,13 @@ import java.util.UUID
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.ConcurrentSkipListSet
 import kotlin.random.Random
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
+import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonPrimitive
 import mvi.client.Condition
 import mvi.client.CredentialStorage
@@ -24,6 +28,7 @@ import mvi.client.connection.Input
 import mvi.client.connection.Outcome
 import mvi.client.core.ClientCore
 import mvi.client.core.PendingKeeper
+import mvi.client.store.StoreFeed
 import mvi.client.wire.Wire
 import mvi.client.wire.any
 import mvi.client.wire.optionalNumber
@@ -37,7 +42,8 @@ fun main() {
         val command = Wire.readObject(line)
         when (val name = command.string("do")) {
             "open" -> driver = Driver(command)
-            "watch" -> driver?.watch(command.string("feature"))
+            "watch" -> driver?.watch(command.string("feature"), command["labels"] != JsonPrimitive(false))
+            "read" -> driver?.read(command.string("feature"))
             "unwatch" -> driver?.unwatch(command.string("feature"))
             "send" -> driver?.send(command)
             "offline" -> driver?.core?.handle(Input.Online(false))
@@ -75,6 +81,7 @@ private class Driver(command: JsonObject) {
     val core: ClientCore
     private val number: Long
     private val features = ConcurrentSkipListSet<String>()
+    private val feeds = mutableMapOf<String, StoreFeed<JsonElement, JsonElement, JsonElement>>()
     private var isClosed = false
 
     init {
@@ -103,13 +110,36 @@ private class Driver(command: JsonObject) {
         for (feature in (command["features"] as? JsonArray).orEmpty()) watch(feature.jsonPrimitive.content)
     }
 
-    fun watch(feature: String) {
+    /** @param readsLabels false if labels wait for [read], in a store as an app's. */
+    fun watch(feature: String, readsLabels: Boolean = true) {
         features += feature
-        core.watch(feature, number, ClientCore.Sink({ tell(feature, it) }, {}))
+        // The first label may come at once.
+        if (!readsLabels) feeds[feature] = feed(feature).also { it.enter() }
+        core.watch(feature, number, ClientCore.Sink({ if (readsLabels || it !is Delivery.Label) tell(feature, it) }, {}))
+    }
+
+    private fun feed(feature: String): StoreFeed<JsonElement, JsonElement, JsonElement> {
+        val any = JsonElement.serializer()
+        return StoreFeed(feature, core, Json, any, any, any, null, Duration.ZERO, { System.err.println(it) }, {})
+    }
+
+    fun read(feature: String) {
+        val feed = feeds.getValue(feature)
+        val reader = feed.labelReader()
+        feed.addReader(reader)
+        core.launch {
+            while (reader.await()) {
+                while (true) {
+                    val label = reader.take()?.label ?: break
+                    say("label", "feature" to Wire.quoted(feature), "label" to label.toString())
+                }
+            }
+        }
     }
 
     fun unwatch(feature: String) {
         features -= feature
+        feeds.remove(feature)?.leave()
         core.unwatch(feature, number)
     }
 
