@@ -56,7 +56,7 @@ extension PostgresEngine {
         let write = Write(
             work: .steps { [self] transaction in
                 var expiry = expiry
-                try expiry.takeStep(in: transaction, statements, options)
+                try expiry.takeStep(in: transaction, statements, atMost: options.stepSessions)
                 let next = expiry
                 for session in expiry.removed { transaction.news.change(session) }
                 return .other { next.isOver ? done(.success(next.count)) : self.step(next, done) }
@@ -214,9 +214,9 @@ struct PostgresExpiry: Sendable {
     var isOver: Bool { !hasTombstones && !hasSessions }
 
     /// Runs a step and commits it.
-    mutating func takeStep(in transaction: WriteTransaction, _ sql: Statements, _ options: PostgresOptions) throws {
+    mutating func takeStep(in transaction: WriteTransaction, _ sql: Statements, atMost most: Int) throws {
         isFirst = false
-        let limit = max(0, min(options.stepSessions, limit - count))
+        let limit = max(0, min(most, limit - count))
         let dueBefore = now - StoredReminder.sessionLife
         var first = [
             usedFor.map { sql.lockUnused(since: lastSeenBefore.anonymous, usedFor: $0, limit: limit) }
@@ -232,9 +232,6 @@ struct PostgresExpiry: Sendable {
                 + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil, isExpired: true)
             // The rows of the second statement are the removed sessions.
             if usedFor == nil { last.insert(sql.endPassingOver(sessions, dueBefore: dueBefore), at: 0) }
-        }
-        if hasTombstones, results[1].affected < 512, options.sessionLimit < .max {
-            last.append(sql.trimTombstones(limit: options.sessionLimit))
         }
         let kept = try transaction.commit(last)
         if hasTombstones { hasTombstones = results[1].affected == 512 }

@@ -71,7 +71,7 @@ final class PostgresEngine: Sendable {
         appliedForgotten = Lock(options.forgottenList == nil)
         (listenTarget, channels) = (listen, NewsChannels(schema: options.schema))
         statements = Statements(schema: options.schema)
-        let lanes = 0..<(options.writers + 2)
+        let lanes = 0..<(options.writers + 3)
         state = Lock(State(lanes: lanes.map { _ in Lane() }))
         writers = lanes.map { _ in DispatchSemaphore(value: 0) }
     }
@@ -80,7 +80,9 @@ final class PostgresEngine: Sendable {
     var newsLane: Int { options.writers }
     /// The writer for nodes alone: renewals must not wait, since a node without renewals is presumed dead.
     var nodeLane: Int { options.writers + 1 }
-    /// All writers. The last two connect when they are needed.
+    /// The writer for expiry and deletions, whose steps take longer than a client waits.
+    var upkeepLane: Int { options.writers + 2 }
+    /// All writers. The last three connect when they are needed.
     var lanes: Range<Int> { 0..<writers.count }
 
     var place: String { "\(target.description), schema \(options.schema)" }
@@ -161,17 +163,15 @@ final class PostgresEngine: Sendable {
 
     /// Returns the writer of a session, a token or an id, always the same for one key.
     private func lane(of write: Write) -> Int {
+        let place: Int
         switch write.keys.first {
-        case .node?: return nodeLane
+        case .session(let session)?: place = Int(truncatingIfNeeded: session.number)
+        case .token(let token)?: place = token.shard
+        case .id?, .shared?: place = 0
         case .streams?, .alarms?: return newsLane
-        default: break
+        case .node?: return nodeLane
+        case nil: return upkeepLane
         }
-        let place: Int =
-            switch write.keys.first {
-            case .session(let session): Int(truncatingIfNeeded: session.number)
-            case .token(let token): token.shard
-            case .id, .shared, .node, .streams, .alarms, nil: 0
-            }
         return Int(UInt(bitPattern: place) % UInt(options.writers))
     }
 

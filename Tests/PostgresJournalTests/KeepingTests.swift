@@ -226,6 +226,56 @@ import Testing
         await journal.close()
     }
 
+    @Test func `tombstones beyond the limit are deleted, those that end first`() async throws {
+        let schema = try await TestSchema()
+        await (try await schema.journal()).close()
+        try await schema.run(
+            """
+            INSERT INTO @.tokens (token, until)
+            SELECT sha256(n::text::bytea), \(1 << 60) + n FROM generate_series(1, 25000) AS n
+            """)
+        let journal = try await schema.journal {
+            ($0.sessionLimit, $0.probeInterval, $0.maintenanceInterval) = (12_000, .milliseconds(10), .zero)
+        }
+        let end = ContinuousClock.now + .seconds(60)
+        while try await schema.number("SELECT count(*) FROM @.tokens") > 12_000 {
+            try #require(ContinuousClock.now < end, "the tombstones stay")
+            await Task.yield()
+        }
+        await journal.close()
+        #expect(try await schema.number("SELECT count(*) FROM @.tokens") == 12_000)
+        #expect(try await schema.number("SELECT min(until) FROM @.tokens") == 1 << 60 + 13_001)
+    }
+
+    @Test func `an expiry that waits for the database delays no session`() async throws {
+        let schema = try await TestSchema(in: Cluster.make())
+        let journal = try await schema.journal { options in
+            (options.writers, options.groupLockTime, options.lockTime) = (1, .seconds(30), .seconds(60))
+        }
+        let session = try await journal.newSession()
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        // Nothing but an expiry reads this table now.
+        let hold = "LOCK TABLE \(schema.name).reminders IN ACCESS EXCLUSIVE MODE"
+        _ = try holder.run([PostgresStatement("BEGIN"), PostgresStatement(hold)], deadline: .now + .seconds(30))
+        async let expired = awaitResult {
+            journal.expire(
+                lastSeenBefore: PerLifeClass(.zero), now: .zero, tombstoneUntil: .zero, limit: 1, done: $0)
+        }
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '@.reminders'::regclass"
+        let end = ContinuousClock.now + .seconds(60)
+        while try await schema.number(waits) == 0 {
+            try #require(ContinuousClock.now < end, "the expiry does not wait")
+            await Task.yield()
+        }
+        #expect(await journal.append(session.turn()).isCommitted)
+        _ = try await journal.newSession()
+        #expect(try await schema.number(waits) == 1)
+        _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))
+        #expect(try await expired.get() == 0)
+        await journal.close()
+    }
+
     @Test(arguments: [
         ("53100", StoreError.Code.full), ("22001", .invalid), ("57P01", .unavailable), ("25006", .unavailable),
         ("3F000", .unavailable),

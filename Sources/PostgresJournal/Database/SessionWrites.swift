@@ -132,13 +132,11 @@ extension Statements {
             """, [.time(now), .int8(Int64(limit))])
     }
 
-    /// Deletes tombstones beyond the limit, those that end first.
-    func trimTombstones(limit: Int) -> PostgresStatement {
+    /// Returns the end of the last one of a page of tombstones that end before a time, latest first.
+    func lastTombstone(before time: Int64, of count: Int) -> PostgresStatement {
         PostgresStatement(
-            """
-            DELETE FROM \(schema).tokens WHERE token = ANY (ARRAY(
-                SELECT token FROM \(schema).tokens WHERE until IS NOT NULL ORDER BY until DESC, token OFFSET $1))
-            """, [.int8(Int64(limit))])
+            "SELECT until FROM \(schema).tokens WHERE until < $1 ORDER BY until DESC OFFSET $2 LIMIT 1",
+            [.int8(time), .int8(Int64(count - 1))])
     }
 
     /// Locks the heads of a class's sessions that seem unused, and of those of any class whose reminders were all due

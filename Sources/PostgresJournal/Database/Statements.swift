@@ -26,7 +26,7 @@ struct Statements: Sendable {
         readGuard = """
             SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
                 set_config('idle_in_transaction_session_timeout', $3, true),
-                set_config('client_min_messages', 'warning', true), \(Self.transactionLimit("$4")), \(Self.plans), \(isSamePlace)
+                set_config('client_min_messages', 'warning', true), \(Self.transactionLimit("$4")), \(Self.planSettings), \(isSamePlace)
             """
         lockHeads = """
             SELECT key, number, nonce, past = (SELECT past FROM \(at).meta), owner, fence_number, fence_nonce,
@@ -142,8 +142,9 @@ struct Statements: Sendable {
 
     /// Plans writing transactions row by row through the keys' indexes, whatever the tables' statistics are. New tables
     /// have none, and one bad plan takes a hundred times as long.
-    private static let plans = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
+    private static let planSettings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
         .map { "set_config('\($0)', 'off', true)" }.joined(separator: ", ")
+    let plans = "SELECT \(planSettings)"
     /// True for each row of an array. The planner expects few such rows, so it begins with them, in their order.
     private static let fewRows = "i.session * 0 = 0"
     /// The present era by the database's clock.
