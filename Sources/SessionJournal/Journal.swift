@@ -82,7 +82,7 @@ package protocol Journal: ServerJournal {
     ///
     /// - Parameters:
     ///   - lastSeenBefore: Time since 1970 since which the sessions were not used.
-    ///   - usedFor: The longest time from creation to last use.
+    ///   - usedFor: The longest time from creation to last use, at most five minutes.
     ///   - tombstoneUntil: Time since 1970 until which their tokens are remembered.
     func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)

@@ -17,7 +17,7 @@ enum PostgresSchema {
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
-        ninth, tenth,
+        ninth, tenth, eleventh,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
@@ -304,4 +304,12 @@ enum PostgresSchema {
     private static let tenth = Migration(
         sql: "ALTER TABLE @.reminders ADD COLUMN not_before bigint NOT NULL DEFAULT 0;",
         indexes: [("reminders_by_next", "ON @.reminders (\(Statements.next), session)")], isAdditive: true)
+
+    /// The sessions that are reclaimed when the journal is full, and those whose stores are searched.
+    private static let eleventh = Migration(
+        sql: "",
+        indexes: [
+            ("sessions_by_brief_use", "ON @.sessions (noted, key) WHERE \(Statements.isBrieflyUsed)"),
+            ("sessions_of_subjects", "ON @.sessions (key) WHERE subject IS NOT NULL"),
+        ], isAdditive: true)
 }

@@ -68,6 +68,10 @@ extension Statements {
     /// The class of a session's lifetime, see `LifeClass`. Part of an index: a migration must not change them.
     static let life = "(CASE WHEN subject IS NULL THEN 0 WHEN shared THEN 2 ELSE 1 END)"
 
+    /// True for an anonymous session without reminders that seems to be used for at most five minutes. Also part of an
+    /// index: most sessions of a full journal are used for longer.
+    static let isBrieflyUsed = "subject IS NULL AND NOT reminded AND noted::numeric - created <= 300000000000"
+
     /// The time of a reminder's next attempt. Also part of an index.
     static let next = "greatest(due, not_before)"
 
@@ -162,7 +166,7 @@ extension Statements {
             """
             SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
                 SELECT key FROM \(schema).sessions
-                WHERE \(Self.life) = 0 AND noted < $1 AND NOT reminded AND noted::numeric - created <= $3
+                WHERE \(Self.isBrieflyUsed) AND noted < $1 AND noted::numeric - created <= $3
                 ORDER BY noted, key LIMIT $2))
             ORDER BY key FOR NO KEY UPDATE
             """, [.time(time), .int8(Int64(limit)), .time(usedFor)])
