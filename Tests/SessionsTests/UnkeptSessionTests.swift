@@ -1,6 +1,7 @@
 import EventStream
 import Locking
 import MVI
+import Networks
 import SessionJournal
 import TestSupport
 import Testing
@@ -15,9 +16,11 @@ struct UnkeptSessionTests {
     private let add = #"{"type":"add","amount":1}"#
 
     /// Creates a process with the same journal.
-    private func process(_ journal: (any Journal)? = nil, life: Duration = .seconds(1_000)) throws -> SessionTable {
+    private func process(
+        _ journal: (any Journal)? = nil, life: Duration = .seconds(1_000), sessions: Int = 100_000
+    ) throws -> SessionTable {
         var limits = SessionLimits.patient
-        limits.sessionLife = life
+        (limits.sessionLife, limits.sessions) = (life, sessions)
         return SessionTable(
             environment: SessionEnvironment(
                 features: try FeatureRegistry([FeatureDefinition(Tally())]), limits: limits,
@@ -141,6 +144,30 @@ struct UnkeptSessionTests {
                 return
             }
         }
+    }
+
+    @Test func `beyond its network's share, one that was ended is remembered only for a while`() throws {
+        let table = try process(sessions: 32)
+        let crowd = try #require(PeerAddress("192.0.2.1"))
+        func end(from address: PeerAddress) throws -> SessionToken {
+            let new = try table.new(.bearer)
+            let session = try table.live(new.token)
+            session.noteOrigin(address)
+            try table.ended(session)
+            return new.token
+        }
+        let tokens = try (0..<3).map { _ in try end(from: crowd) }
+        let other = try end(from: try #require(PeerAddress("192.0.2.2")))
+        for token in tokens + [other] { #expect(try process().isEnded(token)) }
+        time.advance(by: .seconds(700))
+        for (token, isEnded) in zip(tokens + [other], [true, true, false, true]) {
+            #expect(try process().isEnded(token) == isEnded)
+        }
+        // The shares are free again when the tokens are over.
+        time.advance(by: .seconds(300))
+        let next = try end(from: crowd)
+        time.advance(by: .seconds(700))
+        #expect(try process().isEnded(next))
     }
 
     @Test func `one that a turn stored while it was being ended does not return`() throws {

@@ -1,3 +1,4 @@
+import DequeModule
 import Locking
 import Networks
 import SessionJournal
@@ -11,10 +12,14 @@ final class KeptRoom: Sendable {
         var waiting: [@Sendable (Bool) -> Void]?
         /// The time before which the journal is not asked again, on the monotonic clock, since it found no session.
         var pausedUntil: Duration = .zero
+        /// The places of ended sessions, and the times on the monotonic clock at which they are free again.
+        var ends: Deque<(until: Duration, place: NetworkPlaces.Place)> = []
     }
 
     /// The anonymous sessions in memory that this process stored, by the networks of their clients.
     private let latest = NetworkPlaces(.max)
+    /// The sessions that ended before they were stored, by the networks of their clients.
+    private let ends: NetworkPlaces
     private let state = Lock(State())
     private let journal: any Journal
     private let time: TimeSource
@@ -22,6 +27,7 @@ final class KeptRoom: Sendable {
 
     init(_ journal: any Journal, _ time: TimeSource, _ limits: SessionLimits) {
         (self.journal, self.time, self.limits) = (journal, time, limits)
+        ends = NetworkPlaces(limits.sessions, perNetwork: max(1, limits.sessions / 16))
     }
 
     /// The number of sessions below which a network does not count as filling the journal.
@@ -35,6 +41,21 @@ final class KeptRoom: Sendable {
     /// Counts a stored anonymous session as long as the place is held.
     func take(for address: PeerAddress?) -> NetworkPlaces.Place? {
         address.flatMap { try? latest.take(for: $0) }
+    }
+
+    /// Returns true if the end of a session that was never stored may be remembered for as long as its token lasts, false
+    /// if its network has its share of such ends.
+    func takesEnd(from address: PeerAddress?) -> Bool {
+        let now = time.monotonic()
+        // Released outside the lock, before another place is taken.
+        _ = state.withLock { state in
+            let count = state.ends.prefix { $0.until <= now }.count
+            defer { state.ends.removeFirst(count) }
+            return Array(state.ends.prefix(count))
+        }
+        guard let place = try? ends.take(for: address) else { return false }
+        state.withLock { $0.ends.append((now + limits.sessionLife, place)) }
+        return true
     }
 
     /// Stores a new session and makes room for it if there is none.

@@ -8,18 +8,21 @@ extension SessionTable {
     /// Ends a session when the journal has deleted it, and records its end for a while.
     package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         session.closeAll()
-        let (key, isBeingKept) = session.core.withLock { ($0.key, $0.rare?.keepers != nil) }
-        let until = tombstoneUntil(session)
+        let (key, isBeingKept, origin) = session.core.withLock { ($0.key, $0.rare?.keepers != nil, $0.rare?.origin) }
+        let whole = tombstoneUntil(session)
         if key == nil, !isBeingKept {
-            // A session that is not stored would come back with its token.
+            // A session that is not stored would come back with its token. Beyond its network's share it does so after
+            // a while: clients can end such sessions without limit.
+            let short = lifeTime(Moment(environment.time)) + environment.limits.tombstoneLife
+            let until = environment.keptRoom.takesEnd(from: origin) ? whole : min(whole, short)
             return environment.journal.bury(session.tokenHash, until: until) { [self] result in
                 guard case .success = result else { return completion(result) }
                 // A running turn may have stored it meanwhile. From now on no turn can.
                 let isKept = session.core.withLock { $0.key != nil || $0.rare?.keepers != nil }
-                if isKept { forgetKept(session, until, completion) } else { ended(session, result, completion) }
+                if isKept { forgetKept(session, whole, completion) } else { ended(session, result, completion) }
             }
         }
-        forgetKept(session, until, completion)
+        forgetKept(session, whole, completion)
     }
 
     private func forgetKept(
