@@ -89,7 +89,7 @@ import MVI
             var info = statvfs()
             try #require(statvfs(mountPoint, &info) == 0)
             let free = Int(info.f_bavail) * Int(info.f_bsize)
-            let file = open(mountPoint + "/ballast", O_WRONLY | O_CREAT, 0o600)
+            let file = open(mountPoint + "/ballast", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             defer { close(file) }
             try #require(posix_fallocate(file, 0, max(1, free - room)) == 0)
         }
