@@ -54,8 +54,7 @@ extension Maintenance {
             try remove(keys, until: until + Self.tombstoneTime, connection)
             count += keys.count
         }
-        // Also what a crash left of sessions that were removed before it.
-        for table in PostgresEngine.Rest.allCases { try removeRest(of: table, connection) }
+        try deleteRemoved(connection)
         return count
     }
 
@@ -69,21 +68,19 @@ extension Maintenance {
         engine.leaveNews(news)
     }
 
-    private func removeRest(of table: PostgresEngine.Rest, _ connection: PostgresConnection) throws {
+    /// Deletes the rows that removed sessions have left.
+    func deleteRemoved(_ connection: PostgresConnection) throws {
         let sql = engine.statements
         while true {
-            let found = try connection.run(
-                [sql.sessionsWithout(table, limit: Self.sessionsAtOnce)], deadline: .now + .seconds(3_600)
-            ).rows[0]
-            let keys = try found.map { row in try row.key(0) }
+            let keys = try page(connection, sql.removed(limit: 64)).map { row in try row.key(0) }
             if keys.isEmpty { return }
-            try transaction(connection, [sql.deleteRows(of: keys, from: table)])
+            try transaction(connection, sql.deleteRows(of: keys))
         }
     }
 
     private func transaction(_ connection: PostgresConnection, _ statements: [PostgresStatement]) throws {
         _ = try connection.run(
-            [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")] + statements + [PostgresStatement("COMMIT")],
-            deadline: .now + .seconds(3_600))
+            [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), PostgresStatement(engine.statements.plans)]
+                + statements + [PostgresStatement("COMMIT")], deadline: .now + .seconds(3_600))
     }
 }

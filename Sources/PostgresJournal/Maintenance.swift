@@ -73,8 +73,10 @@ final class Maintenance {
 
     private func lookAfter(_ connection: PostgresConnection) throws {
         try DatabaseSetup(connection, engine: engine, deadline: .now + engine.options.transactionTime).makePartitions()
-        for step in [dropPartitions, dropWriters, countSessions, trimTombstones, lookAtTransactions, exchangeForgotten]
-        {
+        for step in [
+            dropPartitions, dropWriters, countSessions, trimTombstones, deleteRemoved, lookAtTransactions,
+            exchangeForgotten,
+        ] {
             do { try step(connection) } catch {
                 // A transaction blocks a partition: the next round retries.
                 warn("A part of the journal's maintenance was deferred.", error)

@@ -35,7 +35,7 @@ extension PostgresEngine {
         let next: Done<Int> = { [self] result in
             switch result {
             case .failure(let error): done(.failure(error))
-            case .success(0): removeRest(of: .labels, subject, done)
+            case .success(0): removeRest(subject, done)
             case .success: removeSessions(of: subject, tombstoneUntil, done)
             }
         }
@@ -52,26 +52,22 @@ extension PostgresEngine {
         }
     }
 
-    /// The tables whose rows are usually dropped with their partitions.
-    enum Rest: String, Sendable, CaseIterable { case labels, receipts }
-
-    /// Deletes rows that belong to no session any more.
-    private func removeRest(of table: Rest, _ subject: Subject, _ done: @escaping Done<Void>) {
+    /// Deletes the remaining rows of removed sessions.
+    private func removeRest(_ subject: Subject, _ done: @escaping Done<Void>) {
         let next: Done<Int> = { [self] result in
-            switch (result, table) {
-            case (.failure(let error), _): done(.failure(error))
-            case (.success(0), .labels): removeRest(of: .receipts, subject, done)
-            case (.success(0), .receipts): acceptSignIns(of: subject, done)
-            case (.success, _): removeRest(of: table, subject, done)
+            switch result {
+            case .failure(let error): done(.failure(error))
+            case .success(0): acceptSignIns(of: subject, done)
+            case .success: removeRest(subject, done)
             }
         }
         steps([], next) { [self] transaction in
             let found = try transaction.run([
                 statements.refuseSignIns(subject, options.forgettingTime),
-                statements.sessionsWithout(table, limit: Self.sessionsAtOnce),
+                statements.removed(limit: Self.sessionsAtOnce),
             ])
             let keys = try found[1].map { row in try row.key(0) }
-            _ = try transaction.commit([statements.deleteRows(of: keys, from: table)])
+            _ = try transaction.commit(statements.deleteRows(of: keys))
             return .success(keys.count)
         }
     }
@@ -140,25 +136,61 @@ extension Statements {
             """, [.utf8(subject.id), .utf8(subject.issuer), .int8(Int64(limit))])
     }
 
-    /// Removes sessions completely.
+    /// Removes sessions.
     func remove(_ keys: [SessionKey], tombstoneUntil: Duration) -> [PostgresStatement] {
         keys.isEmpty
             ? [] : [lock(keys)] + keys.map { remove($0) } + removeRest(of: keys, tombstoneUntil: tombstoneUntil)
     }
 
-    /// The keys of rows that belong to no session.
-    func sessionsWithout(_ table: PostgresEngine.Rest, limit: Int) -> PostgresStatement {
+    /// The keys of removed sessions that may have rows left.
+    func removed(limit: Int) -> PostgresStatement {
         PostgresStatement(
-            """
-            SELECT DISTINCT session FROM \(schema).\(table.rawValue) AS t
-            WHERE NOT EXISTS (SELECT FROM \(schema).heads AS h WHERE h.key = t.session) LIMIT $1
-            """, [.int8(Int64(limit))])
+            "SELECT session FROM \(schema).removed ORDER BY session LIMIT $1", [.int8(Int64(limit))])
     }
 
-    func deleteRows(of sessions: [SessionKey], from table: PostgresEngine.Rest) -> PostgresStatement {
-        PostgresStatement(
-            "DELETE FROM \(schema).\(table.rawValue) WHERE session = ANY ($1)", [.int8s(sessions.map(\.number))])
+    /// Deletes rows that removed sessions have left, and forgets the sessions without any.
+    func deleteRows(of sessions: [SessionKey]) -> [PostgresStatement] {
+        let keys = PostgresValue.int8s(sessions.map(\.number))
+        return sessions.isEmpty
+            ? []
+            : deletePages(of: keys) + [
+                PostgresStatement(
+                    "DELETE FROM \(schema).removed AS t WHERE session = ANY ($1) AND NOT (\(hasRows("t.session")))",
+                    [keys])
+            ]
     }
+
+    /// Deletes labels and receipts of removed sessions, and notes the sessions that have more than a page of them.
+    func deleteLabelsAndReceipts(of keys: PostgresValue) -> [PostgresStatement] {
+        deletePages(of: keys) + [
+            PostgresStatement(
+                """
+                INSERT INTO \(schema).removed (session) SELECT key FROM unnest($1::bigint[]) AS key
+                WHERE \(hasRows("key")) ON CONFLICT DO NOTHING
+                """, [keys])
+        ]
+    }
+
+    private func hasRows(_ key: String) -> String {
+        ["labels", "receipts"].map { "EXISTS (SELECT FROM \(schema).\($0) AS r WHERE r.session = \(key))" }
+            .joined(separator: " OR ")
+    }
+
+    /// Deletes a page of each session's labels and receipts.
+    private func deletePages(of keys: PostgresValue) -> [PostgresStatement] {
+        [("labels", "number"), ("receipts", "hash")].map { table, order in
+            PostgresStatement(
+                """
+                DELETE FROM \(schema).\(table) AS r USING (
+                    SELECT key, (SELECT o.\(order) FROM \(schema).\(table) AS o WHERE o.session = key
+                        ORDER BY o.\(order) OFFSET \(Self.rowsAtOnce - 1) LIMIT 1) AS last
+                    FROM unnest($1::bigint[]) AS key OFFSET 0) AS page
+                WHERE r.session = page.key AND r.\(order) <= coalesce(page.last, \(Int64.max))
+                """, [keys])
+        }
+    }
+
+    private static var rowsAtOnce: Int { 1_000 }
 
     /// Notes deleted subjects, except those that are noted.
     func note(_ subjects: [ForgottenSubject]) -> PostgresStatement {

@@ -81,6 +81,50 @@ import Testing
         await journal.close()
     }
 
+    /// Gives a session thousands of labels and receipts.
+    private func multiply(_ session: TestSession, _ schema: TestSchema) async throws {
+        let rows = "generate_series(1, 2500) AS n WHERE r.session = \(session.key.number) AND r.number = 1"
+        try await schema.run(
+            """
+            INSERT INTO @.labels SELECT era, session, 100 + n, place, feature, version, intent, expiry, written, json
+            FROM @.labels AS r, \(rows)
+            """)
+        try await schema.run(
+            """
+            INSERT INTO @.receipts
+            SELECT era, session, n, scope, name, number, made, intent, version, status, body_hash, body
+            FROM @.receipts AS r, \(rows)
+            """)
+    }
+
+    @Test func `many rows of a removed session are deleted in pages, also if its server ends meanwhile`() async throws {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal()
+        let ada = Subject(issuer: "issuer", id: "ada \(Self.marker)")
+        let (removed, purged) = (try await fill(journal, ada), try await fill(journal, ada))
+        for session in [removed, purged] { try await multiply(session, schema) }
+        try await awaitResult { journal.remove(removed.key, tombstoneUntil: .zero, done: $0) }.get()
+        #expect(try await schema.number("SELECT session FROM @.removed") == removed.key.number)
+        let rest = "SELECT count(*) FROM @.receipts WHERE session = \(removed.key.number)"
+        #expect(try await schema.number(rest) == 1_503)
+        try await awaitResult { journal.purge(ada, now: .zero, tombstoneUntil: .zero, done: $0) }.get()
+        #expect(try await found(schema) == [:])
+        #expect(try await schema.number("SELECT count(*) FROM @.removed") == 0)
+
+        let last = try await fill(journal, ada)
+        try await multiply(last, schema)
+        try await awaitResult { journal.remove(last.key, tombstoneUntil: .zero, done: $0) }.get()
+        await journal.close()
+        let next = try await schema.journal { ($0.probeInterval, $0.maintenanceInterval) = (.milliseconds(10), .zero) }
+        let end = ContinuousClock.now + .seconds(60)
+        while try await schema.number("SELECT count(*) FROM @.removed") > 0 {
+            try #require(ContinuousClock.now < end, "the rows stay")
+            await Task.yield()
+        }
+        #expect(try await found(schema) == [:])
+        await next.close()
+    }
+
     private func signIn(_ subject: Subject, _ journal: PostgresJournal) async -> Result<SessionKey, StoreError> {
         var record = TestSession.record()
         record.subject = subject

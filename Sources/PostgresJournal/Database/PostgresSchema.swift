@@ -17,7 +17,7 @@ enum PostgresSchema {
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
-        ninth, tenth, eleventh,
+        ninth, tenth, eleventh, twelfth,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
@@ -312,4 +312,8 @@ enum PostgresSchema {
             ("sessions_by_brief_use", "ON @.sessions (noted, key) WHERE \(Statements.isBrieflyUsed)"),
             ("sessions_of_subjects", "ON @.sessions (key) WHERE subject IS NOT NULL"),
         ], isAdditive: true)
+
+    /// Removed sessions of which labels or receipts are left.
+    private static let twelfth = Migration(
+        sql: "CREATE TABLE @.removed (session bigint PRIMARY KEY);", isAdditive: true)
 }

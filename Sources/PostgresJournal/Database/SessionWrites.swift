@@ -75,10 +75,10 @@ extension Statements {
     /// The time of a reminder's next attempt. Also part of an index.
     static let next = "greatest(due, not_before)"
 
-    /// Deletes the remaining rows of sessions whose heads are locked and whose rows in `sessions` are gone. Their
-    /// labels and receipts then belong to no session; their partitions are dropped in time.
+    /// Deletes the remaining rows of sessions whose heads are locked and whose rows in `sessions` are gone.
     ///
-    /// - Parameter isExpired: True if the tokens of their credentials are not remembered as ended.
+    /// - Parameter isExpired: True if the tokens of their credentials are not remembered as ended, and their labels and
+    ///   receipts stay until their partitions are dropped.
     func removeRest(
         of sessions: [SessionKey], tombstoneUntil: Duration, isExpired: Bool = false
     ) -> [PostgresStatement] {
@@ -99,7 +99,7 @@ extension Statements {
                     "UPDATE \(schema).tokens AS t SET session = NULL, until = $2 WHERE \(gone("t.session"))",
                     [keys, .time(tombstoneUntil)]),
                 PostgresStatement("DELETE FROM \(schema).heads AS t WHERE \(gone("t.key"))", [keys]),
-            ]
+            ] + (isExpired ? [] : deleteLabelsAndReceipts(of: keys))
     }
 
     func remove(_ session: SessionKey) -> PostgresStatement {
