@@ -55,6 +55,8 @@ struct PostgresOptions: Sendable {
     var receiptEras = 1
     /// The time for which expired labels are kept.
     var labelGrace: Duration = .seconds(24 * 3_600)
+    /// This machine's time since 1970.
+    var systemTime: @Sendable () -> Duration = readSystemTime
     /// The age from which a transaction is logged, because it prevents the cleaning of tables.
     var oldTransaction: Duration = .seconds(300)
     /// The operator's assurance that a standby that takes over has all commits: see `--lossless-failover`.

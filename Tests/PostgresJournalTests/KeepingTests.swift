@@ -88,30 +88,66 @@ import Testing
         try await awaitResult { journal.secret(done: $0) }.get()
     }
 
-    @Test func `partitions are made ahead, and dropped when labels' time and receipts' time are over`() async throws {
-        let schema = try await TestSchema()
-        let journal = try await schema.journal()
-        let (old, live) = (try await journal.newSession(), try await journal.newSession())
-        #expect(await journal.append(old.turn(labels: ["over"], expiry: .seconds(1))).isCommitted)
-        #expect(await journal.append(live.turn(labels: ["kept"], expiry: .seconds(1 << 33))).isCommitted)
-        await journal.close()
-        #expect(try await schema.number("SELECT count(*) FROM @.eras") == 3)
-        // Two old eras, one with a label that is still to be delivered.
-        let today = try await schema.number("SELECT min(era)::bigint FROM @.eras")
-        for (era, session) in [(today - 10, old), (today - 9, live)] {
-            for table in ["labels", "receipts"] {
-                try await schema.run("CREATE TABLE @.\(table)_\(era) PARTITION OF @.\(table) FOR VALUES IN (\(era))")
+    /// Opens a journal for at least one whole round of its maintenance.
+    private func maintain(
+        _ schema: TestSchema, _ change: @escaping (inout PostgresOptions) -> Void = { _ in }
+    ) async throws -> PostgresJournal {
+        let journal = try await schema.journal { options in
+            (options.probeInterval, options.maintenanceInterval) = (.milliseconds(10), .zero)
+            change(&options)
+        }
+        // A round ends later than it looks at partitions.
+        for _ in 0..<2 {
+            try await schema.run("INSERT INTO @.writers VALUES (1, 1, now() - interval '8 days')")
+            let end = ContinuousClock.now + .seconds(60)
+            while try await schema.number("SELECT count(*) FROM @.writers WHERE id = 1") > 0 {
+                try #require(ContinuousClock.now < end, "there is no maintenance")
+                await Task.yield()
             }
-            try await schema.run("INSERT INTO @.eras VALUES (\(era))")
-            try await schema.run("UPDATE @.labels SET era = \(era) WHERE session = \(session.key.number)")
-            try await schema.run("UPDATE @.heads SET label_era = \(era) WHERE key = \(session.key.number)")
         }
-        let again = try await schema.journal { ($0.probeInterval, $0.maintenanceInterval) = (.milliseconds(10), .zero) }
-        let end = ContinuousClock.now + .seconds(60)
-        while try await schema.number("SELECT count(*) FROM @.eras") > 4 {
-            try #require(ContinuousClock.now < end, "no partition is dropped")
-            await Task.yield()
+        return journal
+    }
+
+    /// Makes a session with a label, and an era in the past that has its rows.
+    private func fillEra(_ era: Int64, expiry: Duration, _ schema: TestSchema) async throws -> TestSession {
+        let journal = try await schema.journal()
+        let session = try await journal.newSession()
+        #expect(await journal.append(session.turn(labels: ["a"], expiry: expiry)).isCommitted)
+        await journal.close()
+        for table in ["labels", "receipts"] {
+            try await schema.run("CREATE TABLE @.\(table)_\(era) PARTITION OF @.\(table) FOR VALUES IN (\(era))")
         }
+        try await schema.run("INSERT INTO @.eras VALUES (\(era))")
+        try await schema.run("UPDATE @.labels SET era = \(era) WHERE session = \(session.key.number)")
+        try await schema.run("UPDATE @.heads SET label_era = \(era) WHERE key = \(session.key.number)")
+        return session
+    }
+
+    @Test func `partitions are made ahead, and dropped when labels' time and receipts' time are surely over`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        await (try await schema.journal()).close()
+        #expect(try await schema.number("SELECT count(*) FROM @.eras") == 3)
+        let today = try await schema.number("SELECT min(era)::bigint FROM @.eras")
+        // Two old eras, one with a label that is still to be delivered.
+        let old = try await fillEra(today - 10, expiry: .seconds(1), schema)
+        let live = try await fillEra(today - 9, expiry: .seconds(1 << 33), schema)
+        // It was old by a clock that went back.
+        try await schema.run("UPDATE @.eras SET old_since = now() - interval '2 hours' WHERE era = \(today)")
+        await (try await maintain(schema)).close()
+        // The first look drops nothing.
+        #expect(try await schema.number("SELECT count(*) FROM @.eras") == 5)
+        #expect(
+            try await schema.number("SELECT count(*) FROM @.eras WHERE old_since > now() - interval '30 minutes'") == 2)
+        #expect(try await schema.number("SELECT count(*) FROM @.eras WHERE old_since IS NULL AND era >= \(today)") == 3)
+        // Nor does a node of an older build.
+        try await schema.run("SELECT @.drop_era('receipts', \(today - 10)), @.drop_era('labels', \(today - 10))")
+        #expect(try await schema.number("SELECT count(*) FROM @.eras WHERE has_receipts") == 5)
+
+        try await schema.run("UPDATE @.eras SET old_since = old_since - interval '61 minutes'")
+        let again = try await maintain(schema)
+        #expect(try await schema.number("SELECT count(*) FROM @.eras") == 4)
         #expect(try await schema.number("SELECT min(era)::bigint FROM @.eras") == today - 9)
         #expect(
             try await schema.number(
@@ -122,6 +158,19 @@ import Testing
         #expect(news.labels.isEmpty && news.lostLabels.hasAny)
         #expect(await again.append(old.turn(after: news.head, state: "2", labels: ["new"])).isCommitted)
         await again.close()
+    }
+
+    @Test(arguments: [-61, 61])
+    func `no partition is dropped while the database's clock differs from the machine's`(seconds: Int) async throws {
+        let schema = try await TestSchema()
+        await (try await schema.journal()).close()
+        let today = try await schema.number("SELECT min(era)::bigint FROM @.eras")
+        _ = try await fillEra(today - 10, expiry: .seconds(1), schema)
+        _ = try await fillEra(today - 9, expiry: .seconds(1), schema)
+        try await schema.run("UPDATE @.eras SET old_since = now() - interval '2 hours' WHERE era = \(today - 10)")
+        await (try await maintain(schema) { $0.systemTime = { readSystemTime() + .seconds(seconds) } }).close()
+        #expect(try await schema.number("SELECT count(*) FROM @.eras WHERE has_receipts") == 5)
+        #expect(try await schema.number("SELECT count(*) FROM @.eras WHERE old_since IS NOT NULL") == 1)
     }
 
     @Test func `a partition that is missing is made when a row needs it`() async throws {

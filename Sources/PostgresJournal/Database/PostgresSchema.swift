@@ -17,7 +17,7 @@ enum PostgresSchema {
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
-        ninth, tenth, eleventh, twelfth,
+        ninth, tenth, eleventh, twelfth, thirteenth,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
@@ -316,4 +316,19 @@ enum PostgresSchema {
     /// Removed sessions of which labels or receipts are left.
     private static let twelfth = Migration(
         sql: "CREATE TABLE @.removed (session bigint PRIMARY KEY);", isAdditive: true)
+
+    /// The time since when each look finds an era old. Only then, and after an hour, its partitions are dropped.
+    private static let thirteenth = Migration(
+        sql: """
+            ALTER TABLE @.eras ADD COLUMN old_since timestamptz;
+            ALTER FUNCTION @.drop_era(text, integer) RENAME TO drop_old_era;
+            CREATE FUNCTION @.drop_era(parent text, old integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+                SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                -- Nodes of older builds call it before an era is surely old.
+                IF EXISTS (SELECT FROM @.eras WHERE era = old AND old_since <= now() - interval '1 hour') THEN
+                    PERFORM @.drop_old_era(parent, old);
+                END IF;
+            END $$;
+            """, isAdditive: true)
 }
