@@ -115,4 +115,17 @@ struct FeatureServerCommandTests {
 
                 """)
     }
+
+    @Test func `messages to a terminal show the invisible characters of variables and paths`() async throws {
+        for (script, shown) in [
+            (#"MVI_MAX_STREAMS=$'100\r' exec "$0" --data :memory:"#, #"cannot be '100\u{d}'"#),
+            (#"exec "$0" replay $'no\e[2Jwhere\u202e\u2028'"#, #"'no\u{1b}[2Jwhere\u{202e}\u{2028}'"#),
+        ] {
+            let (code, text) = try await Tool.bash.output([
+                "-c", "export LC_ALL=C.UTF-8; \(script)", Tool.built("mvi-server").path,
+            ])
+            #expect(code != 0 && text.contains(shown), "\(text)")
+            #expect(!text.unicodeScalars.contains { $0.isInvisible && $0 != "\n" }, "\(text)")
+        }
+    }
 }

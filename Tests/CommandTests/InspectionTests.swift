@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import MVITesting
 import SQLiteJournal
@@ -49,6 +50,19 @@ struct InspectionTests {
         }
         #expect(pieces == 2)
         await journal.close()
+    }
+
+    @Test func `an id with invisible characters is one visible field of the list`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await KeptSessions.open(folder.path)
+        let record = SessionRecord(
+            id: "a\u{1B}[2J\t\n\u{9B}\u{202E}\u{2028}b", tokenHash: KeptSessions.token(1), epoch: "k",
+            credential: .bearer, created: KeptSessions.start, lastSeen: KeptSessions.start)
+        _ = try await awaitResult { journal.create(record, done: $0) }.get()
+        await journal.close()
+        let lines = try list(folder.path, step: 10).split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.last?.hasPrefix("a\\u{1b}[2J\\u{9}\\u{a}\\u{9b}\\u{202e}\\u{2028}b\t2026-") == true)
     }
 
     @Test func `a journal without sessions is a list without lines`() async throws {

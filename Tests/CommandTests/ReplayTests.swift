@@ -1,4 +1,6 @@
+import Foundation
 import MVI
+import Sessions
 import TestSupport
 import Testing
 
@@ -97,6 +99,17 @@ struct ReplayTests {
             grep -q "\"feature\":\"counter\",\"turn\":$turn,\"what\":\"state\",\"recorded\":{\"count\":4.*\"replayed\":{\"count\":3.*\"patch\":\[{\"op\":\"replace\",\"path\":\"/count\",\"value\":3}\]" out || { cat out; exit 1; }
             [[ $(grep -c '"what"' out) == 1 ]]
             """#)
+    }
+
+    @Test func `a report shows the invisible characters of a file's name and of its ids`() throws {
+        let id = "a\u{1B}\u{7F}\u{9B}\u{202E}\u{2028}\u{E0041}b"
+        var report = ReplayReport(try FeatureRegistry([]))
+        report.add(Array("{}".utf8), id)
+        let text = String(decoding: report.document, as: UTF8.self)
+        #expect(text.contains(#""file":"a\u001b\u007f\u009b\u202e\u2028\udb40\udc41b""#), "\(text)")
+        #expect(!text.unicodeScalars.contains { $0.isInvisible && $0 != "\n" })
+        let object = try JSONSerialization.jsonObject(with: Data(report.document)) as? [String: Any]
+        #expect((object?["unreadable"] as? [[String: Any]])?.first?["file"] as? String == id)
     }
 
     @Test func `what cannot be replayed is named, and so is a wrong path`() async throws {

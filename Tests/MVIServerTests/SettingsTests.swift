@@ -107,6 +107,19 @@ struct SettingsTests {
         #expect(message.contains("MVI_\(name.uppercased().replacing("-", with: "_"))"))
     }
 
+    @Test("a message shows the invisible characters of a value and of a file's members")
+    func invisibleCharacters() async throws {
+        func message(_ environment: [String: String]) -> String? {
+            #expect(throws: SettingError.self) { _ = try ServerSettings.load(environment: environment) }?.description
+        }
+        #expect(message(["MVI_MAX_STREAMS": "100\r"])?.hasPrefix(#"--max-streams cannot be '100\u{d}': "#) == true)
+        let host = message(["MVI_HOST": "a\u{1B}[2J\u{9B}\u{202E}\u{2028}"])
+        #expect(host?.contains(#"'a\u{1b}[2J\u{9b}\u{202e}\u{2028}'"#) == true)
+        try await withFile(#"{"po\u202ert\n": 1}"#) { path in
+            #expect(message(["MVI_CONFIG": path])?.contains(#"unknown settings: po\u{202e}rt\u{a}. (Set"#) == true)
+        }
+    }
+
     @Test("times and bytes are written in units")
     func units() throws {
         let settings = try ServerSettings.load(

@@ -120,6 +120,6 @@ struct ReplayReport {
                 return text
             })
         object.add("notComparable", notComparable)
-        return object.close() + [UInt8(ascii: "\n")]
+        return object.close().withoutInvisiblesInJSON + [UInt8(ascii: "\n")]
     }
 }

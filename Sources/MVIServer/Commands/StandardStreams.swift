@@ -45,11 +45,7 @@ enum StandardStreams {
 package enum StandardError {
     /// - Parameter program: the name of the program.
     package static func say(_ line: String, by program: String) {
-        // One line without control characters: a name in it may contain any character.
-        let safe = line.unicodeScalars.map {
-            $0.value < 0x20 || $0.value == 0x7F ? "\\u{\(String($0.value, radix: 16))}" : String($0)
-        }
-        let bytes = Array("\(program): \(safe.joined())\n".utf8)
+        let bytes = Array("\(program): \(line.withoutInvisibles)\n".utf8)
         // Errors are ignored: the reader may have closed the stream.
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }

@@ -121,33 +121,4 @@ extension String {
         let escaped = replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return "\"" + escaped.withoutInvisibles + "\""
     }
-
-    /// The text with invisible characters written as `\u{…}`.
-    fileprivate var withoutInvisibles: String {
-        guard unicodeScalars.contains(where: \.isInvisible) else { return self }
-        var text = ""
-        for scalar in unicodeScalars {
-            if scalar.isInvisible {
-                text += "\\u{\(String(scalar.value, radix: 16))}"
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-}
-
-extension Unicode.Scalar {
-    /// True if a reader of a log cannot see the character or sees a blank: controls, separators, direction marks (UAX
-    /// 9), and code points that Unicode allows to be ignored in display, such as zero-width spaces, soft hyphens and
-    /// variation selectors. False for the ASCII blank.
-    var isInvisible: Bool {
-        if value < 0x7F { return value < 0x20 }
-        // Unicode treats the Braille pattern without dots as a symbol.
-        if properties.isDefaultIgnorableCodePoint || value == 0x2800 { return true }
-        switch properties.generalCategory {
-        case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: return true
-        default: return false
-        }
-    }
 }

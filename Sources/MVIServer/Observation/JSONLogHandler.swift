@@ -80,26 +80,10 @@ public struct JSONLogHandler: LogHandler {
         }
     }
 
-    /// Appends a text with its invisible characters escaped: they could mislead readers at a terminal. Parsers of JSON
-    /// get the same text.
     private static func appendText(_ text: String, to line: inout [UInt8]) {
-        guard text.unicodeScalars.contains(where: { $0.value >= 0x7F && $0.isInvisible }) else {
-            return WireJSON.appendString(text, to: &line)
-        }
-        line.append(UInt8(ascii: "\""))
-        for scalar in text.unicodeScalars {
-            if scalar.value >= 0x7F, scalar.isInvisible {
-                for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-                    let digits = String(unit, radix: 16)
-                    line += Array(("\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits).utf8)
-                }
-            } else {
-                var written: [UInt8] = []
-                WireJSON.appendString(String(scalar), to: &written)
-                line += written.dropFirst().dropLast()
-            }
-        }
-        line.append(UInt8(ascii: "\""))
+        var written: [UInt8] = []
+        WireJSON.appendString(text, to: &written)
+        line += written.withoutInvisiblesInJSON
     }
 }
 

@@ -24,7 +24,7 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
         self.prefix = prefix
     }
 
-    /// The given value, the expected values, and the places to set it.
+    /// The given value, the expected values, and the places to set it, in one line.
     public var description: String {
         let fault = given.isEmpty ? "--\(name) is missing" : "--\(name) cannot be '\(given)'"
         let variable = Self.variable(name, prefix: prefix)
@@ -32,7 +32,7 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
         let places =
             name == "config"
             ? "--\(name) or \(variable)" : "--\(name), \(variable) or \"\(name)\" in the configuration file"
-        return "\(fault): expected \(expected). (Set by \(places).)"
+        return "\(fault): expected \(expected). (Set by \(places).)".withoutInvisibles
     }
 
     static func variable(_ name: String, prefix: String) -> String {

@@ -50,7 +50,7 @@ struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
             }
             for reason in counts.damaged { StandardError.say("left out: \(reason)", by: Command.name) }
             // The import is done, even if its line cannot be printed.
-            _ = try? StandardOutput.put(Array("\(target.place): \(counts.sentence)\n".utf8))
+            _ = try? StandardOutput.put(Array("\(target.place.withoutInvisibles): \(counts.sentence)\n".utf8))
         }
     }
 

@@ -53,6 +53,6 @@ enum SessionList {
     private static func line(_ session: SessionOverview) -> String {
         let created = Timestamp(sinceEpoch: session.created).description
         let lastSeen = Timestamp(sinceEpoch: session.lastSeen).description
-        return "\(session.id)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\n"
+        return "\(session.id.withoutInvisibles)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\n"
     }
 }
