@@ -116,6 +116,26 @@ struct FeatureServerCommandTests {
                 """)
     }
 
+    @Test func `variables that set nothing are named in a warning, and a server starts with those of Kubernetes`()
+        async throws
+    {
+        let taken = try LoopbackPort(isTaken: true)
+        let (code, text) = try await Tool.bash.output([
+            "-c",
+            """
+            export MVI_CONFIG= MVI_PORT=tcp://10.96.120.7:80 MVI_PORT_80_TCP_PORT=80 MVI_ADMIN_PORT=tcp://10.96.120.8:81
+            export MVI_PROT=9000 MVI_DATA=:memory:
+            exec "$0" --port "$1"
+            """, Tool.built("mvi-server").path, "\(taken.number)",
+        ])
+        #expect(code == 1)
+        let lines = text.split(separator: "\n")
+        let links = lines.first { $0.contains("variables=MVI_ADMIN_PORT, MVI_PORT") }
+        #expect(links?.contains("enableServiceLinks: false") == true, "\(text)")
+        #expect(lines.contains { $0.contains("variables=MVI_PROT") && $0.contains("no setting has") }, "\(text)")
+        #expect(lines.last?.contains("Cannot bind to 127.0.0.1 port \(taken.number)") == true, "\(text)")
+    }
+
     @Test func `messages to a terminal show the invisible characters of variables and paths`() async throws {
         for (script, shown) in [
             (#"MVI_MAX_STREAMS=$'100\r' exec "$0" --data :memory:"#, #"cannot be '100\u{d}'"#),

@@ -17,6 +17,43 @@ struct SettingsTests {
         #expect(settings.grace == .seconds(10))
     }
 
+    @Test("an empty MVI_CONFIG counts as unset, and an empty flag is an error")
+    func emptyConfiguration() throws {
+        #expect(try ServerSettings.load(environment: ["MVI_CONFIG": "", "MVI_PORT": "9003"]).port == 9003)
+        #expect(throws: SettingError.self) { try ServerSettings.load(flags: ["config": ""], environment: [:]) }
+    }
+
+    @Test(
+        "a variable of Kubernetes in place of a setting, and an empty one, leave the file's value",
+        arguments: ["tcp://10.96.120.7:80", "udp://10.96.120.7:53", "sctp://[fd00::7]:9", ""])
+    func serviceLink(_ value: String) async throws {
+        try await withFile(#"{"port": 9002}"#) { path in
+            let variables = ["MVI_PORT": value, "MVI_ADMIN_PORT": value, "MVI_CONFIG": path]
+            let settings = try ServerSettings.load(environment: variables)
+            #expect(settings.port == 9002 && settings.adminPort == nil)
+        }
+        // Another setting cannot have such a value, and a port no other text.
+        for (name, text) in [("MVI_HOST", "tcp://10.96.120.7:80"), ("MVI_PORT", "http://10.96.120.7:80")] {
+            #expect(throws: SettingError.self) { try ServerSettings.load(environment: [name: text]) }
+        }
+    }
+
+    @Test("variables that set nothing are named: those of Kubernetes, and unknown ones without the rest of its family")
+    func environmentCheck() {
+        let catalogue = ServerSettings.catalogue + OwnSettings<DemoServer>.all
+        let link = "tcp://10.96.120.7:80"
+        let check = EnvironmentCheck(
+            [
+                "MVI_PORT": link, "MVI_PORT_80_TCP": link, "MVI_SERVICE_HOST": "10.96.120.7", "MVI_SERVICE_PORT": "80",
+                "MVI_DB_PORT": link, "MVI_DB_SERVICE_HOST": "10.96.120.8", "SHOP_PORT": link, "PATH": "/bin",
+                "MVI_HOST": "::", "MVI_CONFIG": "", "MVI_ADMIN_TOKEN_FILE": "f", "MVI_JWT_SECRET": "s",
+                "MVI_PROT": "80", "MVI_MAX_STREAM": "",
+            ], catalogue)
+        #expect(check.serviceLinks == ["MVI_PORT"])
+        #expect(check.unknown == ["MVI_MAX_STREAM", "MVI_PROT"])
+        #expect(EnvironmentCheck(["MVI_PORT": "80"], catalogue) == EnvironmentCheck([:], catalogue))
+    }
+
     @Test("a file comes last, and may contain numbers and lists")
     func file() async throws {
         try await withFile(

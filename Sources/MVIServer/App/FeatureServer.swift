@@ -103,6 +103,7 @@ public struct FeatureServer: Sendable {
         if let given = self.settings { settings = given } else { settings = try ServerSettings.load() }
         let own = self.logger ?? Self.logger(settings)
         let logger = Self.bounded(own)
+        if self.settings == nil { EnvironmentCheck(nil, ServerSettings.catalogue).warnOfServiceLinks(logger) }
         let journal = try await openJournal(settings, logger)
         let assembly = try Assembly(
             content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,

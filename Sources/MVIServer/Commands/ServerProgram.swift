@@ -46,7 +46,11 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         var logger = Logger(label: Command.name)
         logger.logLevel = settings.logLevel
         let source = try source()
-        for name in source.secretsInFlags(ServerSettings.catalogue + OwnSettings<Command>.all) {
+        let catalogue = ServerSettings.catalogue + OwnSettings<Command>.all
+        let variables = EnvironmentCheck(nil, catalogue)
+        variables.warnOfServiceLinks(logger)
+        variables.warnOfUnknown(logger)
+        for name in source.secretsInFlags(catalogue) {
             logger.warning(
                 "A secret was given in a flag, which other users of this machine see. Give it in a file, with the named flag, or by its variable",
                 metadata: ["flag": "--\(name)", "instead": "--\(name)-file"])

@@ -27,13 +27,20 @@ package struct SettingsSource: Sendable {
         flags: [String: String], environment: [String: String]? = nil, known: [String]
     ) throws(SettingError) {
         (self.flags, self.environment) = (flags, environment)
-        guard let path = text("config", variable: Self.configuration.environmentName) else { return }
+        guard let path = given(Self.configuration) else { return }
         file = try ConfigurationFile.texts(path, known: Set(known))
     }
 
-    /// The text of a setting. A file may write numbers, booleans and lists of texts as such.
+    /// The text of a setting. A file may write numbers, booleans and lists of texts as such. An empty variable counts as
+    /// unset, as in `MVI_PORT= mvi-server`, and so does one of Kubernetes.
     package func text(_ name: String, variable: String) -> String? {
-        flags[name] ?? (environment.map { $0[variable] } ?? Self.variable(variable)) ?? file[name]
+        if let flag = flags[name] { return flag }
+        if let text = environment.map({ $0[variable] }) ?? Self.variable(variable), !text.isEmpty,
+            !EnvironmentCheck.isServiceLink(variable, text)
+        {
+            return text
+        }
+        return file[name]
     }
 
     /// A variable of the process.
@@ -71,8 +78,7 @@ package struct SettingsSource: Sendable {
             \.name)
     }
 
-    /// The text of a setting. An empty variable counts as unset, as in `MVI_PORT= mvi-server`; an empty flag is an
-    /// error.
+    /// The text of a setting. An empty member of the file counts as unset; an empty flag is an error.
     private func given(_ setting: SettingDeclaration) -> String? {
         text(setting.name, variable: setting.environmentName).flatMap {
             $0.isEmpty && flags[setting.name] == nil ? nil : $0
