@@ -148,4 +148,43 @@ struct FeatureServerCommandTests {
             #expect(!text.unicodeScalars.contains { $0.isInvisible && $0 != "\n" }, "\(text)")
         }
     }
+
+    @Test(arguments: ["-HUP", "-TERM", "-HUP -TERM"])
+    func `a server stops in order at SIGHUP, also if another signal follows at once`(signals: String) async throws {
+        let (code, text) = try await Tool.bash.output([
+            "-c",
+            #"""
+            exec {out}< <(exec "$0" --data :memory: --port 0)
+            server=$!
+            while read -r -u $out line; do
+                echo "$line"
+                if [[ $line == *"Serving on"* ]]; then for signal in $1; do kill "$signal" $server; done; fi
+            done
+            wait $server
+            """#, Tool.built("mvi-server").path, signals,
+        ])
+        #expect(code == 0 && text.contains("Stopped"), "\(text)")
+    }
+
+    @Test func `a server that nohup started goes on at SIGHUP`() async throws {
+        let (code, text) = try await Tool.bash.output([
+            "-c",
+            #"""
+            trap '' HUP
+            exec {out}< <(exec "$0" --data :memory: --port 0)
+            server=$!
+            while read -r -u $out line; do
+                echo "$line"
+                if [[ $line == *"Serving on"* ]]; then
+                    port=$(sed -nE 's/.* address=http:\/\/127.0.0.1:([0-9]+) .*/\1/p' <<<"$line")
+                    kill -HUP $server
+                    "$0" health --port "$port" || exit 3
+                    kill -TERM $server
+                fi
+            done
+            wait $server
+            """#, Tool.built("mvi-server").path,
+        ])
+        #expect(code == 0 && text.contains("Stopped"), "\(text)")
+    }
 }

@@ -96,13 +96,17 @@ struct SelfHealingTests {
         #expect(!watchdog.waitsFor("the pump"))
     }
 
-    @Test func `a second signal ends the process at once`() {
-        let codes = Lock<[Int32]>([])
+    @Test func `a second signal ends the process at once, and within a second it is part of the first`() {
+        let (codes, time) = (Lock<[Int32]>([]), Lock<Duration>(.seconds(5)))
         let watchdog = StopWatchdog(
             grace: .seconds(100), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, details: { "" },
-            end: { status in codes.withLock { $0.append(status) } })
-        watchdog.heed()
-        #expect(codes.withLock { $0 } == [])
+            now: { time.withLock { $0 } }, end: { status in codes.withLock { $0.append(status) } })
+        for later in [Duration.zero, .milliseconds(20), .milliseconds(999)] {
+            time.withLock { $0 = .seconds(5) + later }
+            watchdog.heed()
+            #expect(codes.withLock { $0 } == [])
+        }
+        time.withLock { $0 = .seconds(6) }
         watchdog.heed()
         #expect(codes.withLock { $0 } == [1])
         watchdog.finish()

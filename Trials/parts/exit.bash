@@ -124,7 +124,8 @@ trial_exit() {
     for ((each = 0; each < (times >= 50 ? 10 : 2); each++)); do
         start_condition blocked
         kill -TERM "$server_pid"
-        sleep 0.3
+        # Within a second it would be part of the first one.
+        sleep 1.2
         began=$(now_ms)
         kill -TERM "$server_pid"
         await_end

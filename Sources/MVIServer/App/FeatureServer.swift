@@ -91,7 +91,7 @@ public struct FeatureServer: Sendable {
         self.content = try content(directory)
     }
 
-    /// Serves until SIGTERM or SIGINT. Then the server is not ready, streams are asked to end and closed, waiting
+    /// Serves until SIGTERM, SIGINT or SIGHUP. Then the server is not ready, streams are asked to end and closed, waiting
     /// requests are answered, and the call returns within the settings' `grace`.
     ///
     /// Throws before anything is served: `FeatureDefinitionError` for a feature's invalid name, examples or types,
@@ -126,7 +126,7 @@ public struct FeatureServer: Sendable {
                     "requests and streams", watchdog.watched(HTTPService(assembly), "requests and streams")),
                 Self.named("stop watchdog", watchdog.service),
             ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            gracefulShutdownSignals: [.sigterm, .sigint] + (StopWatchdog.heedsHangUp ? [.sighup] : []), logger: logger)
         // Services that react to cancellation end in time; the watchdog, a little later, is for the others.
         configuration.maximumGracefulShutdownDuration = max(settings.grace / 2, settings.grace - .milliseconds(1_500))
         watchdog.install()

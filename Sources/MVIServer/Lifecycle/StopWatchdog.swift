@@ -2,6 +2,7 @@ import Dispatch
 import Locking
 import Logging
 import ServiceLifecycle
+import Sessions
 
 #if canImport(Glibc)
     import Glibc
@@ -14,16 +15,25 @@ import ServiceLifecycle
 /// Ends the process if a part has not stopped when the grace period is over, for example a blocking handler or a hung
 /// disk. Acknowledged changes are already stored, so nothing is lost.
 ///
-/// A second signal ends the process at once.
+/// A second signal ends the process at once. Within a second it belongs to the first one: terminals and supervisors
+/// signal a group and a process.
 final class StopWatchdog: Sendable {
     private struct State {
         /// The running parts, in the order of their start.
         var parts: [String] = []
         /// The signal sources, which have to be kept alive.
         var signals: [any DispatchSourceSignal] = []
-        var wasSignalled = false
+        /// The time of the first signal.
+        var signalled: Duration?
         var hasStarted = false
     }
+
+    /// The time in which further signals are part of the first one.
+    static let repetition: Duration = .seconds(1)
+
+    /// True if SIGHUP, which comes when a terminal is closed, stops the server. False if the process was started to ignore
+    /// it, as by `nohup`.
+    static let heedsHangUp = !ProcessState.ignores(SIGHUP)
 
     private let grace: Duration
     private let logger: Logger
@@ -31,17 +41,21 @@ final class StopWatchdog: Sendable {
     private let isOver = DispatchSemaphore(value: 0)
     /// Describes the open work at the end.
     private let details: @Sendable () -> String
+    private let now: @Sendable () -> Duration
     private let end: @Sendable (Int32) -> Void
 
-    /// - Parameter end: ends the process with a code; replaced by tests.
+    /// - Parameters:
+    ///   - now: the time since any moment; replaced by tests.
+    ///   - end: ends the process with a code; replaced by tests.
     init(
         grace: Duration, logger: Logger, details: @escaping @Sendable () -> String,
+        now: @escaping @Sendable () -> Duration = { TimeSource.system.monotonic() },
         end: @escaping @Sendable (Int32) -> Void = { code in
             LogOutput.standard.flush(within: LogOutput.flushTime)
             _exit(code)
         }
     ) {
-        (self.grace, self.logger, self.details, self.end) = (grace, logger, details, end)
+        (self.grace, self.logger, self.details, self.now, self.end) = (grace, logger, details, now, end)
     }
 
     /// Wraps a service to wait for its end under a name.
@@ -71,13 +85,14 @@ final class StopWatchdog: Sendable {
         }
     }
 
-    /// Starts the countdown at the first SIGTERM or SIGINT and ends the process at the second. Uses its own signal
-    /// sources: a hang may block every thread that runs tasks.
+    /// Starts the countdown at the first signal and ends the process at the second. Uses its own signal sources: a hang
+    /// may block every thread that runs tasks.
     func install() {
-        let sources = [SIGTERM, SIGINT].map { number in
+        let queue = DispatchQueue(label: "stop signals")
+        let sources = ([SIGTERM, SIGINT] + (Self.heedsHangUp ? [SIGHUP] : [])).map { number in
             // The source still receives the signal; otherwise it would end the process (signal(7)).
             signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "stop signals"))
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { [self] in heed() }
             source.resume()
             return source
@@ -86,11 +101,13 @@ final class StopWatchdog: Sendable {
     }
 
     func heed() {
-        let isFirst = state.withLock { state in
-            defer { state.wasSignalled = true }
-            return !state.wasSignalled
+        let now = now()
+        let first = state.withLock { state in
+            defer { state.signalled = state.signalled ?? now }
+            return state.signalled
         }
-        if isFirst { return start() }
+        guard let first else { return start() }
+        guard now - first >= Self.repetition else { return }
         logger.error("A second signal: the process ends at once. Acknowledged changes are stored.")
         end(1)
     }
