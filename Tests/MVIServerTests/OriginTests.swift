@@ -104,7 +104,8 @@ struct OriginTests {
             #expect(
                 allowed == [
                     "Authorization", "Content-Type", "Last-Event-ID", "Idempotency-Key", "Intent-Seq", "Intent-Epoch",
-                    "MVI-Session", "If-Match", "If-None-Match", "Prefer", "traceparent",
+                    "MVI-Session", "If-Match", "If-None-Match", "Prefer", "Cache-Control", "traceparent", "tracestate",
+                    "baggage",
                 ])
             #expect(response["access-control-max-age"] == "600")
             #expect(response["vary"] == "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
@@ -214,6 +215,32 @@ struct OriginTests {
             #expect(response["access-control-allow-origin"] == Self.listed)
             #expect(response["access-control-expose-headers"] != nil)
             #expect(response["vary"] == "Authorization, Cookie, Origin, Prefer")
+        }
+    }
+
+    @Test("a listed page can read that its head is too large, and no other page can")
+    func largeHead() async throws {
+        try await TestServer.run(
+            .socket,
+            {
+                Self.list(&$0)
+                $0.headLimit = 2_048
+            }
+        ) { server in
+            for (origin, allowed) in [(Self.listed, Self.listed), ("https://other.example", nil)] as [(String, String?)]
+            {
+                let response = try await offThePool { [port = server.port] in
+                    let connection = try Connection(port: port)
+                    try connection.send(
+                        "GET /features/probe/state?x HTTP/1.1\r\nHost: localhost\r\nX: "
+                            + String(repeating: "x", count: 2_500) + "\r\nOrigin: \(origin)\r\n\r\n")
+                    return try connection.response(to: "GET")
+                }
+                #expect(response.problem == "head-too-large")
+                #expect(response["access-control-allow-origin"] == allowed)
+                #expect((response["access-control-expose-headers"] != nil) == (allowed != nil))
+                #expect(response["vary"] == "Authorization, Cookie, Origin")
+            }
         }
     }
 }

@@ -79,7 +79,7 @@ struct ResponseContext: Sendable {
 enum CORS {
     static let allowed =
         "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Intent-Seq, Intent-Epoch, MVI-Session, "
-        + "If-Match, If-None-Match, Prefer, traceparent"
+        + "If-Match, If-None-Match, Prefer, Cache-Control, traceparent, tracestate, baggage"
     static let exposed =
         "ETag, Location, Preference-Applied, Retry-After, Idempotency-Replayed, Expected-Seq"
     /// The time for which browsers cache a preflight, in seconds.

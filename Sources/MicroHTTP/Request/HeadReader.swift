@@ -89,6 +89,16 @@ enum HeadReader {
         }
     }
 
+    /// Returns the line and `Origin` of a head that is too large, so that a page can read the answer. `Origin` is at most
+    /// as long as the library's memory of the connection.
+    static func outline(_ raw: Raw, _ target: RequestTarget) -> RequestHead {
+        let origin = MHD_lookup_connection_value(raw.connection, .HEADER_KIND, "Origin").map { String(cString: $0) }
+        return RequestHead(
+            method: String(cString: raw.method), path: target.path, query: target.query, isHTTP10: false,
+            fields: HeaderFields(origin.map { [("Origin", $0)] } ?? []), peer: PeerAddress(cmhd_peer(raw.connection)),
+            local: .unknown)
+    }
+
     /// True if a `Host` may be an IP address.
     private static func isAddress(_ host: ArraySlice<UInt8>?) -> Bool {
         host?.first.map { $0.isDigit || $0 == UInt8(ascii: "[") } ?? false

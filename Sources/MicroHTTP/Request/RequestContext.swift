@@ -86,7 +86,9 @@ final class RequestContext {
             watch?.localAddress ?? .unknown
         }
         switch read {
-        case .failure(let fault): return refuseAndClose(core.response(to: fault), raw.connection)
+        case .failure(let fault):
+            let outline = fault.reason == .headTooLarge ? target.map { HeadReader.outline(raw, $0) } : nil
+            return refuseAndClose(core.response(to: fault, head: outline), raw.connection)
         case .success(let (head, framing)):
             self.head = head
             if core.isStopping.load(ordering: .acquiring) {
