@@ -121,6 +121,32 @@ struct StreamTests {
         }
     }
 
+    @Test(
+        "an unknown query parameter of a stream or a state is refused with its name, and nothing is made",
+        arguments: [
+            ("GET", "/events?feature[]=probe", "feature[]"), ("GET", "/events?feature%5B%5D=probe", "feature[]"),
+            ("GET", "/events?feature=probe&features=probe", "features"), ("GET", "/events?Delta=json-patch", "Delta"),
+            ("HEAD", "/events?delta=json-patch&x", ""), ("GET", "/events?=probe", "\"\""),
+            ("GET", "/features/probe/events?feature=probe", "feature"),
+            ("GET", "/features/probe/events?a%0Ab%E2%80%AE=1", #"a\u{a}b\u{202e}"#),
+            ("GET", "/features/probe/state?wait=5", "wait"), ("HEAD", "/features/probe/state?wait=5", ""),
+            ("DELETE", "/features/probe/state?force", "force"),
+        ] as [(String, String, String)], Depth.allCases)
+    func unknownParameter(_ query: (method: String, target: String, name: String), depth: Depth) async throws {
+        let (method, target, name) = query
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let response = try await server.send(session.request(method, target))
+            #expect(response.status == 400)
+            if method != "HEAD" {
+                #expect(response.problem == "bad-request")
+                #expect(try response.json(TestResponse.Problem.self).detail.contains(name))
+            }
+            let described = try await server.send(session.request("GET", "/sessions/current"))
+            #expect(described.text.contains(#""stores":[]"#))
+        }
+    }
+
     @Test("several features share a connection; without names, it shows all current and future ones")
     func multiplexed() async throws {
         try await TestServer.run(.socket) { server in

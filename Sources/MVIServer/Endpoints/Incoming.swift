@@ -107,6 +107,20 @@ package struct QueryItems {
         return values
     }
 
+    /// Refuses an unknown name: a misspelled parameter would change the answer unnoticed, as `feature[]=a` every store.
+    func checkNames(_ known: [String]) throws(Problem) {
+        for item in items {
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            guard !known.contains(where: { Self.names(name, $0) }) else { continue }
+            let text = PercentEncoding.decode(name, plusIsSpace: true) ?? String(decoding: name, as: UTF8.self)
+            let list = known.map { "`\($0)`" }.joined(separator: ", ")
+            throw Problem(
+                .badRequest,
+                "The query has an unknown parameter \"\(text.prefix(64).description.withoutInvisibles)\"; "
+                    + (known.isEmpty ? "this path has none." : "this path has \(list)."))
+        }
+    }
+
     /// Compares a name without creating a string if it has no escapes, as nearly all.
     private static func names(_ bytes: ArraySlice<UInt8>, _ name: String) -> Bool {
         if bytes.elementsEqual(name.utf8) { return !bytes.contains(UInt8(ascii: "+")) }

@@ -22,6 +22,7 @@ struct StateEndpoints: Sendable {
     @Sendable
     private func read(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         if caller.isByCookie { try crossSite.check(incoming.fields) }
+        try QueryItems(incoming.head.query).checkNames([])
         let feature = try incoming.feature(sessions.environment.features)
         try sessions.environment.features.checkAccess(to: feature, caller.principal, .read)
         // A key's maker calls other services, so the request counts like an intent.
@@ -142,6 +143,7 @@ struct StateEndpoints: Sendable {
     @Sendable
     private func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try crossSite.check(incoming.fields)
+        try QueryItems(incoming.head.query).checkNames([])
         let feature = try incoming.feature(sessions.environment.features)
         try sessions.environment.features.checkAccess(to: feature, caller.principal, .dispose)
         // Otherwise a client could make and dispose stores at any rate, each with a commit.

@@ -28,12 +28,14 @@ struct StreamEndpoints: Sendable {
 
     @Sendable
     private func ofFeature(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
-        try stream(incoming, caller) { () throws(Problem) in features.filter(of: try incoming.feature(features)) }
+        try stream(incoming, caller, Self.parameters) { () throws(Problem) in
+            features.filter(of: try incoming.feature(features))
+        }
     }
 
     @Sendable
     private func ofSession(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
-        try stream(incoming, caller) { () throws(Problem) in
+        try stream(incoming, caller, ["feature"] + Self.parameters) { () throws(Problem) in
             let named = QueryItems(incoming.head.query).values("feature")
             guard !named.isEmpty else { return .all }
             var ids: Set<FeatureID> = []
@@ -48,10 +50,14 @@ struct StreamEndpoints: Sendable {
         }
     }
 
+    /// The query parameters of every stream.
+    private static let parameters = ["delta", "last_event_id"]
+
     private func stream(
-        _ incoming: Incoming, _ caller: Caller, _ filter: () throws(Problem) -> StreamFilter
+        _ incoming: Incoming, _ caller: Caller, _ parameters: [String], _ filter: () throws(Problem) -> StreamFilter
     ) throws(Problem) -> Route.Answer {
         if caller.isByCookie { try crossSite.checkStream(incoming.fields) }
+        try QueryItems(incoming.head.query).checkNames(parameters)
         let filter = try filter()
         guard MediaTypes.accepts(type: "text", subtype: "event-stream", incoming.fields) else {
             throw Problem(.notAcceptable, "The request's `Accept` excludes text/event-stream.")
