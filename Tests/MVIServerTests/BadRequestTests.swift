@@ -27,6 +27,26 @@ struct BadRequestTests {
     static let abuses = [
         Abuse("no Host", "GET /features HTTP/1.1\r\n\r\n", 400, "bad-request"),
         Abuse("two Hosts", "GET /features HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n", 400, "bad-request"),
+        Abuse(
+            "two credentials",
+            "GET /features HTTP/1.1\r\nHost: localhost\r\nAuthorization: a\r\nAUTHORIZATION: b\r\n\r\n", 400,
+            "bad-request"),
+        Abuse(
+            "two fields of cookies", "GET /features HTTP/1.1\r\nHost: localhost\r\nCookie: a=1\r\ncookie: b=2\r\n\r\n",
+            400, "bad-request"),
+        Abuse(
+            "two Origins", "GET /features HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nX: y\r\nOrigin: null\r\n\r\n",
+            400, "bad-request"),
+        Abuse(
+            "a Sec-Fetch-Site twice",
+            "GET /features HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n\r\n",
+            400,
+            "bad-request"),
+        Abuse(
+            "a Sec-Fetch-Mode twice",
+            "GET /features HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: cors\r\nSec-Fetch-Mode: navigate\r\n\r\n",
+            400,
+            "bad-request"),
         Abuse("two lengths", "\(post)Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400, "bad-request"),
         Abuse(
             "a length beside chunks", "\(post)Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400,

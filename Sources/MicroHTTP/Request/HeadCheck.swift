@@ -26,6 +26,18 @@ package enum HeadCheck {
         }
     }
 
+    /// Requires fields that say who asks to appear once: a proxy may have checked another one than the server reads. All
+    /// have a single value (RFC 9110 sections 5.3 and 11.6.2, RFC 6265 section 5.4, RFC 6454 section 7.3).
+    package static func singles(_ fields: HeaderFields) -> RequestFault? {
+        fields.firstDoubled(of: Self.single).map {
+            RequestFault(.malformedHead, "The field \($0) appears more than once.")
+        }
+    }
+
+    private static let single: [StaticString] = [
+        "cookie", "origin", "authorization", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user",
+    ]
+
     /// "A server MUST respond with a 400 (Bad Request) status code to any HTTP/1.1 request message that lacks a Host
     /// header field and to any request message that contains more than one Host header field line or a Host header
     /// field with an invalid field value" (RFC 9112 section 3.2).

@@ -77,9 +77,10 @@ enum HeadReader {
         }
         let isHTTP10 = bytes[UnsafeRawPointer(raw.version) - base + 7] == UInt8(ascii: "0")
         let fields = HeaderFields(bytes: bytes, entries: collector.entries)
-        if let fault = HeadCheck.fields(fields) ?? HeadCheck.host(fields, target: target, isHTTP10: isHTTP10) {
-            return .failure(fault)
-        }
+        let fault =
+            HeadCheck.fields(fields) ?? HeadCheck.host(fields, target: target, isHTTP10: isHTTP10)
+            ?? HeadCheck.singles(fields)
+        if let fault { return .failure(fault) }
         return HeadCheck.framing(fields, isHTTP10: isHTTP10).map { framing in
             let head = RequestHead(
                 method: String(decoding: method, as: UTF8.self), path: target.path, query: target.query,

@@ -97,6 +97,19 @@ package struct HeaderFields: Sendable {
         return (count, first.map { bytes[$0] })
     }
 
+    /// Returns the first of some names (lowercase) that appears twice; nil if each appears at most once.
+    func firstDoubled(of names: [StaticString]) -> StaticString? {
+        names.first { name in
+            guard mayContain(name) else { return false }
+            var hasOne = false
+            for entry in entries where matches(entry, name) {
+                if hasOne { return true }
+                hasOne = true
+            }
+            return false
+        }
+    }
+
     /// Returns all values of a field whose name (lowercase) is dynamic, in order. Slower than with a literal.
     package func values(named name: String) -> [String] {
         bytes(named: name).map { String(decoding: $0, as: UTF8.self) }
