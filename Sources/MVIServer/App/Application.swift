@@ -72,7 +72,7 @@ package final class Application: RequestHandler {
                     sessions: sessions, credentials: credentials, crossSite: crossSite,
                     identity: identity, longestBody: settings.bodyLimit, quotas: quotas
                 ).all
-                + FeatureEndpoints(sessions.environment.features, identity).all + health
+                + FeatureEndpoints(sessions.environment.features, identity, crossSite).all + health
                 + open
         let custom = CustomEndpoints(endpoints, SessionDirectory(sessions), crossSite, identity, logger).all
         try EndpointError.check(endpoints, Router(own))

@@ -8,11 +8,12 @@ import WireJSON
 struct FeatureEndpoints: Sendable {
     private let features: FeatureRegistry
     private let identity: IdentityRule
+    private let crossSite: CrossSiteRule
     private let list: [UInt8]
     private let descriptions: [String: [UInt8]]
 
-    init(_ features: FeatureRegistry, _ identity: IdentityRule) {
-        (self.features, self.identity) = (features, identity)
+    init(_ features: FeatureRegistry, _ identity: IdentityRule, _ crossSite: CrossSiteRule) {
+        (self.features, self.identity, self.crossSite) = (features, identity, crossSite)
         list = Self.list(features.definitions)
         descriptions = Dictionary(
             uniqueKeysWithValues: features.definitions.map { ($0.name, Self.description($0)) })
@@ -48,7 +49,9 @@ struct FeatureEndpoints: Sendable {
                 reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list)))
             }
         }
-        let token = identity.credentials.token(incoming.fields)?.token
+        let credential = identity.credentials.token(incoming.fields)
+        if credential?.isByCookie == true { try crossSite.check(incoming.fields) }
+        let token = credential?.token
         return { _, reply in
             guard let token else { return reply.answer(list(for: nil)) }
             do throws(Problem) {

@@ -191,8 +191,9 @@ struct SessionEndpoints: Sendable {
     // MARK: Reading and ending
 
     @Sendable
-    private func describe(_ incoming: Incoming, _ caller: Caller) -> Route.Answer {
-        { _, reply in
+    private func describe(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
+        if caller.isByCookie { try crossSite.check(incoming.fields) }
+        return { _, reply in
             let session = caller.session
             if let refusal = session.refusal(of: caller.client) {
                 return reply.refuse(Problem(refusal))

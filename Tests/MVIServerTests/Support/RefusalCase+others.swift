@@ -80,6 +80,11 @@ extension RefusalCase {
                 try await server.cookieSession().request(
                     "GET", "/features/probe/state", [("Sec-Fetch-Site", "cross-site")]))
         },
+        RefusalCase("describeSession", .crossSite, when: "a page of another site asks with the cookie") { server in
+            try await server.send(
+                try await server.cookieSession().request(
+                    "GET", "/sessions/current", [("Sec-Fetch-Site", "same-site")]))
+        },
         RefusalCase("streamFeature", .crossSite, when: "a page of another site asks with the cookie") { server in
             try await server.send(
                 try await server.cookieSession().request(

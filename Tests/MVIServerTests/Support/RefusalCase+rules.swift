@@ -7,7 +7,18 @@ import Testing
 
 extension RefusalCase {
     /// The refusals by access rules and by features' own rules.
-    static let rules: [RefusalCase] = access + intentRules
+    static let rules: [RefusalCase] = access + [list] + intentRules
+
+    /// The list depends on the caller if a feature has an access rule.
+    private static let list = RefusalCase(
+        "listFeatures", .crossSite, when: "a page of another site asks with the cookie", content: { premium($0) },
+        ask: { server in
+            let field = (name: "Sec-Fetch-Site", value: "cross-site")
+            let bearer = try await server.session()
+            #expect(try await server.send(bearer.request("GET", "/features", [field])).status == 200)
+            #expect(try await server.send(TestRequest("GET", "/features", [field])).status == 200)
+            return try await server.send(try await server.cookieSession().request("GET", "/features", [field]))
+        })
 
     @FeatureBuilder
     private static func premium(_ gate: Gate) -> ServerContent {
