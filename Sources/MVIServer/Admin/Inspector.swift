@@ -33,7 +33,9 @@ extension DocumentEndpoints {
             let contentType = "\(type); charset=utf-8"
             let document =
                 isOn
-                ? Document(bytes(of: file), contentType: contentType, extra: AnswerFields.security(of: contentType))
+                ? Document(
+                    bytes(of: file), contentType: contentType,
+                    extra: AnswerFields.security(of: contentType) + AnswerFields.isolated)
                 : nil
             return Route(
                 name, .get, "/admin/inspector\(path)",

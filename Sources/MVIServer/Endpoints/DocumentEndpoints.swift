@@ -12,21 +12,26 @@ enum DocumentEndpoints {
             bytes(of: cresources_mvi_client_js()), contentType: "text/javascript; charset=utf-8")
         return [
             Route("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
-            Route("readClient", "/mvi-client.js") { client.response($0.fields) }, problems,
+            Route("readClient", "/mvi-client.js") { client.response($0.fields) }, problems(),
         ]
     }
 
     /// The documents of the admin port.
     static func admin() -> [Route] {
         let openAPI = Document(
-            bytes(of: cresources_openapi_admin_yaml()), contentType: "application/yaml; charset=utf-8")
-        return [Route("adminReadOpenAPI", "/admin/openapi.yaml") { openAPI.response($0.fields) }, problems]
+            bytes(of: cresources_openapi_admin_yaml()), contentType: "application/yaml; charset=utf-8",
+            extra: AnswerFields.isolated)
+        return [
+            Route("adminReadOpenAPI", "/admin/openapi.yaml") { openAPI.response($0.fields) },
+            problems(extra: AnswerFields.isolated),
+        ]
     }
 
-    private static var problems: Route {
+    private static func problems(extra: [ResponseField] = []) -> Route {
         Route(
             "explainProblem", .get, "/problems/{name}",
-            checkPath: { incoming throws(Problem) in _ = try problemType(incoming) }, .everyone(explain))
+            checkPath: { incoming throws(Problem) in _ = try problemType(incoming) },
+            .everyone { incoming throws(Problem) in try explain(incoming, extra) })
     }
 
     static func ofPage(_ page: [PageResource]) -> [Route] {
@@ -44,8 +49,7 @@ enum DocumentEndpoints {
         return type
     }
 
-    @Sendable
-    private static func explain(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+    private static func explain(_ incoming: Incoming, _ extra: [ResponseField]) throws(Problem) -> Route.Answer {
         let type = try problemType(incoming)
         return { _, reply in
             reply.answer(
@@ -54,7 +58,7 @@ enum DocumentEndpoints {
                     fields: [
                         ResponseField("Content-Type", "text/plain; charset=utf-8"),
                         ResponseField("Cache-Control", "no-cache"), AnswerFields.noSniff,
-                    ], body: .bytes(Array(type.page.utf8))))
+                    ] + extra, body: .bytes(Array(type.page.utf8))))
         }
     }
 

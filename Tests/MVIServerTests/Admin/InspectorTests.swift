@@ -147,10 +147,16 @@ struct InspectorTests {
         }
     }
 
-    @Test func `the page runs nothing inline, is in no frame, and is served without a token`() async throws {
+    @Test func `the page runs nothing inline, is in no frame or other window, and is served without a token`()
+        async throws
+    {
         try await AdminPort.run(.memory, { $0.inspector = .shapes }) { port in
-            for path in ["", "/inspector.js", "/inspector.css"] {
-                #expect(try await port.send("GET", "/admin/inspector\(path)", token: nil).status == 200)
+            let files = ["", "/inspector.js", "/inspector.css"].map { "/admin/inspector\($0)" }
+            for path in files + ["/admin/openapi.yaml", "/problems/busy"] {
+                let document = try await port.send("GET", path, token: nil)
+                #expect(document.status == 200)
+                #expect(document["cross-origin-resource-policy"] == "same-origin", "\(path)")
+                #expect(document["cross-origin-opener-policy"] == "same-origin", "\(path)")
             }
             let page = try await port.send("GET", "/admin/inspector", token: nil)
             let policy = try #require(page["content-security-policy"])
