@@ -129,6 +129,31 @@ struct RequestFieldTests {
         #expect(value("mvi_session=c\u{37E}")?.utf8.elementsEqual("c\u{37E}".utf8) == true)
     }
 
+    @Test(
+        "the cookie's name has the port of Host, if it is not the default",
+        arguments: [
+            ("localhost", nil), ("localhost:80", nil), ("a.example:443", nil), ("localhost:8080", 8_080),
+            ("localhost:08080", 8_080), ("[::1]:9000", 9_000), ("[::1]", nil), ("a:65536", nil), ("a:", nil),
+            ("a:0", nil),
+        ] as [(String, Int?)])
+    func cookieName(host: String, port: Int?) {
+        let fields = HeaderFields([("Host", host)])
+        var settings = ServerSettings()
+        #expect(
+            CookiePolicy(settings, hasNodes: false).name(for: fields) == "mvi_session" + (port.map { "_\($0)" } ?? ""))
+        // A proxy may give each of several nodes another port.
+        #expect(CookiePolicy(settings, hasNodes: true).name(for: fields) == "mvi_session")
+        for (address, name) in [
+            ("https://a.example:8443", "__Host-mvi_session_8443"), ("https://a.example", "__Host-mvi_session"),
+            ("http://[::1]:8081", "mvi_session_8081"), ("http://[::1]", "mvi_session"),
+        ] {
+            settings.publicURL = Origin(setting: address)
+            for hasNodes in [false, true] {
+                #expect(CookiePolicy(settings, hasNodes: hasNodes).name(for: fields) == name)
+            }
+        }
+    }
+
     @Test("queries are read as forms write them")
     func query() {
         let items = QueryItems(Array("feature=a&feature=b%3A7&x&feature=%zz&last_event_id=a+b&=1".utf8))

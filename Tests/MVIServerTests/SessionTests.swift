@@ -75,6 +75,73 @@ struct SessionTests {
         }
     }
 
+    @Test(
+        "a cookie without a port is replaced once by one of the port, and another server's stays",
+        arguments: Depth.allCases)
+    func portOfCookie(depth: Depth) async throws {
+        try await TestServer.run(depth, authenticator: WordAuthenticator()) { server in
+            let host = (name: "Host", value: "localhost:31712")
+            func cookies(_ response: TestResponse) -> [String] {
+                response.fields.filter { $0.name.lowercased() == "set-cookie" }.map(\.value)
+            }
+            let terms = "; Path=/; HttpOnly; SameSite=Lax; Max-Age="
+            // This server made it before its cookies had ports.
+            let session = try await server.cookieSession()
+            let replaced = try await server.send(session.request("GET", "/features/probe/state", [host]))
+            #expect(replaced.status == 200)
+            let own = "mvi_session_31712=\(session.secret)"
+            #expect(cookies(replaced) == ["\(own)\(terms)86400", "mvi_session=\(terms)0"])
+            // The cookie of the port counts, and the other is another server's.
+            let foreign = "mvi_session=\(String(repeating: "A", count: 43))"
+            func both(_ method: String) -> TestRequest {
+                TestRequest(method, "/sessions/current", [host, ("Cookie", "\(foreign); \(own)")])
+            }
+            let described = try await server.send(both("GET"))
+            #expect(described.status == 200 && cookies(described).isEmpty)
+            #expect(cookies(try await server.send(both("DELETE"))) == ["mvi_session_31712=\(terms)0"])
+            let refused = try await server.send(TestRequest("GET", "/sessions/current", [host, ("Cookie", foreign)]))
+            #expect(refused.problem == "session-not-found" && cookies(refused).isEmpty)
+            let made = try await server.send(make(#"{"credential":"cookie"}"#, [host, ("Cookie", foreign)]))
+            #expect(made.status == 201 && cookies(made).count == 1)
+            #expect(cookies(made).first?.hasPrefix("mvi_session_31712=") == true)
+            // At a sign-in and a deletion the old name goes, too.
+            let other = try await server.cookieSession()
+            let signedIn = try await server.send(
+                TestRequest(
+                    "PUT", "/sessions/current/identity", [host, other.field, RefusalCase.json],
+                    body: #"{"identity":"anna"}"#))
+            #expect(cookies(signedIn).count == 2 && cookies(signedIn).last == "mvi_session=\(terms)0")
+            #expect(cookies(signedIn).first?.contains(other.secret) == false)
+            let last = try await server.cookieSession()
+            let ended = try await server.send(last.request("DELETE", "/sessions/current", [host]))
+            #expect(cookies(ended) == ["mvi_session=\(terms)0"])
+        }
+    }
+
+    @Test(
+        "two servers of one host on two ports keep the visitors of one browser")
+    func twoPorts() async throws {
+        try await TestServer.run(.socket) { first in
+            try await TestServer.run(.socket) { second in
+                var jar: [String: String] = [:]
+                for round in 1...3 {
+                    for server in [first, second] {
+                        let fields = [
+                            (name: "Host", value: "localhost:\(server.port)"), RefusalCase.json,
+                            (name: "Cookie", value: jar.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")),
+                        ]
+                        let session = try await server.send(
+                            TestRequest("POST", "/sessions", fields, body: #"{"credential":"cookie"}"#))
+                        #expect(session.status == (round == 1 ? 201 : 200))
+                        let pair = try #require(session["set-cookie"]).prefix { $0 != ";" }.split(separator: "=")
+                        jar[String(pair[0])] = String(pair[1])
+                    }
+                }
+                #expect(jar.count == 2)
+            }
+        }
+    }
+
     @Test("the cookie is set again when half of its life has passed", arguments: Depth.allCases)
     func refresh(depth: Depth) async throws {
         try await TestServer.run(depth) { server in

@@ -20,7 +20,8 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.openapi.checks import JsonSchemaError, RejectedPositiveData
 
 URL = os.environ["CONTRACT_URL"]
-COOKIE = "mvi_session"
+# The server listens on a port that is not the default.
+COOKIE = f"mvi_session_{urllib.parse.urlsplit(URL).port}"
 
 
 def read(path):

@@ -54,6 +54,8 @@ trial_contract() {
         --jwt-audience "$CONTRACT_AUDIENCE" --jwt-secret "$CONTRACT_SECRET"
     curl --silent --fail --max-time 10 --output "$work/openapi.yaml" "http://127.0.0.1:$port/openapi.yaml" \
         || die "the server hands out no openapi.yaml"
+    # The cookie of a port that is not the default.
+    sed -i "s/name: mvi_session\$/name: mvi_session_$port/" "$work/openapi.yaml"
     run_schemathesis --phases examples,coverage,fuzzing --max-examples "$1"
     echo "operations               $operations"
     run_schemathesis --phases stateful --max-examples "$2"

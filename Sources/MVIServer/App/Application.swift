@@ -31,9 +31,7 @@ package final class Application: RequestHandler {
     ) throws {
         let crossSite = CrossSiteRule(
             publicURL: settings.publicURL, allowedOrigins: isAdmin ? [] : settings.allowedOrigins)
-        let cookies = CookiePolicy(
-            isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife,
-            credentialLife: settings.credentialLife)
+        let cookies = CookiePolicy(settings, hasNodes: link != nil)
         let quotas = AddressQuotas(
             sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreams,
             streamLimitPerAddress: settings.maxStreamsPerAddress, trusted: settings.trustedProxies, logger: logger)
@@ -149,7 +147,7 @@ package final class Application: RequestHandler {
     private func terms(of head: RequestHead) -> ResponseContext {
         ResponseContext(
             path: head.path, origin: crossSite.listedOrigin(head.fields),
-            variesByOrigin: !crossSite.allowedOrigins.isEmpty, cookie: nil)
+            variesByOrigin: !crossSite.allowedOrigins.isEmpty)
     }
 
     private func accept(
@@ -165,7 +163,7 @@ package final class Application: RequestHandler {
                     terms.note?.note { $0.session = caller.session.id }
                     try identity.check(caller, incoming, endpoint)
                     try incoming.checkIsMeant(for: caller.session)
-                    terms.cookie = caller.refresh
+                    terms.cookies = caller.refresh
                     answer = try judge(incoming, caller)
                 case .pending(let pending):
                     answer = { [self] body, reply in
@@ -195,11 +193,12 @@ package final class Application: RequestHandler {
         var terms = reply.terms
         do throws(Problem) {
             do throws(Problem) {
-                let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
+                let caller = try credentials.caller(
+                    found, pending.token, ofCookie: pending.isByCookie ? incoming.fields : nil)
                 terms.note?.note { $0.session = caller.session.id }
                 try identity.check(caller, incoming, endpoint)
                 try incoming.checkIsMeant(for: caller.session)
-                terms.cookie = caller.refresh
+                terms.cookies = caller.refresh
                 Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)
             } catch {
                 guard let sessionFallback = endpoint.sessionFallback else { throw error }

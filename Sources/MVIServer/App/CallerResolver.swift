@@ -11,8 +11,8 @@ struct Caller: Sendable {
     let token: SessionToken
     /// True if the browser sent the credential by itself.
     let isByCookie: Bool
-    /// A new Set-Cookie field, after half of the cookie's lifetime.
-    let refresh: ResponseField?
+    /// New Set-Cookie fields, after half of the cookie's lifetime or for a cookie with an old name.
+    let refresh: [ResponseField]
     /// The credential; nil before sign-in.
     var credential: Credential?
     /// The principal at the time of the request.
@@ -80,10 +80,11 @@ struct CallerResolver: Sendable {
     private func find(
         _ token: SessionToken, isByCookie: Bool, _ head: RequestHead
     ) throws(Problem) -> CallerLookup {
-        if let found = sessions.lookup(token) { return .known(try caller(found, token, isByCookie: isByCookie)) }
+        let fields = isByCookie ? head.fields : nil
+        if let found = sessions.lookup(token) { return .known(try caller(found, token, ofCookie: fields)) }
         let lookup = Promise<SessionLookup>()
         try find(token, head) { lookup.resolve($0) }
-        if let found = lookup.value { return .known(try caller(found, token, isByCookie: isByCookie)) }
+        if let found = lookup.value { return .known(try caller(found, token, ofCookie: fields)) }
         return .pending(PendingCaller(token: token, isByCookie: isByCookie, lookup: lookup))
     }
 
@@ -106,17 +107,24 @@ struct CallerResolver: Sendable {
     }
 
     /// Returns the caller for a lookup's result.
-    func caller(_ found: SessionLookup, _ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {
+    ///
+    /// - Parameter request: the fields of a request whose token is its cookie's; nil for a bearer token.
+    func caller(
+        _ found: SessionLookup, _ token: SessionToken, ofCookie request: HeaderFields?
+    ) throws(Problem) -> Caller {
         switch found {
         case .live(let session, let credential):
-            let refresh =
-                isByCookie && credential?.isRevoked != true && session.cookieIsDue(credential)
-                ? cookies.set(token.text, isSignedIn: credential != nil) : nil
+            var refresh: [ResponseField] = []
+            if let request, credential?.isRevoked != true,
+                cookies.isOld(request) || session.cookieIsDue(credential)
+            {
+                refresh = cookies.set(token.text, isSignedIn: credential != nil, for: request)
+            }
             return Caller(
-                session: session, token: token, isByCookie: isByCookie, refresh: refresh, credential: credential,
+                session: session, token: token, isByCookie: request != nil, refresh: refresh, credential: credential,
                 principal: credential?.principal)
         case .damaged(let session, let error):
-            return Caller(session: session, token: token, isByCookie: isByCookie, refresh: nil, damage: error)
+            return Caller(session: session, token: token, isByCookie: request != nil, refresh: [], damage: error)
         case .ended:
             throw ended()
         case .unknown:

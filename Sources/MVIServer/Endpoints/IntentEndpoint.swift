@@ -190,7 +190,9 @@ final class IntentEndpoint: Sendable {
             let feature = try? incoming.feature(sessions.environment.features)
         else { return problem }
         let found: @Sendable (SessionLookup) -> Problem = { [self] found in
-            cutOff(incoming, try? credentials.caller(found, token, isByCookie: isByCookie), feature, problem)
+            cutOff(
+                incoming, try? credentials.caller(found, token, ofCookie: isByCookie ? incoming.fields : nil), feature,
+                problem)
         }
         if let known = sessions.lookup(token) { return found(known) }
         sessions.find(token) { _ = found($0) }

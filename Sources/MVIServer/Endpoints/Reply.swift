@@ -42,8 +42,8 @@ struct ResponseContext: Sendable {
     let origin: String?
     /// True if answers without a session vary by `Origin`.
     let variesByOrigin: Bool
-    /// A new cookie.
-    var cookie: ResponseField?
+    /// Fields of a new cookie.
+    var cookies: [ResponseField] = []
     /// The `Vary` field for problems with a session; other answers have their own.
     var vary: String?
     /// The route's number, for the metrics; 0 before it is found.
@@ -63,9 +63,9 @@ struct ResponseContext: Sendable {
         var response = response
         response.mark |= UInt16(route)
         if let note { response.note = note }
-        guard origin != nil || variesByOrigin || cookie != nil else { return response }
+        guard origin != nil || variesByOrigin || !cookies.isEmpty else { return response }
         func has(_ name: String) -> Bool { response.fields.contains { $0.name == name } }
-        if let cookie, !has(cookie.name) { response.fields.append(cookie) }
+        if !cookies.isEmpty, !has("Set-Cookie") { response.fields += cookies }
         if variesByOrigin, !has("Vary") { response.fields.append(ResponseField("Vary", "Origin")) }
         if let origin {
             response.fields.append(ResponseField("Access-Control-Allow-Origin", origin))

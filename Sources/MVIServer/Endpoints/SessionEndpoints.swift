@@ -75,7 +75,7 @@ struct SessionEndpoints: Sendable {
         switch found {
         case .live(let session, let credential)
         where credential.map { !$0.isRevoked && identity.mayUse($0, head) } ?? !identity.isRequired:
-            reply.answer(response(200, session, credential, token: token))
+            reply.answer(response(200, session, credential, token: token, head))
         // The session may exist: a new cookie would replace the client's for good.
         case .failed(let refusal): reply.refuse(Problem(refusal))
         case .live, .ended, .unknown, .damaged: createAnonymous(order.credential, head, reply)
@@ -106,7 +106,7 @@ struct SessionEndpoints: Sendable {
         do throws(Problem) { try checkRoom(head) } catch { return reply.refuse(error) }
         sessions.create(credential) { result in
             switch result {
-            case .success(let made): reply.answer(response(201, made))
+            case .success(let made): reply.answer(response(201, made, head))
             case .failure(let refusal): reply.refuse(Problem(refusal))
             }
         }
@@ -120,7 +120,7 @@ struct SessionEndpoints: Sendable {
                 let (principal, proof) = try await identity.principal(order.identity, head)
                 if let known = try await renewed(order, principal, proof, head) { return reply.answer(known) }
                 switch await sessions.create(order.credential, for: principal, isShared: order.shared) {
-                case .success(let (made, session)): reply.answer(response(201, made, session, principal))
+                case .success(let (made, session)): reply.answer(response(201, made, head, session, principal))
                 case .failure(let error): throw problem(error)
                 }
             } catch {
@@ -147,7 +147,7 @@ struct SessionEndpoints: Sendable {
             session.isShared == order.shared, credential.principal?.identity == principal.identity
         else { return nil }
         switch await sessions.identify(session, token, credential, as: principal, proof: proof) {
-        case .success: return response(200, session, credential, token: token)
+        case .success: return response(200, session, credential, token: token, head)
         // It has just ended: a new session replaces it.
         case .failure(let error) where error.code == .gone || error.code == .signedOut: return nil
         case .failure(let error): throw problem(error)
@@ -165,7 +165,8 @@ struct SessionEndpoints: Sendable {
                     let order = try read(body)
                     try checkRate(incoming.head)
                     let (principal, proof) = try await identity.principal(order.identity, incoming.head)
-                    reply.answer(try await signIn(caller, principal, proof, keepsStores: order.keepsStores))
+                    reply.answer(
+                        try await signIn(caller, incoming.head, principal, proof, keepsStores: order.keepsStores))
                 } catch {
                     reply.refuse(error)
                 }
@@ -174,14 +175,15 @@ struct SessionEndpoints: Sendable {
     }
 
     private func signIn(
-        _ caller: Caller, _ principal: Principal, _ proof: [UInt8], keepsStores: Bool
+        _ caller: Caller, _ head: RequestHead, _ principal: Principal, _ proof: [UInt8], keepsStores: Bool
     ) async throws(Problem) -> Response {
         let result = await sessions.identify(
             caller.session, caller.token, caller.credential, as: principal, proof: proof, keepsStores: keepsStores)
         switch result {
-        case .success(.renewed(let session, let credential)): return response(200, session, credential, token: nil)
+        case .success(.renewed(let session, let credential)):
+            return response(200, session, credential, token: nil, head)
         case .success(.signedIn(let session, let credential, let token)):
-            return response(200, session, credential, token: token)
+            return response(200, session, credential, token: token, head, replacing: caller.token)
         case .failure(let error) where error.code == .gone || error.code == .signedOut:
             throw credentials.ended()
         case .failure(let error): throw problem(error)
@@ -221,7 +223,7 @@ struct SessionEndpoints: Sendable {
                 switch result {
                 case .success:
                     var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
-                    if caller.isByCookie { response.fields.append(credentials.cookies.clear) }
+                    if caller.isByCookie { response.fields.append(credentials.cookies.clear(incoming.fields)) }
                     reply.answer(response)
                 case .failure(let refusal): reply.refuse(Problem(refusal))
                 }
@@ -233,27 +235,30 @@ struct SessionEndpoints: Sendable {
 
     /// The answer for a new session.
     private func response(
-        _ status: Int, _ made: NewSession, _ session: Session? = nil, _ principal: Principal? = nil
+        _ status: Int, _ made: NewSession, _ head: RequestHead, _ session: Session? = nil,
+        _ principal: Principal? = nil
     ) -> Response {
         var response = response(
             status, id: made.id, made.token, made.credential, expiresAt: made.expiresAt, principal,
-            isShared: session?.isShared == true)
+            isShared: session?.isShared == true, head)
         response.fields.append(ResponseField("Location", "/sessions/current"))
         return response
     }
 
     /// The answer for an existing session.
     private func response(
-        _ status: Int, _ session: Session, _ credential: Credential?, token: SessionToken?
+        _ status: Int, _ session: Session, _ credential: Credential?, token: SessionToken?, _ head: RequestHead,
+        replacing replaced: SessionToken? = nil
     ) -> Response {
         response(
             status, id: session.id, token, credential?.kind ?? session.credential,
-            expiresAt: session.expiresAt(for: credential), credential?.principal, isShared: session.isShared)
+            expiresAt: session.expiresAt(for: credential), credential?.principal, isShared: session.isShared, head,
+            replacing: replaced)
     }
 
     private func response(
         _ status: Int, id: String, _ token: SessionToken?, _ kind: SessionCredential, expiresAt: Duration,
-        _ principal: Principal?, isShared: Bool
+        _ principal: Principal?, isShared: Bool, _ head: RequestHead, replacing replaced: SessionToken? = nil
     ) -> Response {
         var object = JSONObject()
         object.add("id", id)
@@ -262,7 +267,8 @@ struct SessionEndpoints: Sendable {
         object.add(principal, isShared: isShared)
         var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.close()))
         if let token, kind == .cookie {
-            response.fields.append(credentials.cookies.set(token.text, isSignedIn: principal != nil))
+            response.fields += credentials.cookies.set(
+                token.text, isSignedIn: principal != nil, for: head.fields, replacing: replaced?.text)
         }
         return response
     }

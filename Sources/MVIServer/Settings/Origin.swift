@@ -21,6 +21,11 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The host, with its port if it has one.
     var host: String { text.split(separator: "://", maxSplits: 1).last.map(String.init) ?? "" }
 
+    /// The port; nil if it is the default of the scheme.
+    var port: UInt16? {
+        Self.hostAndPort(Substring(host)).flatMap { UInt16($0.port) }
+    }
+
     /// True if pages of the origin use TLS.
     public var isSecure: Bool { text.hasPrefix("https://") }
 

@@ -71,7 +71,7 @@ struct ForwarderTests {
         private func reply() -> Reply {
             let made = Lock<Reply?>(nil)
             let terms = ResponseContext(
-                path: Array("/features/probe/intents".utf8), origin: nil, variesByOrigin: false, cookie: nil)
+                path: Array("/features/probe/intents".utf8), origin: nil, variesByOrigin: false)
             Reply.Request(terms) { _, reply in made.withLock { $0 = reply } }.handle([]) { response in
                 var body: [UInt8] = []
                 if case .bytes(let bytes) = response.body { body = bytes }

@@ -261,7 +261,7 @@ struct ProxyChecksTests {
         Row("a POST that the proxy refuses", .origin, .wrong, "did not reach") { $0.ownOrigin = .page(403) },
         Row("a cookie of TLS", .cookie, .ok, "__Host-") {
             $0.cookie = CookieSample(
-                made: .cookie("__Host-mvi_session=a; Path=/; HttpOnly; SameSite=Lax; Secure"), used: .json("{}"))
+                made: .cookie("__Host-mvi_session_8443=a; Path=/; HttpOnly; SameSite=Lax; Secure"), used: .json("{}"))
         },
         Row("a cookie without Secure", .cookie, .wrong, "neither") {
             $0.cookie = CookieSample(made: .cookie("mvi_session=a; Path=/; HttpOnly"), used: .json("{}"))

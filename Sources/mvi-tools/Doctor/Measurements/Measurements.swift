@@ -144,7 +144,12 @@ struct CookieSample: Sendable {
 
     /// The `Set-Cookie` of the server's session.
     var setCookie: String? {
-        made.answer?.fields.first { $0.name.lowercased() == "set-cookie" && $0.value.contains("mvi_session=") }?.value
+        made.answer?.fields.first { field in
+            // After the name a port may follow.
+            let name = field.value.prefix { $0 != "=" }.drop { $0 == " " }
+            return field.name.lowercased() == "set-cookie"
+                && ["mvi_session", "__Host-mvi_session"].contains { name == $0 || name.hasPrefix("\($0)_") }
+        }?.value
     }
 }
 
