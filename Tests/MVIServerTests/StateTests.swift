@@ -1,4 +1,5 @@
 import MVITesting
+import TestSupport
 import Testing
 
 @testable import MVIServer
@@ -54,6 +55,48 @@ struct StateTests {
             let response = try await waiting.value
             #expect(response.status == 200)
             #expect(response["etag"].map { $0 != tag } == true)
+        }
+    }
+
+    @Test(
+        "a wait whose client has left frees its place, and Retry-After says when one is free",
+        arguments: [true, false])
+    func leftWait(isLongPoll: Bool) async throws {
+        try await TestServer.run(.socket, { ($0.maxWaitsPerSession, $0.maxWait) = (1, .seconds(9)) }) { server in
+            let session = try await server.session()
+            let tag = try #require(try await server.send(session.request("GET", Self.path))["etag"])
+            var poll = session.request("GET", Self.path, [("Prefer", "wait=9")])
+            if isLongPoll {
+                poll = poll.with("If-None-Match", tag)
+            } else {
+                // Work that runs until the gate opens.
+                #expect(try await server.send(session.intent(#"{"type":"load"}"#)).status == 202)
+            }
+            let request = poll
+            var left: Connection? = try await offThePool { [port = server.port] in
+                let connection = try Connection(port: port)
+                try connection.send(request)
+                return connection
+            }
+            while server.sessions.environment.openWaits == 0 { await Task.yield() }
+            server.time.advance(by: .seconds(3))
+            let refused = try await server.send(poll)
+            #expect(refused.problem == "too-many-waits")
+            #expect(refused["retry-after"] == "6")
+            #expect(left != nil)
+            left = nil
+            while server.sessions.environment.openWaits > 0 { await Task.yield() }
+            let next = Task {
+                // A place of the server is free a moment before that of the session.
+                while true {
+                    let response = try await server.send(request)
+                    if response.status != 429 { return response }
+                }
+            }
+            await server.clock.sleepers(atLeast: 1)
+            server.clock.advance(by: .seconds(9))
+            #expect(try await next.value.status == (isLongPoll ? 304 : 200))
+            server.gate.open()
         }
     }
 

@@ -19,8 +19,11 @@ struct Caller: Sendable {
     var principal: Principal?
     /// The client for the session, which checks its access at each action.
     var client: SessionClient { SessionClient(credential) }
-    /// The client of a waiting request, which counts against its network's places.
-    func client(at address: PeerAddress) -> SessionClient { SessionClient(credential, address: address) }
+    /// The client of a waiting request, which counts against its network's places until the client leaves.
+    func client(waitingFor head: RequestHead, at address: PeerAddress) -> SessionClient {
+        guard let connection = head.connection else { return SessionClient(credential, address: address) }
+        return SessionClient(credential, address: address) { connection.onLeave($0) }
+    }
     /// The damage for which the session can only be ended.
     var damage: StoreError?
 }

@@ -78,7 +78,9 @@ final class IntentEndpoint: Sendable {
             let wait = wait(preferences)
             let request = IntentRequest(
                 body: body, name: name, ifMatch: condition, wait: wait, wantsState: preferences.wantsState,
-                client: wait == nil ? caller.client : caller.client(at: identity.addresses.of(incoming.head)),
+                client: wait == nil
+                    ? caller.client
+                    : caller.client(waitingFor: incoming.head, at: identity.addresses.of(incoming.head)),
                 trace: reply.terms.note?.trace)
             reply.terms.note?.note { $0.feature = feature.text }
             let intent = PostedIntent(

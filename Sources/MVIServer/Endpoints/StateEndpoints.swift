@@ -37,7 +37,7 @@ struct StateEndpoints: Sendable {
                     return answerNow(caller, feature, known, reply, done)
                 }
                 let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
-                let client = caller.client(at: addresses.of(incoming.head))
+                let client = caller.client(waitingFor: incoming.head, at: addresses.of(incoming.head))
                 waitForNews(caller, client, feature, known, seconds, reply, done)
             }
             read { isAnswered in

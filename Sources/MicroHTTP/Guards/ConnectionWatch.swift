@@ -8,7 +8,7 @@ import Networks
 /// run while a connection is suspended. The library also overlooks a client's end of input that arrived with the last
 /// bytes, and keeps such a connection until a timeout. So the reactor watches for that end and wakes the library. A
 /// client that reads a response a few bytes at a time is also cut off.
-final class ConnectionWatch: ReactorMember {
+final class ConnectionWatch: ReactorMember, RequestConnection {
     /// The event that the connection waits for.
     enum Phase {
         /// The first request, or the rest of a head.
@@ -37,6 +37,8 @@ final class ConnectionWatch: ReactorMember {
         var local: PeerAddress?
         /// The client has closed its side.
         var hasHungUp = false
+        /// Called when the client closes its side while its request is handled.
+        var onLeave: (@Sendable () -> Void)?
         /// The reactor's thread is in `shutdown` on the descriptor.
         var isShutting = false
         var isClosed = false
@@ -115,6 +117,10 @@ final class ConnectionWatch: ReactorMember {
         let id = state.withLock { state -> UInt64? in
             state.phase = phase
             state.deadline = deadline
+            switch phase {
+            case .answer, .none: break
+            case .head, .body, .writing, .idle: state.onLeave = nil
+            }
             return state.hurryAway()
         }
         if let id { wake(id) }
@@ -134,6 +140,15 @@ final class ConnectionWatch: ReactorMember {
 
     /// True if the connection ends because another network needs its place.
     var givesWay: Bool { state.withLock { $0.givesWay } }
+
+    func onLeave(_ action: @escaping @Sendable () -> Void) {
+        let hasLeft = state.withLock { state in
+            let hasLeft = state.hasHungUp || state.isClosed
+            state.onLeave = hasLeft ? nil : action
+            return hasLeft
+        }
+        if hasLeft { action() }
+    }
 
     /// Limits an incomplete head or body to another second, because the server stops.
     func hurryRequest() {
@@ -170,11 +185,12 @@ final class ConnectionWatch: ReactorMember {
 
     /// The library is about to close the descriptor.
     func close() {
-        let (id, place) = state.withLock { state in
+        let (id, place, onLeave) = state.withLock { state in
             state.isClosed = true
             state.phase = .none
-            return (state.id, state.place.take())
+            return (state.id, state.place.take(), state.onLeave.take())
         }
+        onLeave?()
         // Released here, outside the lock.
         _ = consume place
         // For one system call at most: the descriptor's number must not be reused meanwhile.
@@ -189,14 +205,15 @@ final class ConnectionWatch: ReactorMember {
         guard events.contains(.hangUp) else { return }
         // Once: ending the input signals a hang-up again, and responding to that would loop until the library's thread
         // runs.
-        let first = state.withLock { state -> (shuts: Bool, id: UInt64)? in
+        let first = state.withLock { state -> (shuts: Bool, id: UInt64, onLeave: (@Sendable () -> Void)?)? in
             guard !state.hasHungUp else { return nil }
             state.hasHungUp = true
             state.isShutting = !state.isClosed && state.isReading
-            return (state.isShutting, state.id)
+            return (state.isShutting, state.id, state.onLeave.take())
         }
-        guard let (shuts, id) = first else { return }
+        guard let (shuts, id, onLeave) = first else { return }
         if shuts { endInput() }
+        onLeave?()
         thread.setDeadline(monotonicNow() + Self.reminder, for: id)
     }
 

@@ -43,7 +43,7 @@ enum HeadReader {
 
     /// Returns the head and the body's length, or the fault. `local` gives the socket's own address.
     static func read(
-        _ raw: Raw, target: RequestTarget?, limit: Int, local: () -> PeerAddress
+        _ raw: Raw, target: RequestTarget?, limit: Int, connection: (any RequestConnection)?, local: () -> PeerAddress
     ) -> Result<(head: RequestHead, framing: HeadCheck.Framing), RequestFault> {
         let size = cmhd_head_size(raw.connection)
         guard size <= limit else {
@@ -85,7 +85,7 @@ enum HeadReader {
             let head = RequestHead(
                 method: String(decoding: method, as: UTF8.self), path: target.path, query: target.query,
                 isHTTP10: isHTTP10, fields: fields, peer: PeerAddress(cmhd_peer(raw.connection)),
-                local: isAddress(fields.bytes(of: "host")) ? local() : .unknown)
+                local: isAddress(fields.bytes(of: "host")) ? local() : .unknown, connection: connection)
             return (head, framing)
         }
     }

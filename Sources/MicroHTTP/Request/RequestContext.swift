@@ -82,7 +82,7 @@ final class RequestContext {
     }
 
     private func receiveHead(_ raw: HeadReader.Raw) -> MHD_Result {
-        let read = HeadReader.read(raw, target: target, limit: core.configuration.headLimit) {
+        let read = HeadReader.read(raw, target: target, limit: core.configuration.headLimit, connection: watch) {
             watch?.localAddress ?? .unknown
         }
         switch read {

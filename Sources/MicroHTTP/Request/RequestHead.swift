@@ -25,13 +25,17 @@ package final class RequestHead: Sendable {
     /// The server's own address of the connection; unknown unless `Host` is an IP address.
     package let local: PeerAddress
 
+    /// The connection of the request; nil for a request without a socket.
+    package let connection: (any RequestConnection)?
+
     /// The peer's address as text without a port, as in a proxy's allow-list. Created at each call.
     package var remoteAddress: String { peer.description }
 
     /// A head from its parts.
     package init(
         method: String, path: [UInt8], query: [UInt8]? = nil, isHTTP10: Bool = false,
-        fields: HeaderFields = HeaderFields([]), peer: PeerAddress = .unknown, local: PeerAddress = .unknown
+        fields: HeaderFields = HeaderFields([]), peer: PeerAddress = .unknown, local: PeerAddress = .unknown,
+        connection: (any RequestConnection)? = nil
     ) {
         self.method = method
         self.path = path
@@ -40,5 +44,13 @@ package final class RequestHead: Sendable {
         self.fields = fields
         self.peer = peer
         self.local = local
+        self.connection = connection
     }
+}
+
+/// The connection of a request.
+package protocol RequestConnection: AnyObject, Sendable {
+    /// Calls an action once, on any thread, as soon as the client closes its side before the response is sent; at once if it
+    /// has. A later action of the same request replaces it.
+    func onLeave(_ action: @escaping @Sendable () -> Void)
 }

@@ -65,7 +65,11 @@ extension StoreError {
         .newerState, "The store's state was written by a newer version of the feature.")
 
     static let tooManySessions = StoreError(.tooManySessions, "Too many sessions are in memory.")
-    static let tooManyWaits = StoreError(.tooManyWaits, "Too many requests are already waiting.")
+    static let tooManyWaits = tooManyWaits(retryAfter: nil)
+
+    static func tooManyWaits(retryAfter: Duration?) -> StoreError {
+        StoreError(.tooManyWaits, "Too many requests are already waiting.", retryAfter: retryAfter)
+    }
     static let loadTimeOut = StoreError(.unavailable, "The store could not be loaded within 5 s.")
 
     static func tooManyStores(_ count: Int) -> StoreError {

@@ -16,15 +16,18 @@ final class Wait: Sendable {
     let number: UInt64
     /// The number of the waiting client's credential.
     let credential: Int
+    /// The time of its timeout, on the monotonic clock.
+    let deadline: Duration
     private let finish: @Sendable (Bool) -> Void
     private let state = Lock(State())
 
     init(
-        number: UInt64, credential: Int = 0, place: NetworkPlaces.Place? = nil,
+        number: UInt64, credential: Int = 0, deadline: Duration = .zero, place: NetworkPlaces.Place? = nil,
         finish: @escaping @Sendable (Bool) -> Void
     ) {
         self.number = number
         self.credential = credential
+        self.deadline = deadline
         self.finish = finish
         state.withLock { $0.place = place }
     }
@@ -78,7 +81,10 @@ extension Session {
         let duration = min(duration, limits.longestWait)
         guard duration > .zero, let place = try? shared.waitPlaces.take(for: client.address) else { return nil }
         let number = shared.nextNumber()
-        let wait = Wait(number: number, credential: client.credential?.number ?? 0, place: place) { [self] came in
+        let deadline = shared.time.monotonic() + duration
+        let wait = Wait(
+            number: number, credential: client.credential?.number ?? 0, deadline: deadline, place: place
+        ) { [self] came in
             core.withLock { _ = $0.rare?.waits.removeValue(forKey: number) }
             finish(came)
         }
@@ -90,8 +96,20 @@ extension Session {
         }
         guard hasPlace else { return nil }
         place.onGiveWay { [weak wait] in wait?.end(false) }
+        // An answer to nobody keeps no place.
+        client.onLeave? { [weak wait] in wait?.end(false) }
         shared.limit(wait, to: duration)
         return wait
+    }
+
+    /// The error for a request that cannot wait, with the time until the first of the credential's waits is over at the
+    /// latest.
+    private func waitRefusal(of client: SessionClient) -> StoreError {
+        guard !isEnded else { return .sessionEnded }
+        let credential = client.credential?.number ?? 0
+        let waits = core.withLock { $0.waits.filter { $0.credential == credential }.map(\.deadline) }
+        guard waits.count >= shared.limits.waitsPerSession, let first = waits.min() else { return .tooManyWaits }
+        return .tooManyWaits(retryAfter: max(.zero, first - shared.time.monotonic()))
     }
 
     /// Waits up to `wait` for the next change of a store's view state, then returns it; at once if it satisfies
@@ -113,7 +131,7 @@ extension Session {
                 case .failure(let refusal): completion(.failure(refusal))
                 }
             }
-            guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
+            guard let waiting else { return completion(.failure(waitRefusal(of: client))) }
             waitForChange(of: feature, since: now.version, waiting)
             waiting.onTimeout { [self] in
                 core.withLock { core in
@@ -146,7 +164,7 @@ extension Session {
             let end = came ? end : shared.time.monotonic()
             state(of: feature, for: client) { [self] in settle($0, feature, client, until: end, completion) }
         }
-        guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
+        guard let waiting else { return completion(.failure(waitRefusal(of: client))) }
         let awaited = running.first { queue.whenSettled($0, id: waiting.number) { waiting.end(true) } }
         // Another node's work: it is not counted here.
         guard let awaited else { return waiting.end(false) }

@@ -262,10 +262,15 @@ package struct SessionClient: Sendable {
     private let given: Principal?
     /// The address whose network shares limits; nil for a client in this process.
     let address: PeerAddress?
+    /// Registers an action for the moment when the client leaves; nil for a client that does not.
+    let onLeave: (@Sendable (_ action: @escaping @Sendable () -> Void) -> Void)?
 
     /// A client with a credential, or an anonymous one.
-    package init(_ credential: Credential? = nil, principal: Principal? = nil, address: PeerAddress? = nil) {
-        (self.credential, given, self.address) = (credential, principal, address)
+    package init(
+        _ credential: Credential? = nil, principal: Principal? = nil, address: PeerAddress? = nil,
+        onLeave: (@Sendable (_ action: @escaping @Sendable () -> Void) -> Void)? = nil
+    ) {
+        (self.credential, given, self.address, self.onLeave) = (credential, principal, address, onLeave)
     }
 
     /// Its principal now; nil for an anonymous client.
