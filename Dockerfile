@@ -40,8 +40,8 @@ RUN apt-get update \
 COPY --from=build /out/ /usr/local/bin/
 
 # Defaults, as every flag has a variable: a flag after the image's name, or `--env`, decides.
-# The health check has a port of its own inside the container; MVI_ADMIN_HOST=0.0.0.0 lets probes from outside use it.
-ENV MVI_HOST=0.0.0.0 MVI_DATA=/data MVI_ADMIN_PORT=8081
+# The health check has a port of its own inside the container; MVI_ADMIN_HOST=:: lets probes from outside use it.
+ENV MVI_HOST=:: MVI_DATA=/data MVI_ADMIN_PORT=8081
 # By number, so that Kubernetes' runAsNonRoot can tell.
 USER 10001:10001
 VOLUME /data

@@ -1,4 +1,5 @@
 import Glibc
+import Networks
 import Testing
 
 @testable import MicroHTTP
@@ -61,6 +62,17 @@ extension MicroHTTPSuites {
                 let client = try RawClient(port: server.port)
                 try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(try client.response().body == "127.0.0.1")
+            }
+        }
+
+        @Test func `All interfaces are those of IPv4 if the kernel has no IPv6, and another address is not replaced`()
+            throws
+        {
+            let (descriptor, port) = try ListenSocket.open(host: "::", port: 0, hasIPv6: { false })
+            defer { close(descriptor) }
+            #expect(port != 0 && PeerAddress(localOf: descriptor) == PeerAddress("0.0.0.0"))
+            #expect(throws: HTTPServerError.self) {
+                try ListenSocket.open(host: "2001:db8::1", port: 0, hasIPv6: { false })
             }
         }
 

@@ -18,8 +18,7 @@ struct HealthCommand<Command: FeatureServerCommand>: ServerSubcommand {
     func run() async throws {
         let settings = try program.settings().server
         let address = settings.adminPort == nil ? settings.host : settings.adminHost
-        // A server on every interface is asked on the loopback address.
-        let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][address] ?? address
+        let host = HealthProbe.host(of: address)
         do {
             let status = try HealthProbe.status(
                 host: host, port: settings.adminPort ?? settings.port, path: "/health/ready")
@@ -49,6 +48,9 @@ enum HealthProbe {
 
         init(_ description: String) { self.description = description }
     }
+
+    /// The loopback address of a server on every interface. `::` includes IPv4, which every machine has.
+    static func host(of address: String) -> String { ["0.0.0.0", "::"].contains(address) ? "127.0.0.1" : address }
 
     /// Returns the status of a `GET`. Each step times out after two seconds.
     static func status(host: String, port: UInt16, path: String) throws(Failure) -> Int {

@@ -9,7 +9,8 @@ public struct ServerSettings: Sendable {
 
     /// Address to listen on.
     @Setting(
-        "host", .host, "Address to listen on; 0.0.0.0 or :: for every interface.", valueName: "address",
+        "host", .host, "Address to listen on; :: for every interface, 0.0.0.0 for those with IPv4.",
+        valueName: "address",
         heading: .listening)
     public var host: String = "127.0.0.1"
 

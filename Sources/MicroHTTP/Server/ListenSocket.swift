@@ -2,10 +2,14 @@ import Glibc
 
 /// Creates the listening socket, so that a failure has an exact message.
 enum ListenSocket {
-    /// Returns a socket that listens on `host` and `port`, and its port. The caller owns it.
-    static func open(host: String, port: UInt16) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {
+    /// Returns a socket that listens on `host` and `port`, and its port. The caller owns it. `::` includes IPv4, and is
+    /// IPv4 only if the kernel has no IPv6: so one setting is right for all machines.
+    static func open(
+        host: String, port: UInt16, hasIPv6: () -> Bool = hasIPv6
+    ) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {
         var v4 = in_addr()
         var v6 = in6_addr()
+        let host = host == "::" && !hasIPv6() ? "0.0.0.0" : host
         if inet_pton(AF_INET, host, &v4) == 1 {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -24,6 +28,14 @@ enum ListenSocket {
             .invalidConfiguration,
             "Cannot listen on \"\(host)\": it is not an IP address. Use an IPv4 or IPv6 address such as 127.0.0.1, ::1,"
                 + " 0.0.0.0 or ::.")
+    }
+
+    /// False if the kernel was built or started without IPv6.
+    static func hasIPv6() -> Bool {
+        let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return errno != EAFNOSUPPORT }
+        close(descriptor)
+        return true
     }
 
     private static func open<Address>(
@@ -74,7 +86,7 @@ enum ListenSocket {
         case EADDRNOTAVAIL:
             return HTTPServerError(
                 .cannotListen,
-                "Cannot \(verb) \(host) port \(port): this machine has no such address. Use one of its own, or 0.0.0.0."
+                "Cannot \(verb) \(host) port \(port): this machine has no such address. Use one of its own, or ::."
             )
         default:
             return HTTPServerError(.cannotListen, "Cannot \(verb) \(host) port \(port): \(reason).")
