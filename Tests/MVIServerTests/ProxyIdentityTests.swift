@@ -60,6 +60,24 @@ struct ProxyIdentityTests {
         [[], Array("anna".utf8)], [Array("bob".utf8)], [Array("Anna".utf8)], [notUTF8[0]],
     ]
 
+    @Test(
+        "a warning names the addresses from which other programs than a proxy could name users",
+        arguments: [
+            ("127.0.0.1", "127.0.0.1"), ("127.0.0.0/8", "127.0.0.0/8"), ("127.8.0.1", "127.8.0.1"), ("::1", "::1"),
+            ("10.0.0.0/8,192.0.2.1", "10.0.0.0/8"), ("0.0.0.0/0", "0.0.0.0/0"), ("fd00::/8", "fd00::/8"),
+            ("192.0.2.0/23", "192.0.2.0/23"), ("192.0.2.0/24,2001:db8::/64,10.1.2.3", nil),
+        ] as [(String, String?)])
+    func doubtfulProxies(addresses: String, named: String?) throws {
+        let log = LogKeeper()
+        var settings = try ServerSettings.load(flags: ["trusted-proxy": addresses], environment: [:])
+        StartLog.warn(ofProxiesIn: settings, log.logger)
+        #expect(log.lines.isEmpty)
+        settings.identityHeader = "X-Remote-User"
+        StartLog.warn(ofProxiesIn: settings, log.logger)
+        #expect(log.lines.count == (named == nil ? 0 : 1))
+        #expect(named.map { log.lines.first?.contains($0) == true } ?? true, "\(log.lines)")
+    }
+
     @Test("names that differ in a byte are different subjects, also where Unicode calls them the same")
     func bytes() async throws {
         try await TestServer.run(.socket, Self.trusting) { server in

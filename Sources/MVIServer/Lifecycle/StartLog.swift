@@ -30,6 +30,7 @@ enum StartLog {
         }
         assembly.logger.info("Serving on \(address)", metadata: metadata)
 
+        warn(ofProxiesIn: settings, assembly.logger)
         let needed = settings.maxStreams + settings.maxConnections + ownFiles
         if openFiles < needed {
             assembly.logger.warning(
@@ -38,6 +39,21 @@ enum StartLog {
                 connections beyond that are ended without an answer. Raise `ulimit -n`, or lower the two.
                 """)
         }
+    }
+
+    /// Warns if programs other than a proxy may be at an address whose identity header is trusted.
+    static func warn(ofProxiesIn settings: ServerSettings, _ logger: Logger) {
+        guard let header = settings.identityHeader else { return }
+        let doubtful = settings.trustedProxies.filter { $0.isWide || $0.meetsLoopback }
+        guard !doubtful.isEmpty else { return }
+        logger.warning(
+            """
+            Every program at these addresses can name any user in the identity header: programs on this machine, or on \
+            all machines of a range. Give --trusted-proxy the proxy's own address, and nothing else may use it.
+            """,
+            metadata: [
+                "header": "\(header)", "trusted-proxy": "\(doubtful.map(\.description).joined(separator: ", "))",
+            ])
     }
 
     /// A description of the requests that the admin port answers besides health checks.

@@ -26,5 +26,13 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         return address == first
     }
 
+    /// True if the range has more than 256 IPv4 addresses, or more than one network of IPv6.
+    var isWide: Bool { bits < (first.isV4 ? 24 : 64) }
+
+    /// True if the range has a loopback address.
+    var meetsLoopback: Bool {
+        AdminGuard.isLoopback(first) || ["127.0.0.1", "::1"].contains { PeerAddress($0).map(contains) == true }
+    }
+
     public var description: String { bits == (first.isV4 ? 32 : 128) ? "\(first)" : "\(first)/\(bits)" }
 }
