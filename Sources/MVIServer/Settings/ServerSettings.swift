@@ -283,7 +283,7 @@ public struct ServerSettings: Sendable {
     @Setting(
         "heartbeat", .time(.seconds(1) ... .seconds(600)),
         "Time after which a silent stream gets a ping.")
-    public var heartbeat: Duration = .seconds(20)
+    public var heartbeat: Duration = .seconds(15)
 
     /// The maximal age of a stream. It ends up to a fifth earlier, and its client reconnects. Zero for no limit.
     @Setting(
@@ -303,7 +303,7 @@ public struct ServerSettings: Sendable {
     /// The time for which a connection waits for its next request.
     @Setting(
         "idle-timeout", .time(.seconds(1) ... .seconds(600)), "Time for which a connection waits for a request.")
-    public var idleTimeout: Duration = .seconds(60)
+    public var idleTimeout: Duration = .seconds(75)
 
     /// The maximum duration of a shutdown.
     @Setting("grace", .time(.seconds(1) ... .seconds(600)), "Maximum time that the server takes to stop.")
