@@ -28,19 +28,21 @@ struct FeatureOpenAPI {
             let block = lines.block("  \(path):")
             lines.replace(block, by: features.flatMap { FeatureLines($0.definition).specialized(lines[block]) })
         }
+        let schemas = JSONSchema.components(of: features.map(\.shape), prefix: "#/components/schemas/")
         for (kind, names) in Self.components {
             // Components that another path still refers to stay.
             let stay = ["Stream", "StateEvent", "LabelEvent"]
             var added: [String] = []
-            for feature in features {
+            for (index, feature) in features.enumerated() {
                 let text = FeatureLines(feature.definition)
                 for name in names {
                     let block = Array(lines[lines.block("    \(name):", under: "  \(kind):")])
                     added.append("    \(feature.definition.name).\(name):")
                     added += text.specialized(block.dropFirst())
                 }
-                if kind == "schemas" { added += schemas(feature.shape) }
+                if kind == "schemas" { added += Self.lines(schemas[index]) }
             }
+            if kind == "schemas" { added += schemas.dropFirst(features.count).flatMap(Self.lines) }
             for name in names where !stay.contains(name) {
                 lines.replace(lines.block("    \(name):", under: "  \(kind):"), by: [])
             }
@@ -66,10 +68,9 @@ struct FeatureOpenAPI {
         return lines.text
     }
 
-    private func schemas(_ shape: FeatureShape) -> [String] {
-        JSONSchema(shape, prefix: "#/components/schemas/\(shape.name).").definitions().flatMap { name, schema in
-            ["    \(shape.name).\(name):"]
-                + schema.lines().split(separator: "\n").map { "      \($0)" }
+    private static func lines(_ schemas: [(name: String, schema: SchemaTree)]) -> [String] {
+        schemas.flatMap { name, schema in
+            ["    \(name):"] + schema.lines().split(separator: "\n").map { "      \($0)" }
         }
     }
 }

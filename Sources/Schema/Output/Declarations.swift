@@ -16,11 +16,10 @@ struct Declarations {
         let feature: Int
     }
 
-    /// The declaration of a type that several features use.
-    private struct Home {
-        let namespace: String
+    /// The place of a declaration.
+    struct Home {
         let name: String
-        /// The feature that has the type as its state, intent or label; nil for a shared declaration.
+        /// The feature that declares the type; nil for a shared declaration.
         let feature: Int?
     }
 
@@ -46,7 +45,7 @@ struct Declarations {
                 shape.definitions.contains { $0.name == names[root.feature] && $0.id != id }
             }
             if isHidden { continue }
-            homes[id] = Home(namespace: names[root.feature], name: root.definition.name, feature: root.feature)
+            homes[id] = Home(name: root.definition.name, feature: root.feature)
         }
         let homeless = uses.filter { homes[$0.id] == nil }
         let newNames = TypeName.distinct(
@@ -54,7 +53,7 @@ struct Declarations {
             taken: CodeNames.taken.union(names).union(["State", "Intent", "Label"]))
         var shared: [Declared] = []
         for ((id, places), name) in zip(homeless, newNames) {
-            homes[id] = Home(namespace: sharedNamespace, name: name, feature: nil)
+            homes[id] = Home(name: name, feature: nil)
             var declared = places[0]
             declared.definition.name = name
             shared.append(declared)
@@ -106,10 +105,15 @@ struct Declarations {
 
     /// Returns the name of a feature's definition, with its namespace unless it is used inside of that.
     func name(of index: Int, in feature: Int, inside namespace: String? = nil) -> String {
+        let home = home(of: index, in: feature)
+        let own = home.feature.map { names[$0] } ?? sharedNamespace
+        return (own == namespace ? "" : "\(own).") + home.name
+    }
+
+    /// Returns the declaration of a feature's definition.
+    func home(of index: Int, in feature: Int) -> Home {
         let definition = shapes[feature].definitions[index]
-        let home = definition.id.flatMap { homes[$0] }
-        let own = home?.namespace ?? names[feature]
-        return (own == namespace ? "" : "\(own).") + (home?.name ?? definition.name)
+        return definition.id.flatMap { homes[$0] } ?? Home(name: definition.name, feature: feature)
     }
 
     /// Returns true if a client receives values of the type in states or labels. Enums among these are open if older

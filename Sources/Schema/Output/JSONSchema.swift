@@ -1,14 +1,50 @@
 /// JSON Schema 2020-12 of a feature's types.
 package struct JSONSchema {
     private let shape: FeatureShape
-    private let prefix: String
     /// The definitions that a client sends, in which `null` counts as an absent member.
     private let sent: Set<Int>
+    /// Returns the target of references to a definition.
+    private let target: (Int) -> String
 
-    /// - Parameter prefix: the text before a definition's name in references.
-    package init(_ shape: FeatureShape, prefix: String = "#/$defs/") {
-        (self.shape, self.prefix) = (shape, prefix)
-        sent = shape.reachable(from: shape.intent)
+    private init(_ shape: FeatureShape, sent: Set<Int>, target: @escaping (Int) -> String) {
+        (self.shape, self.sent, self.target) = (shape, sent, target)
+    }
+
+    package init(_ shape: FeatureShape) {
+        self.init(shape, sent: shape.reachable(from: shape.intent)) { Self.prefix + shape.definitions[$0].name }
+    }
+
+    private static let prefix = "#/$defs/"
+
+    /// Returns the definitions of several features with their full names, such as `counter.State`: a list for each
+    /// feature, and one for the types that several features use, such as `Shared.Money`.
+    ///
+    /// - Parameter prefix: the text before a full name in references.
+    package static func components(
+        of shapes: [FeatureShape], prefix: String
+    ) -> [[(name: String, schema: SchemaTree)]] {
+        let declarations = Declarations(shapes)
+        func fullName(_ name: String, _ feature: FeatureShape?) -> String { "\(feature?.name ?? "Shared").\(name)" }
+        let sent = shapes.map { $0.reachable(from: $0.intent) }
+        let sentTypes = Set(zip(shapes, sent).flatMap { shape, sent in sent.compactMap { shape.definitions[$0].id } })
+        let schemas = shapes.indices.map { feature in
+            let shape = shapes[feature]
+            let also = shape.definitions.indices.filter { index in
+                shape.definitions[index].id.map { sentTypes.contains($0) } ?? false
+            }
+            return JSONSchema(shape, sent: sent[feature].union(also)) { index in
+                let home = declarations.home(of: index, in: feature)
+                return prefix + fullName(home.name, home.feature.map { shapes[$0] })
+            }
+        }
+        return declarations.namespaces.map { namespace in
+            namespace.definitions.map { declared in
+                (
+                    fullName(declared.definition.name, namespace.feature),
+                    schemas[declared.feature].schema(declared.definition)
+                )
+            }
+        }
     }
 
     /// Returns a document about the feature. Objects with `state`, `intent` and `label` conform to it, and each of them
@@ -25,26 +61,23 @@ package struct JSONSchema {
         members.append(("type", .text("object")))
         if shape.isKeyed { members.append(("x-keyed", .boolean(true))) }
         members.append(
-            ("properties", .object(shape.roots.map { ($0.name.lowercased(), reference($0.name)) })))
+            ("properties", .object(shape.roots.map { ($0.name.lowercased(), Self.reference(Self.prefix + $0.name)) })))
         members.append(("$defs", .object(definitions())))
         return .object(members)
     }
 
     /// Returns all definitions by name: the feature's three types, then the others by their names.
     package func definitions() -> [(name: String, schema: SchemaTree)] {
-        var named = Dictionary(uniqueKeysWithValues: shape.definitions.enumerated().map { ($1.name, schema(of: $0)) })
-        var result: [(name: String, schema: SchemaTree)] = []
-        for root in shape.roots {
-            result.append((root.name, named.removeValue(forKey: root.name) ?? schema(root.type)))
-        }
-        return result + named.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        shape.ordered.map { ($0.name, schema($0)) }
     }
 
-    private func reference(_ name: String) -> SchemaTree { .object([("$ref", .text(prefix + name))]) }
+    private static func reference(_ target: String) -> SchemaTree { .object([("$ref", .text(target))]) }
 
-    private func schema(of index: Int) -> SchemaTree {
-        let definition = shape.definitions[index]
-        let acceptsNull = sent.contains(index)
+    private func schema(_ definition: TypeDefinition) -> SchemaTree {
+        let acceptsNull = sent.contains { index in
+            let other = shape.definitions[index]
+            return definition.id.map { $0 == other.id } ?? (definition.name == other.name)
+        }
         var members: [(String, SchemaTree)] = []
         if !definition.isComplete {
             members.append(("$comment", .text("The type does not tell all that it reads; it may have more members.")))
@@ -101,7 +134,7 @@ package struct JSONSchema {
         case .dictionary(let value):
             .object([("type", .text("object")), ("additionalProperties", schema(value))])
         case .nullable(let wrapped): nullable(wrapped)
-        case .named(let index): reference(shape.definitions[index].name)
+        case .named(let index): Self.reference(target(index))
         }
     }
 

@@ -106,6 +106,8 @@ struct MadeTypesTests {
         #expect(intent?["examples"]?["add"]?["value"]?["amount"]?.int == 5)
         let schemas = root["components"]?["schemas"]
         #expect(schemas?["counter.Intent"]?["oneOf"]?.sequence?.count == 4)
+        let statuses = (schemas?.mapping?.keys.compactMap(\.string) ?? []).filter { $0.hasSuffix("LoadStatus") }
+        #expect(statuses == ["Shared.LoadStatus"])
         #expect(
             schemas?["counter.LabelEvent"]?["properties"]?["label"]?["$ref"]?.string?.hasSuffix("/counter.Label")
                 == true)

@@ -82,6 +82,41 @@ struct DeclarationTests {
                 """)
     }
 
+    private func components(_ shapes: [FeatureShape]) -> [[String: String]] {
+        JSONSchema.components(of: shapes, prefix: "#/").map { list in
+            Dictionary(uniqueKeysWithValues: list.map { ($0.name, String(decoding: $0.schema.bytes(), as: UTF8.self)) })
+        }
+    }
+
+    @Test func `OpenAPI: are declared once`() throws {
+        let lists = components(shapes)
+        #expect(
+            lists.map { $0.keys.sorted() } == [
+                ["cart.Intent", "cart.Label", "cart.State"], ["order.Intent", "order.Label", "order.State"],
+                ["Shared.Level", "Shared.Money", "Shared.Notice", "Shared.Row", "Shared.Tree"],
+            ])
+        #expect(lists[1]["order.Label"] == ##"{"$ref":"#/Shared.Notice"}"##)
+        #expect(lists[1]["order.State"]?.contains(##""cart":{"$ref":"#/cart.State"}"##) == true)
+        #expect(lists[1]["order.Intent"] == #"{"not":{}}"#)
+        let money = try #require(lists[2]["Shared.Money"])
+        #expect(money.contains(##""level":{"$ref":"#/Shared.Level"}"##))
+        #expect(components([shapes[0]]).map(\.count) == [7])
+    }
+
+    @Test func `OpenAPI: null is an absent member of a type that one of the features is sent`() {
+        struct Note: Codable { var text: String? }
+        enum Write: Codable { case write(Note) }
+        func feature(_ name: String, _ intent: any Decodable.Type) -> FeatureShape {
+            FeatureShape(
+                name: name, isKeyed: false, summary: "", state: [Note].self, intent: intent, label: Never.self)
+        }
+        let features = [feature("f0", Never.self), feature("f1", Write.self)]
+        let null = #"{"type":"object","properties":{"text":{"type":["string","null"]}}}"#
+        #expect(components(features).last == ["Shared.Note": null])
+        let absent = #"{"type":"object","properties":{"text":{"type":"string"}}}"#
+        #expect(components([features[0]])[0]["f0.Note"] == absent)
+    }
+
     @Test func `Swift: are declared once, with dates, decimals, durations and URLs`() {
         let source = SwiftTypes.source(shapes, maker: "test")
         for line in [
