@@ -194,10 +194,10 @@ extension JournalDatabase {
     /// Marks sessions whose reminders were all due long ago as no longer kept alive by them.
     static let endPassingOverSQL = """
         UPDATE sessions SET reminded = 0 WHERE key IN (
-            SELECT session FROM reminders CROSS JOIN sessions ON key = session
+            SELECT DISTINCT session FROM reminders INDEXED BY reminders_by_due CROSS JOIN sessions ON key = session
             WHERE due < ?1 AND reminded = 1
                 AND NOT EXISTS (SELECT 1 FROM reminders AS later WHERE later.session = key AND later.due >= ?1)
-            GROUP BY session LIMIT ?2)
+            LIMIT ?2)
         """
 
     /// Sessions of a class without reminders that seem unused. The index contains no others.

@@ -27,3 +27,10 @@ void faulty_disk_set(const char *_Nonnull folder, int fault);
 
 /// How many calls failed since `faulty_disk_set`.
 int faulty_disk_failures(void);
+
+/// Notes the text of each statement that runs on databases in a folder or below, on connections that are opened from
+/// now on; https://sqlite.org/c3ref/trace_v2.html. One folder in a process. Returns SQLite's result code.
+int faulty_disk_note_statements(const char *_Nonnull folder);
+
+/// The different texts in the order of their first runs; NULL after the last one.
+const char *_Nullable faulty_disk_noted_statement(long index);

@@ -22,6 +22,9 @@ final class TemporaryFolder: Sendable {
         try #require(mkdir(path, 0o700) == 0)
     }
 
+    /// A folder that is there.
+    init(at path: String) { self.path = path }
+
     deinit { removeTree(path) }
 
     var database: String { path + "/journal.sqlite" }
