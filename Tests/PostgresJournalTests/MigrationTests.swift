@@ -88,10 +88,17 @@ import Testing
         await (try await schema.journal { $0.migrations = known + [added] }).close()
         let older = try await schema.journal()
         #expect(older.trouble == nil)
-        #expect(await older.append(try await older.newSession().turn()).isCommitted)
-        await older.close()
+        let session = try await older.newSession()
+        let turn = session.turn()
+        #expect(await older.append(turn).isCommitted)
         let other = PostgresSchema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN most text;")
         await (try await schema.journal { $0.migrations = known + [added, other] }).close()
+        // Nor does one with connections from before.
+        #expect(await older.append(session.turn(after: turn.head, state: "2")).failure == .unavailable)
+        #expect(try await schema.number("SELECT number FROM @.heads") == 1)
+        try await older.waitForTrouble(true)
+        #expect(older.trouble?.detail.contains("Use that version") == true)
+        await older.close()
         await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
     }
 

@@ -3,31 +3,39 @@ extension PostgresSchema {
     /// prepared statement would belong to another server process.
     ///
     /// An array may be shorter than the first of its table: the missing elements are NULL.
-    static let sixth = Migration(
-        sql: """
-            -- Begins a writing transaction: its writer and generation; limits of a statement, a lock, silence and all, in
-            -- milliseconds. Fails if another connection writes in place of this one, and in another database.
-            CREATE FUNCTION @.guard(bigint, bigint, text, text, text, text) RETURNS void LANGUAGE plpgsql AS $$
-            BEGIN
-                PERFORM set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
-                    set_config('idle_in_transaction_session_timeout', $5, true),
-                    set_config('client_min_messages', 'warning', true),
-                    CASE WHEN current_setting('server_version_num')::int >= 170000
-                        THEN set_config('transaction_timeout', $6, true) END,
-                    -- Row by row through the keys' indexes, whatever the tables' statistics are.
-                    set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-                    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
-                    1 / (SELECT count(*) FROM (SELECT FROM @.writers WHERE id = $1 AND generation = $2 FOR SHARE) AS w)::int,
-                    1 / (SELECT count(*) FROM @.meta WHERE place = (SELECT system_identifier::text FROM pg_control_system())
-                        || '/' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8)
-                        || '/' || to_regclass(format('%I.heads', #))::oid)::int;
-            END $$;
-
-            """ + append(), isAdditive: true)
+    static let sixth = Migration(sql: beginning() + append(), isAdditive: true)
 
     /// An append notes the use of the stores that it changes.
     static let ninth = Migration(
         sql: append(seen: ", seen = (SELECT h.seen FROM @.heads AS h WHERE h.key = s.session)"), isAdditive: true)
+
+    /// The guard of programs whose writes end as soon as the schema needs a newer one, also on connections from before.
+    /// The other one stays for nodes of older builds.
+    static let fourteenth = Migration(
+        sql: beginning(parameter: ", integer", condition: " AND minimum <= $7"), isAdditive: true)
+
+    private static func beginning(parameter: String = "", condition: String = "") -> String {
+        """
+        -- Begins a writing transaction: its writer and generation; limits of a statement, a lock, silence and all, in
+        -- milliseconds; and maybe the program's migrations. Fails if another connection writes in place of this one, and in another database.
+        CREATE FUNCTION @.guard(bigint, bigint, text, text, text, text\(parameter)) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
+                set_config('idle_in_transaction_session_timeout', $5, true),
+                set_config('client_min_messages', 'warning', true),
+                CASE WHEN current_setting('server_version_num')::int >= 170000
+                    THEN set_config('transaction_timeout', $6, true) END,
+                -- Row by row through the keys' indexes, whatever the tables' statistics are.
+                set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+                set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+                1 / (SELECT count(*) FROM (SELECT FROM @.writers WHERE id = $1 AND generation = $2 FOR SHARE) AS w)::int,
+                1 / (SELECT count(*) FROM @.meta WHERE place = (SELECT system_identifier::text FROM pg_control_system())
+                    || '/' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8)
+                    || '/' || to_regclass(format('%I.heads', #))::oid\(condition))::int;
+        END $$;
+
+        """
+    }
 
     /// - Parameter seen: what else it sets in the rows of changed stores.
     private static func append(seen: String = "") -> String {

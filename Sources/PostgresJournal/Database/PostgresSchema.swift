@@ -17,7 +17,7 @@ enum PostgresSchema {
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
-        ninth, tenth, eleventh, twelfth, thirteenth,
+        ninth, tenth, eleventh, twelfth, thirteenth, fourteenth,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.

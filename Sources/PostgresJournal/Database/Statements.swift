@@ -21,7 +21,7 @@ struct Statements: Sendable {
                 || '/' || '\(Self.quoted(at + ".heads"))'::regclass::oid::text)
             """
         let isSamePlace = "1 / (SELECT count(*) FROM \(at).meta WHERE place = \(place))::int"
-        guardText = "SELECT \(at).guard($1, $2, $3, $4, $5, $6)"
+        guardText = "SELECT \(at).guard($1, $2, $3, $4, $5, $6, $7)"
         appendText = "SELECT * FROM \(at).append(\((1...39).map { "$\($0)" }.joined(separator: ", ")))"
         readGuard = """
             SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),

@@ -130,6 +130,7 @@ final class WriteLane {
             [
                 .int8(id), .int8(generation), .milliseconds(options.statementTime), .milliseconds(rowPatience),
                 .milliseconds(options.idleTransactionTime), .milliseconds(options.transactionTime),
+                .int4(Int32(options.migrations.count)),
             ])
     }
 
