@@ -98,6 +98,23 @@ import Testing
         await journal.close()
     }
 
+    @Test func `a failover counts as lossless only if each node's operator declares it`() async throws {
+        for isAll in [true, false] {
+            let schema = try await TestSchema()
+            let here = try await schema.journal { $0.failoverLosesNothing = true }
+            let there = try await schema.journal { $0.failoverLosesNothing = isAll }
+            for (journal, address) in [(here, "a"), (there, "b")] {
+                try await awaitResult { journal.join(NodeRecord(id: .random(), address: address), done: $0) }.get()
+            }
+            let session = try await here.newSession()
+            try await schema.run("UPDATE @.meta SET place = regexp_replace(place, '/[^/]*/', '/00000000/')")
+            _ = try await here.news(session)
+            #expect(try await schema.number("SELECT past::bigint FROM @.meta") == (isAll ? 0 : 1))
+            await here.close()
+            await there.close()
+        }
+    }
+
     @Test func `renewals and streams do not wait while a session's row is held`() async throws {
         let schema = try await TestSchema()
         let journal = try await schema.journal { $0.writers = 1 }

@@ -46,34 +46,57 @@ struct DatabaseSetup {
     /// may have in memory.
     private func notePlace() throws {
         try checkRight()
-        let isKnown = try run("SELECT place = \(sql.place) FROM \(sql.schema).meta")
-        if try isKnown.first?.bool(0) == true { return }
-        // The operator's setting covers this case: the same tables of the same cluster, on another timeline.
+        let known = try run("SELECT place = \(sql.place), \(Statements.position) FROM \(sql.schema).meta")
+        // A log that ends before a commit that this process was told of has lost it, whatever the setting says.
+        let acknowledged = engine.acknowledged.withLock { $0 }
+        let hasLost = try known.first.map { try $0.int8(1) < acknowledged } ?? false
+        if try known.first?.bool(0) == true, !hasLost { return }
+        // The operator's setting covers this case: the same tables of the same cluster, on another timeline. Each node
+        // must have it.
         let isOnlyPromoted =
-            engine.options.failoverLosesNothing
-            ? "regexp_replace(place, '/[^/]*/', '/') = regexp_replace(\(sql.place), '/[^/]*/', '/')" : "false"
-        let isOther = try transaction { () -> Bool in
-            let change = try run(
-                """
-                WITH noted AS (
-                    UPDATE \(sql.schema).meta SET place = \(sql.place),
-                        past = past + CASE WHEN place = '' OR \(isOnlyPromoted) THEN 0 ELSE 1 END,
-                        generation = CASE WHEN place = '' OR \(isOnlyPromoted) THEN generation ELSE $1 END
-                    WHERE place <> \(sql.place) RETURNING past, generation = $1 AS is_other)
-                SELECT CASE WHEN noted.is_other THEN setval(keys.name, nextval(keys.name) + \(Self.keyJump)) END,
-                    noted.is_other
-                FROM noted, (SELECT pg_get_serial_sequence('\(sql.quotedText(sql.schema + ".sessions"))', 'key')::regclass AS name)
-                    AS keys
-                """, [.bytea(JournalSecret.random().generation)])
-            guard let row = change.first, try row.bool(1) else { return false }
-            // Living nodes join again under other ids and take over the sessions of the old ones.
-            for table in ["nodes", "streams"] { _ = try run("DELETE FROM \(sql.schema).\(table)") }
-            return true
+            engine.options.failoverLosesNothing && !hasLost
+            ? """
+            regexp_replace(place, '/[^/]*/', '/') = regexp_replace(\(sql.place), '/[^/]*/', '/')
+                AND NOT EXISTS (SELECT FROM \(sql.schema).nodes WHERE NOT lossless)
+            """ : "false"
+        var isOther = false
+        do {
+            isOther = try transaction { try noteOther(isOnlyPromoted, hasLost ? acknowledged : nil) }
+        } catch {
+            engine.acknowledged.withLock { $0 = max($0, acknowledged) }
+            throw error
         }
         guard isOther else { return }
         engine.logger.warning(
             "The journal's database was replaced, restored or promoted: the last commits may be lost. Each session gets a new epoch, and clients reload the stored state.",
-            metadata: ["place": "\(engine.place)"])
+            metadata: ["place": "\(engine.place)", "lost": "\(hasLost)"])
+    }
+
+    /// Returns true if the database is noted as another one now.
+    ///
+    /// - Parameter lost: the position of an acknowledged commit that the log has not; nil if none is known.
+    private func noteOther(_ isOnlyPromoted: String, _ lost: Int64?) throws -> Bool {
+        // Once for each loss: another connection of this process may have noted it.
+        let hasLost = engine.acknowledged.withLock { acknowledged in
+            defer { if acknowledged == lost { acknowledged = 0 } }
+            return acknowledged == lost
+        }
+        let change = try run(
+            """
+            WITH noted AS (
+                UPDATE \(sql.schema).meta SET place = \(sql.place),
+                    past = past + CASE WHEN place = '' OR \(isOnlyPromoted) THEN 0 ELSE 1 END,
+                    generation = CASE WHEN place = '' OR \(isOnlyPromoted) THEN generation ELSE $1 END
+                WHERE place <> \(sql.place) OR $2 RETURNING past, generation = $1 AS is_other)
+            SELECT CASE WHEN noted.is_other THEN setval(keys.name, nextval(keys.name) + \(Self.keyJump)) END,
+                noted.is_other
+            FROM noted, (SELECT pg_get_serial_sequence('\(sql.quotedText(sql.schema + ".sessions"))', 'key')::regclass AS name)
+                AS keys
+            """, [.bytea(JournalSecret.random().generation), .bool(hasLost)])
+        guard let row = change.first, try row.bool(1) else { return false }
+        // Living nodes join again under other ids and take over the sessions of the old ones.
+        for table in ["nodes", "streams"] { _ = try run("DELETE FROM \(sql.schema).\(table)") }
+        return true
     }
 
     /// - Throws: an error that names the missing grant if the user may not read the cluster's identifier.

@@ -18,6 +18,7 @@ enum PostgresSchema {
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
         ninth, tenth, eleventh, twelfth, thirteenth, fourteenth,
+        fifteenth,
     ]
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
@@ -331,4 +332,8 @@ enum PostgresSchema {
                 END IF;
             END $$;
             """, isAdditive: true)
+
+    /// A failover counts as lossless only if each node has that setting.
+    private static let fifteenth = Migration(
+        sql: "ALTER TABLE @.nodes ADD COLUMN lossless boolean NOT NULL DEFAULT false;", isAdditive: true)
 }

@@ -21,7 +21,7 @@ struct Statements: Sendable {
                 || '/' || '\(Self.quoted(at + ".heads"))'::regclass::oid::text)
             """
         let isSamePlace = "1 / (SELECT count(*) FROM \(at).meta WHERE place = \(place))::int"
-        guardText = "SELECT \(at).guard($1, $2, $3, $4, $5, $6, $7)"
+        guardText = "SELECT \(at).guard($1, $2, $3, $4, $5, $6, $7), \(Self.position)"
         appendText = "SELECT * FROM \(at).append(\((1...39).map { "$\($0)" }.joined(separator: ", ")))"
         readGuard = """
             SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
@@ -213,7 +213,10 @@ struct Statements: Sendable {
     /// The first statement of each writing transaction. Fails if the connection no longer belongs to its writer, and
     /// blocks a newer one until the transaction ends. Also fails if the database is not the noted one, which can change
     /// behind a pooler without a new connection.
+    /// Begins a writing transaction. Its row has the position in the log before the transaction's commit.
     let guardText: String
+    /// The end of the write-ahead log, in bytes.
+    static let position = "(pg_current_wal_insert_lsn() - '0/0')::bigint"
     /// The first statement of each reading transaction, with the same check of the database.
     let readGuard: String
     let lockHeads: String

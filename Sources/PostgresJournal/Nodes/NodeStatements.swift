@@ -4,14 +4,18 @@ import SessionJournal
 
 /// The statements about nodes.
 extension Statements {
-    func join(_ node: NodeRecord) -> PostgresStatement {
+    /// - Parameter isLossless: true if the node's operator declares that a failover loses nothing.
+    func join(_ node: NodeRecord, isLossless: Bool) -> PostgresStatement {
         PostgresStatement(
             """
-            INSERT INTO \(schema).nodes (id, address, draining, renewals) VALUES ($1, $2, $3, $4)
+            INSERT INTO \(schema).nodes (id, address, draining, renewals, lossless) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (id) DO UPDATE SET address = excluded.address, draining = excluded.draining,
-                renewals = excluded.renewals, seen = now()
+                renewals = excluded.renewals, lossless = excluded.lossless, seen = now()
             """,
-            [.int8(node.id.number), .utf8(node.address), .bool(node.isDraining), .bits(node.renewals)])
+            [
+                .int8(node.id.number), .utf8(node.address), .bool(node.isDraining), .bits(node.renewals),
+                .bool(isLossless),
+            ])
     }
 
     /// Renews a node and returns all, or no row if it was removed: id, address, draining, renewals, whether the

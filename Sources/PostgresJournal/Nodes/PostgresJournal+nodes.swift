@@ -31,7 +31,7 @@ extension PostgresJournal {
 
     package func join(_ node: NodeRecord, done: @escaping Done<Void>) {
         let write = Write(
-            work: .statement(engine.statements.join(node)) { _, news in
+            work: .statement(engine.statements.join(node, isLossless: engine.options.failoverLosesNothing)) { _, news in
                 news.changeNodes()
                 return .other { done(.success(())) }
             }, keys: [.node(node.id)], fail: { error, _ in .other { done(.failure(error)) } })

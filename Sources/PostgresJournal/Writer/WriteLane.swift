@@ -120,7 +120,10 @@ final class WriteLane {
                 isUnknown: false)
         }
         return WriteTransaction(
-            connection, guardedBy: guardStatement, deadline: .now + engine.options.transactionTime)
+            connection, guardedBy: guardStatement, deadline: .now + engine.options.transactionTime
+        ) { [engine] position in
+            engine.acknowledged.withLock { $0 = max($0, position) }
+        }
     }
 
     var guardStatement: PostgresStatement {

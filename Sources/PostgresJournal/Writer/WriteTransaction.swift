@@ -18,11 +18,19 @@ final class WriteTransaction {
     private let deadline: ContinuousClock.Instant
     private(set) var isOpen = false
     private(set) var isCommitted = false
+    private var position: Int64?
     /// News for other processes.
     var news = OutgoingNews()
 
-    init(_ connection: PostgresConnection, guardedBy statement: PostgresStatement, deadline: ContinuousClock.Instant) {
-        (self.connection, self.deadline) = (connection, deadline)
+    private let committed: (@Sendable (_ position: Int64) -> Void)?
+
+    /// - Parameter committed: called after the commit with the log's position before it, which is the second column of
+    ///   `statement`; nil if that has none.
+    init(
+        _ connection: PostgresConnection, guardedBy statement: PostgresStatement, deadline: ContinuousClock.Instant,
+        committed: (@Sendable (_ position: Int64) -> Void)? = nil
+    ) {
+        (self.connection, self.deadline, self.committed) = (connection, deadline, committed)
         // Overrides the database's defaults.
         first = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), statement]
     }
@@ -64,6 +72,7 @@ final class WriteTransaction {
             }
             (results, warnings) = (error.completed, error.warnings)
         }
+        if committed != nil, !before.isEmpty { position = try? results[1].first?.int8(1) }
         guard commits else { return Array(results.dropFirst(before.count)) }
         isOpen = false
         let commit = results.removeLast()
@@ -81,6 +90,7 @@ final class WriteTransaction {
                     extent: .connection),
                 isUnknown: true)
         }
+        if let position { committed?(position) }
         return Array(results.dropFirst(before.count))
     }
 }

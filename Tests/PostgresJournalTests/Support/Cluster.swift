@@ -112,6 +112,20 @@ final class Cluster: Sendable {
         try await offThePool { [self] in try run("$as $bin/pg_ctl -D \(folder)/data -m \(mode) -w stop") }
     }
 
+    /// Keeps a copy of its files, between two commits.
+    func copyFiles() async throws {
+        try await stop("fast")
+        try await offThePool { [self] in try run("cp -a \(folder)/data \(folder)/copy") }
+        try await start()
+    }
+
+    /// Puts the copy back, like a provider's snapshot of a volume.
+    func putFilesBack() async throws {
+        try await stop()
+        try await offThePool { [self] in try run("rm -rf \(folder)/data && mv \(folder)/copy \(folder)/data") }
+        try await start()
+    }
+
     /// Runs commands. Their output goes into a file, since the server would keep a pipe open.
     private func run(_ script: String) throws {
         let output = "\(folder).out"
