@@ -101,7 +101,7 @@ let package = Package(
         library("LibCurl", "CLibCurl", "Locking"),
         library("MicroHTTP", "CMicroHTTPD", "Locking", "Networks", logging),
         library("SQLite", "CSQLite", "Locking"),
-        library("PostgreSQL", "CPostgreSQL"),
+        library("PostgreSQL", "CPostgreSQL", "Locking"),
         library("SQLiteJournal", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
         library("PostgresJournal", "Locking", "MVI", "PostgreSQL", "SessionJournal", deque, logging),
 

@@ -25,6 +25,7 @@ package final class PostgresConnection {
 
     /// Connects.
     package init(_ target: ConnectionTarget, deadline: ContinuousClock.Instant) throws(PostgresError) {
+        let fault = target.refresh()
         // Copies that libpq reads before the call returns.
         let pairs = target.keywords
         var keywords: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer(strdup($0.0)) }
@@ -37,7 +38,10 @@ package final class PostgresConnection {
         }
         self.handle = handle
         PQsetNoticeReceiver(handle, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
-        try finishConnecting(deadline)
+        do { try finishConnecting(deadline) } catch {
+            guard let fault else { throw error }
+            throw PostgresError(state: error.state, message: "\(error.message) \(fault)", extent: error.extent)
+        }
         guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { throw failure() }
     }
 

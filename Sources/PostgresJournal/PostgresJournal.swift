@@ -29,6 +29,9 @@ public final class PostgresJournal: SharedJournal {
     ///   - connections: The number of connections that write; as many others read.
     ///   - listenDatabase: The database for receiving other servers' news, without a pooler that gives each transaction
     ///     to another of the database's processes; nil for `database`.
+    ///   - rereadDatabase: Returns the present `database`, for example with a rotated password. Called on the journal's
+    ///     threads before each new connection, which uses the last text after an error. Nil if it does not change.
+    ///   - rereadListenDatabase: The same for `listenDatabase`.
     ///   - failoverLosesNothing: The operator's assurance that a standby that takes over has all commits: sessions then
     ///     keep their epochs.
     ///   - forgottenList: The path of this server's file of deleted subjects, outside the database. After a restore of an
@@ -37,9 +40,12 @@ public final class PostgresJournal: SharedJournal {
     /// - Throws: `JournalOpenError` if `database` is invalid, or if a newer version of this program made the schema.
     public static func open(
         database: String, schema: String = "mvi", connections: Int = 2, listenDatabase: String? = nil,
-        failoverLosesNothing: Bool = false, forgottenList: String? = nil, logger: Logger, sessionLimit: Int = .max
+        rereadDatabase: (@Sendable () throws -> String)? = nil,
+        rereadListenDatabase: (@Sendable () throws -> String)? = nil, failoverLosesNothing: Bool = false,
+        forgottenList: String? = nil, logger: Logger, sessionLimit: Int = .max
     ) async throws(JournalOpenError) -> PostgresJournal {
         var options = PostgresOptions()
+        (options.rereadDatabase, options.rereadListenDatabase) = (rereadDatabase, rereadListenDatabase)
         options.failoverLosesNothing = failoverLosesNothing
         options.forgottenList = forgottenList.map(ForgottenList.init)
         (options.schema, options.sessionLimit, options.listenDatabase) = (schema, sessionLimit, listenDatabase)
@@ -50,12 +56,12 @@ public final class PostgresJournal: SharedJournal {
     static func open(
         database: String, logger: Logger, options: PostgresOptions
     ) async throws(JournalOpenError) -> PostgresJournal {
-        guard let target = ConnectionTarget(database, applicationName: "mvi-server") else {
-            throw .noText
-        }
+        let target = ConnectionTarget(database, applicationName: "mvi-server", reread: options.rereadDatabase)
+        guard let target else { throw .noText }
+        let rereadListen = options.listenDatabase == nil ? options.rereadDatabase : options.rereadListenDatabase
         guard
             let listen = ConnectionTarget(
-                options.listenDatabase ?? database, applicationName: "mvi-server listening")
+                options.listenDatabase ?? database, applicationName: "mvi-server listening", reread: rereadListen)
         else {
             throw JournalOpenError(
                 "The listen database is not a connection string that libpq accepts, such as postgres://user@host:5432/name."

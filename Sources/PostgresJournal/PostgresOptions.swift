@@ -9,6 +9,9 @@ struct PostgresOptions: Sendable {
     var schema = "mvi"
     /// The database for receiving news, if it differs: see `PostgresJournal.open`.
     var listenDatabase: String?
+    /// The present texts of both databases: see `PostgresJournal.open`.
+    var rereadDatabase: (@Sendable () throws -> String)?
+    var rereadListenDatabase: (@Sendable () throws -> String)?
     /// The number of threads that run completion handlers.
     var completionThreads = 2
     /// The largest number of appends in a transaction.

@@ -11,7 +11,8 @@ extension SharedStorage {
         journal: { settings, logger in
             try await PostgresJournal.open(
                 database: url(settings), schema: settings.journalSchema, connections: settings.journalConnections,
-                listenDatabase: settings.journalListen, failoverLosesNothing: settings.losslessFailover,
+                listenDatabase: settings.journalListen, rereadDatabase: settings.rereadJournal,
+                rereadListenDatabase: settings.rereadJournalListen, failoverLosesNothing: settings.losslessFailover,
                 forgottenList: settings.forgottenList, logger: logger, sessionLimit: settings.maxKeptSessions)
         },
         migrate: { settings, role in

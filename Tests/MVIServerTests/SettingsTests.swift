@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import JWTAuthentication
@@ -256,6 +257,30 @@ struct SettingsTests {
                 flags: ["jwt-issuer": "i", "jwt-audience": "a", "jwt-secret-file": path], environment: [:])
             #expect(settings?.secret == JWTSecret(String(repeating: "s", count: 32)))
         }
+    }
+
+    @Test func `the file with a database's URL is read again, and a text that is none is refused without showing it`()
+        async throws
+    {
+        #expect(ServerSettings().rereadJournal == nil && ServerSettings().rereadJournalListen == nil)
+        try await withFile("postgres://mvi:one@db/mvi\n") { path in
+            var settings = try ServerSettings.load(
+                flags: ["journal-file": path, "journal-listen-file": path], environment: [:])
+            let rereads = try [#require(settings.rereadJournal), #require(settings.rereadJournalListen)]
+            try Data("postgres://mvi:two@db/mvi\n".utf8).write(to: URL(fileURLWithPath: path))
+            for reread in rereads { #expect(try reread() == "postgres://mvi:two@db/mvi") }
+            try Data("a secret of something else".utf8).write(to: URL(fileURLWithPath: path))
+            for reread in rereads {
+                let error = #expect(throws: SettingError.self) { _ = try reread() }
+                let text = error?.description ?? ""
+                #expect(text.contains("'\(path)': expected a file with a URL such as") && !text.contains("secret of"))
+            }
+            // A value that the program sets is not the file's.
+            settings.journal = .postgres(url: "postgres://elsewhere/mvi")
+            #expect(settings.rereadJournal == nil && settings.rereadJournalListen != nil)
+        }
+        let settings = try ServerSettings.load(flags: ["journal": "postgres://mvi@db/mvi"], environment: [:])
+        #expect(settings.rereadJournal == nil)
     }
 
     @Test("a secret and its file together are refused, and so is a file that cannot be read; neither shows the secret")

@@ -330,6 +330,24 @@ public struct ServerSettings: Sendable {
     @Setting("log-value-bytes", .bytes(0...1 << 20), "Bytes of a value in a log line; 0 hides values.")
     public var logValueBytes: Int = 200
 
+    /// Reads the URL of `--journal-file` again, which may have a new password; nil if the URL is not from a file.
+    package var rereadJournal: (@Sendable () throws -> String)? { Self.reread("journal", _journal.file) }
+
+    /// Reads the URL of `--journal-listen-file` again; nil if the URL is not from a file.
+    package var rereadJournalListen: (@Sendable () throws -> String)? {
+        Self.reread("journal-listen", _journalListen.file)
+    }
+
+    private static func reread(_ name: String, _ path: String?) -> (@Sendable () throws -> String)? {
+        guard let path else { return nil }
+        return { () throws -> String in
+            let text = try SettingsSource.text(inFile: path, of: name)
+            if case .postgres(let url)? = SettingFormat<JournalKind>.journal.parse(text) { return url }
+            let expected = "a file with \(SettingFormat<String>.postgresURL.expected)"
+            throw SettingError(name: "\(name)-file", given: path, expected: expected)
+        }
+    }
+
     /// Creates the default settings.
     public init() {}
 }

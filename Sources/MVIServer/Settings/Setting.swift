@@ -13,7 +13,10 @@
 @propertyWrapper
 public struct Setting<Value: Sendable>: Sendable {
     /// The value.
-    public var wrappedValue: Value
+    public var wrappedValue: Value { didSet { file = nil } }
+
+    /// The file that the value was read from; nil if it was given itself, or replaced.
+    private(set) var file: String?
 
     /// Creates a setting.
     ///
@@ -57,7 +60,8 @@ public struct Setting<Value: Sendable>: Sendable {
             name: name, prefix: prefix ?? reader.prefix, valueName: valueName ?? format.valueName, summary: summary,
             defaultText: format.isSecret ? "" : format.print(wrappedValue), isSwitch: Value.self == Bool.self,
             holdsSecret: format.holdsSecret, heading: heading)
-        if let given = reader.value(of: declaration, format) { self.wrappedValue = given }
+        guard let given = reader.value(of: declaration, format) else { return }
+        (self.wrappedValue, file) = (given, reader.file(of: declaration))
     }
 
     package init<Wrapped>(

@@ -27,6 +27,11 @@ final class SettingsReader: Sendable {
     }
 }
 
+extension SettingsReader {
+    /// The file that a setting's value was read from; nil if it was given itself.
+    func file(of setting: SettingDeclaration) -> String? { source?.file(of: setting) }
+}
+
 extension [SettingDeclaration] {
     /// The settings that a value declares while it is created.
     ///

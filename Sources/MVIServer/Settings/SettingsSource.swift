@@ -59,18 +59,26 @@ package struct SettingsSource: Sendable {
     /// The text of a setting, or of the file that its file form names; nil if neither is given.
     package func text(of setting: SettingDeclaration) throws(SettingError) -> String? {
         let text = given(setting)
-        guard let form = setting.fileForm, let path = given(form) else { return text }
+        guard let form = setting.fileForm, let path = file(of: setting) else { return text }
         guard text == nil else {
             throw SettingError(
                 name: form.name, given: path,
                 expected: "nothing, since --\(setting.name) is given: use one of the two", prefix: form.prefix)
         }
+        return try Self.text(inFile: path, of: setting.name, prefix: form.prefix)
+    }
+
+    /// The text in the file with a setting's value.
+    static func text(inFile path: String, of name: String, prefix: String = "MVI") throws(SettingError) -> String {
         do throws(SettingFile.Unreadable) { return try SettingFile.text(path) } catch {
             throw SettingError(
-                name: form.name, given: path,
-                expected: "a file with the value of --\(setting.name), but \(error.reason)", prefix: form.prefix)
+                name: "\(name)-file", given: path, expected: "a file with the value of --\(name), but \(error.reason)",
+                prefix: prefix)
         }
     }
+
+    /// The file that has a setting's value; nil for none.
+    func file(of setting: SettingDeclaration) -> String? { setting.fileForm.flatMap(given) }
 
     /// The names of settings with a secret in a flag, which other users of the machine see.
     package func secretsInFlags(_ catalogue: [SettingDeclaration]) -> [String] {
