@@ -6,6 +6,10 @@ import SessionJournal
 import Testing
 import WireJSON
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 @testable import MVIServer
 @testable import mvi_server
 
@@ -52,17 +56,25 @@ struct InspectionTests {
         await journal.close()
     }
 
-    @Test func `an id with invisible characters is one visible field of the list`() async throws {
+    @Test(arguments: [
+        "../../escaped", "a/b", "a\u{1B}[2J\t\n\u{202E}\u{2028}b", "", "ä", String(repeating: "a", count: 108),
+    ])
+    func `a session whose id has not the form of ids is neither listed nor exported`(id: String) async throws {
         let folder = try TemporaryFolder()
         let journal = try await KeptSessions.open(folder.path)
+        try await KeptSessions.add(2...2, to: journal)
         let record = SessionRecord(
-            id: "a\u{1B}[2J\t\n\u{9B}\u{202E}\u{2028}b", tokenHash: KeptSessions.token(1), epoch: "k",
-            credential: .bearer, created: KeptSessions.start, lastSeen: KeptSessions.start)
+            id: id, tokenHash: KeptSessions.token(1), epoch: "k", credential: .bearer, created: KeptSessions.start,
+            lastSeen: KeptSessions.start)
         _ = try await awaitResult { journal.create(record, done: $0) }.get()
         await journal.close()
-        let lines = try list(folder.path, step: 10).split(separator: "\n")
-        #expect(lines.count == 2)
-        #expect(lines.last?.hasPrefix("a\\u{1b}[2J\\u{9}\\u{a}\\u{9b}\\u{202e}\\u{2028}b\t2026-") == true)
+        #expect(try list(folder.path, step: 10) == expectedList(2...2))
+        let file = SQLiteJournalFile(directory: folder.path)
+        #expect(throws: StoreError.self) { try file.export(id) }
+        let into = "\(folder.path)/a/b"
+        try #require(mkdir("\(folder.path)/a", 0o700) == 0)
+        #expect(try Export.write(sample: 10, of: file, into: into) == 1)
+        #expect(TemporaryFolder.isThere("\(into)/session-2.json"))
     }
 
     @Test func `a journal without sessions is a list without lines`() async throws {

@@ -112,6 +112,20 @@ struct ReplayTests {
         #expect((object?["unreadable"] as? [[String: Any]])?.first?["file"] as? String == id)
     }
 
+    @Test(arguments: [
+        #""stores":[],"turns":[{"sequence":18446744073709551615,"feature":"a","recording":{}}]"#,
+        #""stores":[],"turns":[{"sequence":9223372036854775808,"feature":"a","recording":{}}]"#,
+        #""stores":[{"feature":"a","schemaVersion":1,"version":9223372036854775808,"state":{}}],"turns":[]"#,
+        #""stores":[{"feature":"a","schemaVersion":1,"version":1,"sequence":9223372036854775808,"state":{}}],"turns":[]"#,
+        #""stores":[{"feature":"a","schemaVersion":1,"version":1,"madeSequence":9223372036854775808,"state":{}}],"turns":[]"#,
+    ])
+    func `a document whose numbers are not below 2^63 is no session`(members: String) throws {
+        var report = ReplayReport(try FeatureRegistry([]))
+        report.add(Array(#"{"format":"mvi-session/1",\#(members)}"#.utf8), "file")
+        let text = String(decoding: report.document, as: UTF8.self)
+        #expect(text.contains("numbers of turns and versions are below 2^63"), "\(text)")
+    }
+
     @Test func `what cannot be replayed is named, and so is a wrong path`() async throws {
         try await run(
             #"""

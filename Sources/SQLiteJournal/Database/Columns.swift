@@ -14,6 +14,22 @@ extension Row {
 
     func bits(_ column: Int) throws(SQLiteError) -> UInt64 { UInt64(bitPattern: try integer(column)) }
 
+    /// The number of a turn. Below 2^63, so that the next number exists.
+    func number(_ column: Int) throws -> UInt64 {
+        let value = try integer(column)
+        guard let number = UInt64(exactly: value) else {
+            throw StoreError.unexpected("\(value)", "the number of a turn")
+        }
+        return number
+    }
+
+    /// The public id of a session, which becomes the name of a file.
+    func id(_ column: Int) throws -> String {
+        let text = try text(column)
+        guard SessionRecord.isID(text) else { throw StoreError.unexpected(text, "a session's id") }
+        return text
+    }
+
     func feature(_ column: Int) throws -> FeatureID { try FeatureID(stored: try text(column)) }
 }
 

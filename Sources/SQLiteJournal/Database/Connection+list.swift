@@ -54,7 +54,7 @@ extension Connection {
         ) { row -> SessionOverview? in
             do {
                 return SessionOverview(
-                    key: SessionKey(try row.integer(0)), id: try row.text(1), created: try row.time(2),
+                    key: SessionKey(try row.integer(0)), id: try row.id(1), created: try row.time(2),
                     lastSeen: try row.time(3), stores: try row.int(4), bytes: try row.int(5),
                     subject: try row.subject(6), isShared: try row.integer(8) != 0)
             } catch {

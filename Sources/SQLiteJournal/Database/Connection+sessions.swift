@@ -72,7 +72,7 @@ extension Connection {
             "SELECT number, feature, time, body FROM recordings WHERE \(Self.recordingsOfSession) ORDER BY number", key
         ) { row in
             RecordedTurn(
-                number: try row.bits(0), feature: try row.feature(1), time: try row.time(2),
+                number: try row.number(0), feature: try row.feature(1), time: try row.time(2),
                 recording: RecordingRows.recording(try row.blob(3)))
         }
         let setAside = try query(
@@ -120,14 +120,16 @@ extension Connection {
             rows.record.lastSeen = max(rows.record.lastSeen, try row.time(6))
             if try row.integer(7) > highest {
                 highest = try row.integer(7)
-                rows.head = SessionHead(number: try row.bits(7), nonce: try row.bits(8))
+                rows.head = SessionHead(number: try row.number(7), nonce: try row.bits(8))
                 rows.headRow = id
             }
             let summary = StoreSummary(
-                feature: try row.feature(1), number: try row.bits(2), version: try row.bits(3), made: try row.bits(4),
-                replaced: try row.bits(5), lastSeen: try row.time(6))
+                feature: try row.feature(1), number: try row.number(2), version: try row.bits(3),
+                made: try row.number(4),
+                replaced: try row.number(5), lastSeen: try row.time(6))
             return (id, summary)
         }
+        guard highest >= 0 else { throw StoreError.unexpected("\(highest)", "the number of a turn") }
         return rows
     }
 
@@ -160,7 +162,7 @@ extension Connection {
             """, newer
         ) { row in
             StoredLabel(
-                id: LabelID(number: try row.bits(0), index: try row.int(1)), feature: try row.feature(2),
+                id: LabelID(number: try row.number(0), index: try row.int(1)), feature: try row.feature(2),
                 version: try row.bits(3), intent: try row.optionalText(4), json: try row.blob(5),
                 expiry: try row.time(6), isWritten: try row.int(7) != 0)
         }
@@ -185,7 +187,7 @@ extension Row {
             try isNull(6) == isNull(7)
         else { throw StoreError(.unavailable, "The journal's row of session \(try integer(0)) is damaged.") }
         return SessionRecord(
-            id: try text(2), tokenHash: TokenHash(token), epoch: try text(3), credential: credential,
+            id: try id(2), tokenHash: TokenHash(token), epoch: try text(3), credential: credential,
             created: try time(5), lastSeen: try time(lastSeen), subject: try subject(6), isShared: try integer(8) != 0)
     }
 
@@ -208,7 +210,7 @@ extension Row {
         let outcome: StoredReceipt.Outcome =
             try isNull(2) ? .refused(status: int(3), body: blob(4)) : .ran(version: bits(2))
         return StoredReceipt(
-            key: key, number: try bits(6), bodyHash: try blob(0), intent: try text(1), outcome: outcome,
+            key: key, number: try number(6), bodyHash: try blob(0), intent: try text(1), outcome: outcome,
             made: try time(5))
     }
 }

@@ -6,6 +6,20 @@ package struct RecordedSession: Sendable {
     /// The format of the exports: their `format` member.
     package static let format = "mvi-session/1"
 
+    /// A number of a turn or a version of a store: below 2^63, as in journals, so that the next number exists.
+    private struct Number: Decodable {
+        let value: UInt64
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            value = try container.decode(UInt64.self)
+            guard value <= UInt64(Int64.max) else {
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "numbers of turns and versions are below 2^63")
+            }
+        }
+    }
+
     /// A store at the time of the export.
     package struct Store: Decodable, Sendable {
         package let feature: String
@@ -15,6 +29,18 @@ package struct RecordedSession: Sendable {
         package let sequence: UInt64?
         package let madeSequence: UInt64?
         package let state: JSONText
+
+        private enum Member: CodingKey { case feature, schemaVersion, version, sequence, madeSequence, state }
+
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Member.self)
+            feature = try members.decode(String.self, forKey: .feature)
+            schemaVersion = try members.decode(Int.self, forKey: .schemaVersion)
+            version = try members.decode(Number.self, forKey: .version).value
+            sequence = try members.decodeIfPresent(Number.self, forKey: .sequence)?.value
+            madeSequence = try members.decodeIfPresent(Number.self, forKey: .madeSequence)?.value
+            state = try members.decode(JSONText.self, forKey: .state)
+        }
     }
 
     package struct Turn: Decodable, Sendable {
@@ -22,6 +48,15 @@ package struct RecordedSession: Sendable {
         package let feature: String
         /// Nil if the stored recording is not JSON.
         package let recording: JSONText?
+
+        private enum Member: CodingKey { case sequence, feature, recording }
+
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Member.self)
+            sequence = try members.decode(Number.self, forKey: .sequence).value
+            feature = try members.decode(String.self, forKey: .feature)
+            recording = try members.decodeIfPresent(JSONText.self, forKey: .recording)
+        }
     }
 
     private struct Session: Decodable {

@@ -161,6 +161,9 @@ import Testing
             ("UPDATE credentials SET number = ? WHERE number = 2", .integer(Int64.max)),
             ("UPDATE credentials SET number = ? WHERE number = 1", .integer(Int64(0))),
             // These cannot even be read.
+            ("UPDATE sessions SET id = ?", .text("../../escaped")),
+            ("UPDATE stores SET number = ?", .integer(Int64(-1))),
+            ("UPDATE sessions SET head = ?", .integer(Int64.min)),
             ("UPDATE sessions SET credential = ?", .text("fingerprint")),
             ("UPDATE sessions SET lost = ?", .text("1 what")),
             ("UPDATE stores SET feature = ?", .text("No Feature")),
@@ -194,6 +197,21 @@ import Testing
             let rows = try SQLiteJournalFile(directory: copy.path).sessions(limit: 10)
             #expect(rows.isEmpty)
         }
+    }
+
+    @Test func `a recorded turn whose number is not below 2^63 is no turn`() async throws {
+        let (sound, _) = try await folder()
+        do {
+            var connection = try Connection(.file(sound.database))
+            try connection.execute(
+                "INSERT INTO recordings SELECT key << 20, -1, 'note', 0, x'7b7d' FROM sessions")
+        }
+        let file = SQLiteJournalFile(directory: sound.path)
+        let id = try #require(try file.sessions(limit: 1).first).id
+        let error = #expect(throws: StoreError.self) { try file.export(id) }
+        #expect(
+            "\(error.map { "\($0)" } ?? "")".contains("holds '-1' where the number of a turn was expected")
+        )
     }
 
     @Test func `times at the ends of time stop neither expiry nor reminders`() async throws {
