@@ -77,6 +77,39 @@ struct InspectionTests {
         #expect(TemporaryFolder.isThere("\(into)/session-2.json"))
     }
 
+    @Test func `a file of the same name is replaced, and a link, a pipe or a folder is not written through`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let journal = try await KeptSessions.open(folder.path)
+        try await KeptSessions.add(1...1, to: journal)
+        await journal.close()
+        let file = SQLiteJournalFile(directory: folder.path)
+        let (into, victim) = (try folder.folder("into"), "\(folder.path)/victim")
+        let path = "\(into)/session-1.json"
+        func keepVictim() throws {
+            let descriptor = open(victim, O_WRONLY | O_CREAT | O_TRUNC, 0o640)
+            try #require(write(descriptor, "precious", 8) == 8)
+            close(descriptor)
+        }
+        for plant in [
+            { symlink(victim, path) }, { symlink("nothing", path) }, { mkfifo(path, 0o600) }, { mkdir(path, 0o700) },
+        ] {
+            try keepVictim()
+            try #require(plant() == 0)
+            let error = #expect(throws: CommandFailure.self) { try Export.write(sample: 1, of: file, into: into) }
+            #expect(
+                error?.description == "'\(path)' exists and is not a regular file. Remove it, or give another folder.")
+            try #require(remove(path) == 0)
+        }
+        // A second name of another file, and an earlier export.
+        try #require(link(victim, path) == 0)
+        for _ in 1...2 { #expect(try Export.write(sample: 1, of: file, into: into) == 1) }
+        #expect(try FilePath.size(of: victim) == 8 && TemporaryFolder.mode(of: path) == 0o600)
+        #expect(FilePath.size(of: path) ?? 0 > 100)
+        try #require(unlink(path) == 0 && rmdir(into) == 0, "a temporary file is left")
+    }
+
     @Test func `a journal without sessions is a list without lines`() async throws {
         let folder = try TemporaryFolder()
         await (try await KeptSessions.open(folder.path)).close()
