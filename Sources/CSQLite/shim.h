@@ -19,6 +19,14 @@ static inline int csqlite_bind_blob_copy(
 
 // sqlite3_db_config is variadic, which Swift cannot call.
 
+/// Switches triggers and views off, and functions and tables that only the program itself may use in a schema.
+static inline int csqlite_distrust_schema(sqlite3 *_Nonnull connection) {
+    int result = sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);
+    if (result == SQLITE_OK) result = sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)0);
+    if (result == SQLITE_OK) result = sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);
+    return result;
+}
+
 /// Whether closing the last connection copies the write-ahead log into the database and removes it.
 static inline int csqlite_set_checkpoint_on_close(sqlite3 *_Nonnull connection, int does) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !does, (int *)0);

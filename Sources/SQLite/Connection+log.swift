@@ -14,6 +14,13 @@ extension Connection {
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle) }
     }
 
+    /// Disables the triggers and views of the file's schema, which another program may have written, and functions and
+    /// virtual tables that are unsafe in a schema.
+    package mutating func distrustSchema() throws(SQLiteError) {
+        let result = csqlite_distrust_schema(handle)
+        guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle) }
+    }
+
     /// The number of log pages after this connection's last commit or checkpoint; 0 before `takeOverCheckpoints`.
     package var logPages: Int { logLength?.pages ?? 0 }
 

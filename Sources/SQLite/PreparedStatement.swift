@@ -31,6 +31,12 @@ package final class PreparedStatement {
         return statement.isReadOnly ? 0 : statement.changes
     }
 
+    /// Binds a value to each parameter and runs it.
+    package func run(_ values: [SQLiteValue]) throws(SQLiteError) {
+        try statement.bind(values)
+        try run()
+    }
+
     /// Maps the first row, or returns nil if there is none. For statements that read.
     package func first<Value>(_ body: (borrowing Row) throws -> Value) throws -> Value? {
         defer { statement.rewind() }

@@ -50,6 +50,18 @@ public struct Row: ~Copyable {
         try isNull(column) ? nil : integer(column)
     }
 
+    /// The value of any storage class.
+    package func value(_ column: Int) throws(SQLiteError) -> SQLiteValue {
+        let index = try index(of: column, "any value") { _ in true }
+        return switch statement.type(at: index) {
+        case SQLITE_INTEGER: .integer(statement.integer(at: index))
+        case SQLITE_FLOAT: .real(statement.real(at: index))
+        case SQLITE_TEXT: .text(statement.text(at: index))
+        case SQLITE_BLOB: .blob(statement.blob(at: index))
+        default: .null
+        }
+    }
+
     private func index(
         of column: Int, _ expected: String, _ accepts: (Int32) -> Bool
     ) throws(SQLiteError) -> Int32 {

@@ -55,6 +55,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
             begun(partial)
             do {
                 var target = try Connection(.file(partial), busyTimeout: .zero)
+                try target.distrustSchema()
                 // Synced once, at the end.
                 try target.script(
                     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
@@ -105,7 +106,8 @@ package struct SQLiteJournalFile: JournalMaintenance {
         } catch {
             JournalFiles.remove(partial)
             guard let fault = error as? SQLiteError else { throw error }
-            if fault.code == .corrupt || fault.code == .notADatabase {
+            // No such table or column; a value that the schema excludes.
+            if [.corrupt, .notADatabase, .error, .constraint, .mismatch].contains(fault.code) {
                 throw StoreError(.invalid, "The backup \(backup) is damaged or not a backup: \(fault). Use another.")
             }
             throw StoreError(fault, at: backup)
@@ -113,19 +115,20 @@ package struct SQLiteJournalFile: JournalMaintenance {
     }
 
     private func copy(_ backup: String, to partial: String, signingOut: Bool) throws -> Int {
-        try JournalFiles.makePrivate(partial)
-        do {
-            var source = try Connection(.file(backup), access: .immutable)
-            var target = try Connection(.file(partial), busyTimeout: .zero)
-            try source.backUp(to: &target)
-        }
-        var target = try Connection(.file(partial), busyTimeout: .zero)
-        // Avoids a log file, which would be left behind.
-        try target.script("PRAGMA journal_mode = DELETE")
+        var source = try Connection(.file(backup), access: .immutable)
+        try source.distrustSchema()
+        try source.script("PRAGMA cell_size_check = ON")
         let migrations = SQLiteSchema.migrations
-        guard let version = try JournalDatabase.version(of: &target, latest: migrations.count, path: backup) else {
+        guard let version = try JournalDatabase.version(of: &source, latest: migrations.count, path: backup) else {
             throw StoreError(.invalid, "\(backup) is not a backup of a journal.")
         }
+        try JournalFiles.makePrivate(partial)
+        var target = try Connection(.file(partial), busyTimeout: .zero)
+        try target.distrustSchema()
+        // Synced once, at the end, and removed after an error.
+        try target.script("PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
+        try JournalDatabase.migrate(&target, from: 0, Array(migrations.prefix(version)))
+        try target.transaction(.immediate) { connection in try connection.copyRows(from: &source) }
         try JournalDatabase.migrate(&target, from: version, migrations)
         let later = try files.forgotten.subjects()
         let removed = try target.transaction(.immediate) { connection in try connection.forgetAgain(later) }

@@ -40,6 +40,7 @@ final class JournalDatabase {
             try? JournalFiles.makePrivate(files.database)
         }
         connection = try Connection(.file(files.database), busyTimeout: Self.busyTimeout)
+        try connection.distrustSchema()
         // Before anything is read: a connection that fails now must leave the log unchanged.
         try connection.takeOverCheckpoints()
         let version = try Self.version(of: &connection, latest: migrations.count, path: files.database)
@@ -109,6 +110,7 @@ final class JournalDatabase {
         _ files: JournalFiles, _ access: Connection.Access, migrations: Int = SQLiteSchema.migrations.count
     ) throws -> Connection {
         var connection = try Connection(.file(files.database), access: access, busyTimeout: .seconds(1))
+        try connection.distrustSchema()
         try connection.takeOverCheckpoints()
         try connection.script("PRAGMA query_only = ON; PRAGMA cache_size = -8192; PRAGMA cell_size_check = ON")
         guard let version = try version(of: &connection, latest: migrations, path: files.database) else {

@@ -17,8 +17,9 @@ import Testing
             var connection = try Connection(.file(folder.database))
             try connection.script(
                 """
-                CREATE TRIGGER refuse BEFORE INSERT ON stores WHEN NEW.state = CAST('bad' AS BLOB)
-                BEGIN SELECT raise(FAIL, 'bad'); END
+                CREATE UNIQUE INDEX refuse ON stores (state) WHERE state = CAST('bad' AS BLOB);
+                INSERT INTO stores (id, feature, number, time, version, nonce, head, made, schema, state, view)
+                VALUES (1, 'x', 0, 0, 0, 0, 0, 0, 1, CAST('bad' AS BLOB), x'');
                 """)
         }
         let results = await withTaskGroup(of: (Int, AppendResult).self) { group in
