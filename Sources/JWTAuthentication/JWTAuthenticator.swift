@@ -68,6 +68,9 @@ public struct JWTAuthenticator: Authenticator {
         }
     }
 
+    /// The issuer of the tokens.
+    public var issuers: [String] { [rules.issuer] }
+
     /// Returns the principal of a proof whose `identity` is a JWT.
     ///
     /// Throws an `AuthenticationError`: `rejected` for an invalid token, `expired` for an expired one, `unavailable` if

@@ -25,5 +25,6 @@ struct TestSignIn: Authenticator {
     }
 
     var subjectField: String? { own?.subjectField }
+    var issuers: [String] { own?.issuers ?? [] }
     func needsSubjectField(_ principal: Principal) -> Bool { false }
 }

@@ -18,11 +18,15 @@ struct AdminEndpoints: Sendable {
     /// Nil without an inspector.
     let inspector: Inspector?
     private let registry: PrometheusRegistry?
+    /// Those of the authenticator.
+    private let issuers: [String]
 
     /// - Parameter registry: the registry that `/metrics` prints; nil for none.
     init(
-        _ sessions: SessionTable, _ settings: ServerSettings, _ registry: PrometheusRegistry?, _ logger: Logger?
+        _ sessions: SessionTable, _ settings: ServerSettings, issuers: [String], _ registry: PrometheusRegistry?,
+        _ logger: Logger?
     ) {
+        self.issuers = issuers
         (self.sessions, self.logger, bodyLimit) = (sessions, logger, settings.bodyLimit)
         (self.registry, inspector) = (registry, settings.inspector)
         guarding = AdminGuard(settings, time: sessions.environment.time, logger: logger)
@@ -97,15 +101,25 @@ struct AdminEndpoints: Sendable {
 
     private func subject(_ query: QueryItems) throws(Problem) -> Subject? {
         let (issuer, id) = (try text("issuer", query), try text("subject", query))
-        guard id != nil || issuer == nil else { throw Problem(.badRequest, "`issuer` requires `subject`.") }
-        return id.map { Subject(issuer: issuer ?? "", id: $0) }
+        guard let id else {
+            guard issuer == nil else { throw Problem(.badRequest, "`issuer` requires `subject`.") }
+            return nil
+        }
+        if let issuer { return Subject(issuer: issuer, id: id) }
+        // Another issuer's subject of this name is another person.
+        guard let only = issuers.first, Set(issuers).count == 1 else {
+            let choice = issuers.isEmpty ? "" : " It is one of: \(issuers.map { "\"\($0)\"" }.joined(separator: ", "))."
+            throw Problem(
+                .badRequest, "`issuer` is missing, and the server's authenticator does not have only one.\(choice)")
+        }
+        return Subject(issuer: only, id: id)
     }
 
     /// The next page's path and query.
     private static func next(after key: SessionKey, limit: Int64, _ subject: Subject?) -> String {
         var next = "/admin/sessions?before=\(key.number)&limit=\(limit)"
         guard let subject else { return next }
-        if !subject.issuer.isEmpty { next += "&issuer=\(PercentEncoding.component(subject.issuer))" }
+        next += "&issuer=\(PercentEncoding.component(subject.issuer))"
         return next + "&subject=\(PercentEncoding.component(subject.id))"
     }
 
@@ -271,6 +285,7 @@ struct AdminEndpoints: Sendable {
                 object.add("sessions", data.sessions)
                 object.add("stores", data.stores)
                 object.add("bytes", data.bytes)
+                object.add("issuer", subject.issuer)
                 return Self.json(200, object.close())
             }
         }

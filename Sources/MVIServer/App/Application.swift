@@ -20,12 +20,14 @@ package final class Application: RequestHandler {
 
     /// - Parameters:
     ///   - isAdmin: true for the admin port with health checks, metrics and administration.
+    ///   - issuers: the authenticator's, for the admin port.
     ///   - link: the connection to other nodes; nil without them.
     ///   - observation: the destination of metrics and traces.
     ///   - accessLog: logs each answer; nil for none.
     package init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
-        endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, monitor: PartsMonitor? = nil,
+        endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, issuers: [String] = [],
+        monitor: PartsMonitor? = nil,
         link: NodeLink? = nil, observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
         logger: Logger? = nil
     ) throws {
@@ -54,7 +56,10 @@ package final class Application: RequestHandler {
         // The most frequent endpoints come first.
         let own =
             isAdmin
-            ? health + AdminEndpoints(sessions, settings, observation.registry, logger).all + DocumentEndpoints.admin()
+            ? health
+                + AdminEndpoints(
+                    sessions, settings, issuers: issuers, observation.registry, logger
+                ).all + DocumentEndpoints.admin()
                 + DocumentEndpoints.inspector(isOn: settings.inspector != nil)
             : IntentEndpoint(
                 sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit, forwarder: forwarder

@@ -11,7 +11,8 @@ struct ForgetCommand<Command: FeatureServerCommand>: ServerSubcommand {
             discussion: """
                 Asks the server on --admin-host and --admin-port, which calls its own deletion first. Ends the subject's \
                 sessions and deletes their rows. Disable the account first: a later sign-in begins anew. After an error, \
-                repeat the command.
+                repeat the command. Exits with 2 if the subject had no session: it may be misspelled, or of another \
+                issuer.
                 """)
     }
 
@@ -19,12 +20,20 @@ struct ForgetCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     @Argument(help: "The subject, as its issuer writes it.") var subject: String
 
-    @Option(help: "The issuer of the subject; empty if a proxy's header names users.") var issuer = ""
+    @Option(
+        help: """
+            The issuer of the subject: the iss of JWTs, 'proxy' for users of --identity-header. Without it, the only one \
+            of the server's authenticator.
+            """)
+    var issuer: String?
 
     @Option(help: "The server's admin token. Other users see it on the command line. [MVI_ADMIN_TOKEN]")
     var token: String?
 
-    private struct Counts: Decodable { let sessions, stores, bytes: Int }
+    private struct Counts: Decodable {
+        let sessions, stores: Int
+        let issuer: String
+    }
     private struct Refusal: Decodable { let detail: String }
 
     func run() async throws {
@@ -34,7 +43,8 @@ struct ForgetCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 throw CommandFailure("Which server? Give its --admin-port, and --admin-host if it is not this machine.")
             }
             let query =
-                "issuer=\(PercentEncoding.component(issuer))&subject=\(PercentEncoding.component(subject))"
+                "subject=\(PercentEncoding.component(subject))"
+                + (issuer.map { "&issuer=\(PercentEncoding.component($0))" } ?? "")
             let answer: (status: Int, body: String)
             do throws(HealthProbe.Failure) {
                 answer = try HealthProbe.answer(
@@ -48,8 +58,15 @@ struct ForgetCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 let detail = (try? WireJSON.decode(Refusal.self, from: body).detail) ?? answer.body
                 throw CommandFailure("The server answered \(answer.status): \(detail)")
             }
+            let name = "\(subject) of \(counts.issuer)".withoutInvisibles
+            guard counts.sessions > 0 else {
+                StandardError.say(
+                    "\(name): no session found, so none was deleted. Check the subject's spelling and --issuer.",
+                    by: Command.name)
+                throw ExitCode(2)
+            }
             _ = try? StandardOutput.put(
-                Array("\(subject): \(counts.sessions) sessions with \(counts.stores) stores deleted\n".utf8))
+                Array("\(name): \(counts.sessions) sessions with \(counts.stores) stores deleted\n".utf8))
         }
     }
 }

@@ -14,6 +14,9 @@ public protocol Authenticator: Sendable {
     /// names another subject than the session's are refused.
     var subjectField: String? { get }
 
+    /// The issuers of its principals. Requests of administrators that name a subject without an issuer mean the only one.
+    var issuers: [String] { get }
+
     /// Returns true if requests of a principal's sessions are refused without the `subjectField`. True by default: the
     /// field signed the principal in. An authenticator that also accepts other proofs, such as JWTs from clients that
     /// bypass the proxy, returns false for their principals and distinguishes them by their issuer.
@@ -23,6 +26,9 @@ public protocol Authenticator: Sendable {
 extension Authenticator {
     /// None.
     public var subjectField: String? { nil }
+
+    /// None: administrators name the issuer of each subject.
+    public var issuers: [String] { [] }
 
     /// True.
     public func needsSubjectField(_ principal: Principal) -> Bool { true }

@@ -7,6 +7,8 @@ public struct HeaderAuthenticator: Authenticator {
     /// The field's name.
     public let subjectField: String?
     private let issuer: String
+    /// The issuer of the subjects, `proxy` unless another one was given.
+    public var issuers: [String] { [issuer] }
 
     /// - Parameters:
     ///   - field: the header field that names the subject.

@@ -81,9 +81,10 @@ struct Assembly: Sendable {
         monitor = monitored.monitor
         let link = peers.flatMap { NodeLink($0, environment, logger: logger) }
         self.link = link
+        let authenticator = settings.authenticator(authenticator)
         application = try Application(
             sessions, settings, page: page, endpoints: content.endpoints,
-            authenticator: settings.authenticator(authenticator),
+            authenticator: authenticator,
             monitor: monitor, link: link, observation: observation, accessLog: accessLog, logger: logger)
         http = HTTPServer(
             configuration: settings.http(hasNodes: link != nil), logger: logger, handler: application)
@@ -92,7 +93,8 @@ struct Assembly: Sendable {
             try settings.adminPort == nil
             ? nil
             : Application(
-                sessions, settings, isAdmin: true, monitor: monitor, observation: observation, logger: logger)
+                sessions, settings, isAdmin: true, issuers: authenticator?.issuers ?? [], monitor: monitor,
+                observation: observation, logger: logger)
         admin = adminApplication.map { Self.admin(settings, $0, logger) }
         let readiness = Readiness(sessions: sessions, monitor: monitor)
         observation.watch(ServerGauges(observation.factory, sessions, http) { readiness.problem == nil })

@@ -115,8 +115,46 @@ struct SubjectTests {
             #expect(try ask(target, nil).status == 401)
             #expect(try ask("/admin/subjects", AdminPort.token).body.contains("`subject` is missing"))
             let answer = try ask(target, AdminPort.token)
-            #expect(answer.status == 200 && answer.body == #"{"sessions":1,"stores":0,"bytes":0}"#)
+            #expect(answer.status == 200 && answer.body == #"{"sessions":1,"stores":0,"bytes":0,"issuer":"tests"}"#)
         }
+    }
+
+    private struct Issuers: Authenticator {
+        let issuers: [String]
+
+        func authenticate(_ proof: IdentityProof) async throws -> Principal {
+            try await WordAuthenticator().authenticate(proof)
+        }
+    }
+
+    @Test func `a subject without an issuer is one of the authenticator's only issuer`() async throws {
+        let requests = [
+            ("GET", "/admin/subjects/export"), ("GET", "/admin/sessions"), ("DELETE", "/admin/subjects"),
+        ]
+        try await AdminPort.run(.memory, authenticator: Issuers(issuers: [WordAuthenticator.issuer])) { port in
+            _ = try await port.server.session(of: "anna", shared: true)
+            for (method, path) in requests {
+                let answer = try await port.send(method, "\(path)?subject=anna")
+                #expect(answer.status == 200)
+                if path != "/admin/subjects" {
+                    #expect(answer.text.contains(#""id":"anna""#) || answer.text.contains("anna"), "\(answer.text)")
+                } else {
+                    #expect(answer.text == #"{"sessions":1,"stores":0,"bytes":0,"issuer":"tests"}"#)
+                }
+            }
+        }
+        for issuers in [["tests", "proxy"], []] {
+            try await AdminPort.run(.memory, authenticator: Issuers(issuers: issuers)) { port in
+                _ = try await port.server.session(of: "anna", shared: true)
+                for (method, path) in requests {
+                    let answer = try await port.send(method, "\(path)?subject=anna")
+                    #expect(answer.problem == "bad-request" && answer.text.contains("`issuer` is missing"))
+                    #expect(answer.text.contains(#"one of: \"tests\", \"proxy\"."#) == !issuers.isEmpty)
+                    #expect(try await port.send(method, "\(path)?subject=anna&issuer=other").status == 200)
+                }
+            }
+        }
+        #expect(HeaderAuthenticator(field: "X-Remote-User").issuers == ["proxy"])
     }
 
     @Test("copies in other people's sessions are disposed of by their name")
