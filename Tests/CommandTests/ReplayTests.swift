@@ -126,6 +126,51 @@ struct ReplayTests {
         #expect(text.contains("numbers of turns and versions are below 2^63"), "\(text)")
     }
 
+    @Test func `a report has a bound, beyond which findings are counted`() throws {
+        var report = ReplayReport(try FeatureRegistry([]))
+        for line in 1...3_000 { report.add(Array("{}".utf8), "file:\(line)") }
+        // The first difference or unreadable file is there whatever its size.
+        let text = String(decoding: report.document, as: UTF8.self)
+        #expect(report.isFailed && text.split(separator: "\n").count == 1_001)
+        #expect(text.contains(#""file":"file:1000""#) && text.hasSuffix(#","omitted":2000}\#n"#), "\(text.suffix(99))")
+        var large = ReplayReport(try FeatureRegistry([]))
+        for _ in 1...5 { large.add(Array("{}".utf8), String(repeating: "a", count: 9 << 20)) }
+        #expect(large.document.count < 10 << 20)
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        let file = try #require(fopen(path, "w"))
+        fputs(text, file)
+        fclose(file)
+    }
+
+    @Test func `one document is read at a time, of regular files only`() throws {
+        let folder = try TemporaryFolder()
+        let lines = "\(folder.path)/b.ndjson"
+        let long = String(repeating: "x", count: 70_000)
+        try write("one\n\n\(long)\ntwo\nlast", to: lines)
+        try write("{\n}\n", to: "\(folder.path)/a.json")
+        try write("other", to: "\(folder.path)/text")
+        var found: [String] = []
+        try Recordings.forEach(at: folder.path) { place, document in
+            found.append("\(place.split(separator: "/").last ?? "") \(String(decoding: document, as: UTF8.self))")
+        }
+        #expect(
+            found == ["a.json {\n}\n", "b.ndjson:1 one", "b.ndjson:3 \(long)", "b.ndjson:4 two", "b.ndjson:5 last"])
+        // A document is taken before the next one is read.
+        var (taken, error): (Int, CommandFailure?) = (0, nil)
+        error = #expect(throws: CommandFailure.self) {
+            try Recordings.forEach(at: lines, longest: 10) { _, _ in taken += 1 }
+        }
+        #expect(taken == 1 && error?.description.contains("in line 3 has more than 10 bytes") == true)
+        let pipe = "\(folder.path)/pipe.json"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        for path in [pipe, folder.path] {
+            error = #expect(throws: CommandFailure.self) { try Recordings.forEach(at: path) { _, _ in } }
+            #expect(error?.description.contains("pipe.json' is not a regular file") == true)
+        }
+    }
+
     @Test func `what cannot be replayed is named, and so is a wrong path`() async throws {
         try await run(
             #"""

@@ -13,7 +13,8 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 Takes exports (mvi-session/1) with recorded turns (--record-turns): a .json file, an .ndjson file with \
                 one export per line, or a folder with such files. No handler, check or launched work runs. Prints a \
                 JSON object: "differences" has the first one of each store, "unreadable" what cannot be replayed, \
-                "notComparable" the number of turns that differ but have pseudonyms for secrets. Exits with 1 if \
+                "notComparable" the number of turns that differ but have pseudonyms for secrets, "omitted" the number of \
+                findings beyond the first 1,000 or 16 MiB. Exits with 1 if \
                 there is a difference, an unreadable one, or a required feature without a turn.
                 """)
     }
@@ -32,7 +33,7 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
         var report = ReplayReport(try await program.registry())
         try await reporting {
             for path in paths {
-                for (place, document) in try Recordings.documents(at: path) { report.add(document, place) }
+                try Recordings.forEach(at: path) { place, document in report.add(document, place) }
             }
             report.require(require.split(separator: ",").map(String.init))
             _ = try StandardOutput.put(report.document)
@@ -51,6 +52,10 @@ struct ReplayReport {
     private var unreadable: [[UInt8]] = []
     private var notComparable = 0
     private var missing: [String] = []
+    /// The bounds of all listed findings.
+    private static let (longest, mostBytes) = (1_000, 16 << 20)
+    private var bytes = 0
+    private var omitted = 0
 
     init(_ features: FeatureRegistry) { self.features = features }
 
@@ -63,7 +68,7 @@ struct ReplayReport {
             var object = JSONObject()
             object.add("file", place)
             object.add("reason", "The file \(error)")
-            unreadable.append(object.close())
+            list(object.close(), in: \.unreadable)
             return
         }
         sessions += 1
@@ -85,12 +90,23 @@ struct ReplayReport {
                 object.add("recorded", json: difference.recorded)
                 object.add("replayed", json: difference.replayed)
                 if let patch = difference.patch { object.add("patch", json: patch) }
-                differences.append(object.close())
+                list(object.close(), in: \.differences)
             case .unreadable(let turn, let reason):
                 if let turn { object.add("turn", turn) }
                 object.add("reason", reason)
-                unreadable.append(object.close())
+                list(object.close(), in: \.unreadable)
             }
+        }
+    }
+
+    /// Adds a finding, at least the first one of a list.
+    private mutating func list(_ finding: [UInt8], in list: WritableKeyPath<ReplayReport, [[UInt8]]>) {
+        let isOverBound = differences.count + unreadable.count >= Self.longest || bytes + finding.count > Self.mostBytes
+        if isOverBound, !self[keyPath: list].isEmpty {
+            omitted += 1
+        } else {
+            self[keyPath: list].append(finding)
+            bytes += finding.count
         }
     }
 
@@ -120,6 +136,7 @@ struct ReplayReport {
                 return text
             })
         object.add("notComparable", notComparable)
+        if omitted > 0 { object.add("omitted", omitted) }
         return object.close().withoutInvisiblesInJSON + [UInt8(ascii: "\n")]
     }
 }

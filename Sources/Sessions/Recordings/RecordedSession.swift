@@ -101,8 +101,8 @@ package struct RecordedSession: Sendable {
 
     /// The feature instances with recorded turns, in the order of their first one.
     package var instances: [String] {
-        var found: [String] = []
-        for turn in turns where !found.contains(turn.feature) { found.append(turn.feature) }
+        var (found, known) = ([String](), Set<String>())
+        for turn in turns where known.insert(turn.feature).inserted { found.append(turn.feature) }
         return found
     }
 }

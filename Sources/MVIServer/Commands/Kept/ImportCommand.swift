@@ -55,12 +55,14 @@ struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 
     private func fork(_ file: String, at turn: UInt64) async throws {
-        let documents = try Recordings.documents(at: file)
-        guard documents.count == 1 else {
-            throw CommandFailure("'\(file)' must have one session, not \(documents.count).")
+        var found: [UInt8]?
+        try Recordings.forEach(at: file) { _, document in
+            guard found == nil else { throw CommandFailure("'\(file)' must have one session, and has more.") }
+            found = document
         }
+        guard let document = found else { throw CommandFailure("'\(file)' must have a session, and is empty.") }
         let fork: Fork
-        do throws(NotRecorded) { fork = try Fork(try RecordedSession(documents[0].document), at: turn) } catch {
+        do throws(NotRecorded) { fork = try Fork(try RecordedSession(document), at: turn) } catch {
             throw CommandFailure("'\(file)' \(error)")
         }
         let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
