@@ -154,7 +154,8 @@ struct FeatureServerCommandTests {
         let (code, text) = try await Tool.bash.output([
             "-c",
             #"""
-            exec {out}< <(exec "$0" --data :memory: --port 0)
+            # Also if nohup started the tests.
+            exec {out}< <(exec env --default-signal=HUP "$0" --data :memory: --port 0)
             server=$!
             while read -r -u $out line; do
                 echo "$line"
