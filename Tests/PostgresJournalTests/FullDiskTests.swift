@@ -3,6 +3,7 @@ import MVI
     import Glibc
     import MVI
     import SessionJournal
+    import TestSupport
     import Testing
 
     @testable import PostgresJournal
@@ -16,7 +17,8 @@ import MVI
             let disk = try SmallTablespace(in: schema.cluster.folder, bytes: 24 << 20)
             try await schema.cluster.run("CREATE TABLESPACE \(disk.name) LOCATION '\(disk.path)'")
             let url = schema.cluster.url() + "&options=-cdefault_tablespace%3D\(disk.name)"
-            let journal = try await schema.journal(url: url)
+            let log = LogKeeper()
+            let journal = try await schema.journal(url: url, logger: log.logger)
             try disk.fill(leaving: 4 << 20)
             let session = try await journal.newSession()
             var (head, kept) = (SessionHead.empty, 0)
@@ -32,6 +34,15 @@ import MVI
             #expect(kept > 10)
             let news = try #require(try await journal.news(session))
             #expect(news.head == head && news.stores.count == kept)
+            // Each lane's new connections work, and small changes fit. Until there is room, that ends no trouble.
+            let connections = journal.statistics.connections
+            while journal.statistics.connections < connections + 8 {
+                #expect(journal.trouble?.code == .full)
+                let result = await journal.append(session.turn(after: head, store: kept, state: "1"))
+                #expect(result.failure == .full, "\(result)")
+            }
+            #expect(log.messages.count { $0.contains("is in trouble") } == 1, "\(log.lines)")
+            #expect(!log.messages.contains { $0.contains("works again") })
             try disk.makeRoom()
             // A bound on a hang only: the server probes every few seconds.
             let end = ContinuousClock.now + .seconds(600)
@@ -53,6 +64,7 @@ import MVI
             turn = session.turn(after: head, store: kept, state: "1")
             #expect(await journal.append(turn).isCommitted)
             try await journal.waitForTrouble(false)
+            #expect(log.messages.count { $0.contains("works again") } == 1, "\(log.lines)")
             #expect(try await journal.news(session)?.stores.count == kept + 1)
             await journal.close()
             try await schema.run("DROP SCHEMA @ CASCADE")

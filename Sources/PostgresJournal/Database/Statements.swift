@@ -197,6 +197,13 @@ struct Statements: Sendable {
     let notify = "SELECT pg_notify($1, $2)"
     var noteWriter: String { "UPDATE \(schema).writers SET seen = now() WHERE id = $1" }
     var leave: String { "DELETE FROM \(schema).writers WHERE id = $1" }
+    /// Commits a row in new pages and removes it. A small change may fit into the pages of a full disk.
+    func takeRoom(_ bytes: [UInt8]) -> [PostgresStatement] {
+        [
+            PostgresStatement("INSERT INTO \(schema).former_keys (key, until) VALUES ($1, 0)", [.bytea(bytes)]),
+            PostgresStatement("DELETE FROM \(schema).former_keys WHERE octet_length(key) > 65536"),
+        ]
+    }
     var storeNames: String { "SELECT feature FROM \(schema).stores WHERE session = $1" }
 
     /// A text inside a statement's text.

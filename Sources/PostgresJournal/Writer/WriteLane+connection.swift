@@ -17,7 +17,8 @@ extension WriteLane {
             beginTrouble(error)
             return false
         }
-        if failedAttempts > 0 { engine.logger.notice("The journal's database works again.") }
+        let isFull = engine.isFull
+        if failedAttempts > 0, !isFull { engine.logger.notice("The journal's database works again.") }
         failedAttempts = 0
         return true
     }
@@ -30,6 +31,7 @@ extension WriteLane {
         engine.count { $0.connections += 1 }
         try DatabaseSetup(connection, engine: engine, deadline: .now + options.transactionTime).prepare()
         try settle(connection)
+        try proveRoom(connection)
         self.connection = connection
         nextProbe = .now + options.probeInterval
         engine.endDoubt(of: index)
@@ -59,6 +61,18 @@ extension WriteLane {
         guard rows.last?.rows.isEmpty == false else {
             throw StoreError(.unavailable, "A newer connection of this process replaced this one.")
         }
+    }
+
+    /// Commits what needs room after a full disk. Otherwise the journal would seem to work until the next append.
+    private func proveRoom(_ connection: PostgresConnection) throws {
+        guard lacksRoom else { return }
+        // Random bytes, which the database cannot compress.
+        let bytes = (0..<(256 << 10)).map { _ in UInt8.random(in: .min ... .max) }
+        rowPatience = engine.options.lockTime
+        _ = try WriteTransaction(
+            connection, guardedBy: guardStatement, deadline: .now + engine.options.transactionTime
+        ).commit(engine.statements.takeRoom(bytes))
+        lacksRoom = false
     }
 
     /// Deletes the lane's row.
@@ -117,8 +131,11 @@ extension WriteLane {
     func beginTrouble(_ error: any Error) {
         connection = nil
         let trouble = StoreError(error, at: engine.place)
+        // A full disk concerns all lanes, one after the other.
+        let isNew = failedAttempts == 0 && !(trouble.code == .full && engine.isFull)
+        if trouble.code == .full { lacksRoom = true }
         engine.noteTrouble(trouble, of: index)
-        if failedAttempts == 0 {
+        if isNew {
             engine.logger.error(
                 "The journal is in trouble: nothing is stored until it recovers. The server retries by itself.",
                 metadata: ["reason": "\(trouble)"])
@@ -139,4 +156,9 @@ extension WriteLane {
         guard !writes.isEmpty else { return }
         answer(writes, with: writes.map { $0.value.fail(trouble, false) })
     }
+}
+
+extension PostgresEngine {
+    /// True if a lane found the disk full.
+    fileprivate var isFull: Bool { lanes.contains { laneTrouble($0)?.code == .full } }
 }

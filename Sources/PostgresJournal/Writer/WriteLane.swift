@@ -17,6 +17,8 @@ final class WriteLane {
     var connection: PostgresConnection?
     var nextAttempt: ContinuousClock.Instant = .now
     var failedAttempts = 0
+    /// True after a full disk, until a probe that needs room is committed.
+    var lacksRoom = false
     var nextProbe: ContinuousClock.Instant = .now
     /// Writes whose rows other transactions hold.
     var deferred = DeferredWrites()
