@@ -1,3 +1,4 @@
+import Foundation
 import Locking
 import MVI
 import PostgreSQL
@@ -9,6 +10,20 @@ import Testing
 
 /// The delivery of news, and the behavior without it.
 @Suite(.serialized) struct NewsTests {
+    @Test func `the database probes a silent listener as it probes other clients`() async throws {
+        let schema = try await TestSchema(
+            in: Cluster.make(settings: "log_statement = 'all'\nlog_line_prefix = '%a: '"))
+        let journal = try await schema.journal()
+        let news = NewsKeeper(journal)
+        await news.hearInterruption()
+        let log = try String(contentsOfFile: "\(schema.cluster.folder)/log", encoding: .utf8)
+        // A session's settings are visible to itself only.
+        let lines = log.split(separator: "\n").filter { $0.hasPrefix("mvi-server listening: ") }
+        let place = try #require(lines.firstIndex { $0.contains("LISTEN") }, "\(lines)")
+        #expect(lines[..<place].contains { $0.contains("set_config('tcp_keepalives_idle', '5', false)") }, "\(lines)")
+        await journal.close()
+    }
+
     @Test func `news are heard again after the listening connection was killed, and after the server was restarted`()
         async throws
     {

@@ -44,6 +44,7 @@ final class Listener {
         do {
             let made = try PostgresConnection(engine.listenTarget, deadline: .now + options.connectTime)
             let channels = engine.channels
+            _ = try made.run([PostgresStatement(engine.statements.keepalives)], deadline: .now + options.lockTime)
             try made.listen(to: [channels.news, channels.heartbeat], deadline: .now + options.lockTime)
             connection = made
             engine.count { $0.connections += 1 }
