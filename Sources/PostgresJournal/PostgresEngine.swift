@@ -57,7 +57,7 @@ final class PostgresEngine: Sendable {
     let completions: CompletionThreads
     let meter = Lock<(any JournalMeter)?>(nil)
     /// See `DatabaseSetup.noteDurability`.
-    let settingsOff = Lock<Set<String>>([])
+    let weakSettings = Lock<[String: String]>([:])
     /// The highest position of the database's log that a commit of this process was behind.
     let acknowledged = Lock<Int64>(0)
     /// True if the database has nothing of the subjects in `PostgresOptions.forgottenList`.

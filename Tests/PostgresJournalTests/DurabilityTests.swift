@@ -5,6 +5,19 @@ import Testing
 
 /// Settings with which the database may lose confirmed data.
 @Suite struct DurabilityTests {
+    @Test func `a role whose commits do not wait for standbys is logged at the start`() async throws {
+        let schema = try await TestSchema(in: Cluster.make())
+        try await schema.cluster.run("ALTER ROLE mvi SET synchronous_commit = local")
+        let log = LogKeeper()
+        let journal = try await schema.journal(logger: log.logger)
+        let warnings = log.messages.filter { $0.contains("synchronous_commit") }
+        #expect(warnings.count == 1)
+        #expect(
+            warnings[0].hasPrefix(
+                "warning PostgreSQL's synchronous_commit is local for the journal: commits do not wait for a standby"))
+        await journal.close()
+    }
+
     @Test
     func `settings that may lose commits are logged once at the start, and when a new connection has other settings`()
         async throws
