@@ -47,9 +47,9 @@ class Server:
 
     @property
     def inspector(self):
-        """The link with a token that the server has logged last."""
-        with open(self.log_path, encoding="utf-8", errors="replace") as log:
-            return re.findall(r"http://127\.0\.0\.1:\d+/admin/inspector#token=[\w-]+", log.read())[-1]
+        """The link with a token, in a file of its owner: the server's output is not a terminal."""
+        with open(os.path.join(self.folder, "data", "inspector-link"), encoding="utf-8") as link:
+            return link.read().strip()
 
     def kill(self):
         """Ends the process as a crash does."""

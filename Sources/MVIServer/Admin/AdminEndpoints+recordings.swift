@@ -82,7 +82,8 @@ extension AdminEndpoints {
                     // A session without a turn is only in memory.
                     guard sessions.inMemory([id])[id] != nil else { throw Self.notFound }
                 }
-                let list = TurnList(export?.turns ?? [], after: UInt64(after), limit: Int(limit), inspector)
+                let list = TurnList(
+                    export?.turns ?? [], of: id, after: UInt64(after), limit: Int(limit), inspector)
                 if inspector == .values, !list.turns.isEmpty {
                     logger?.notice(
                         "An administrator looked at recorded turns",
@@ -147,7 +148,7 @@ struct TurnList {
     /// The size at which an answer ends before its number of turns.
     private static let bytes = 4 << 20
 
-    init(_ recorded: [RecordedTurn], after: UInt64, limit: Int, _ inspector: Inspector) {
+    init(_ recorded: [RecordedTurn], of session: String, after: UInt64, limit: Int, _ inspector: Inspector) {
         // The last turn of each store without a gap since; its state is decoded when it is needed.
         var earlier: [FeatureID: RecordedTurn] = [:]
         var (expected, size, last): (UInt64, Int, UInt64) = (0, 0, 0)
@@ -163,13 +164,14 @@ struct TurnList {
             }
             last = turn.number
             let before = earlier[turn.feature].flatMap { try? WireJSON.decode(Parts.self, from: $0.recording).state }
-            turns.append(Self.turn(turn, try? WireJSON.decode(Parts.self, from: turn.recording), before, inspector))
+            let parts = try? WireJSON.decode(Parts.self, from: turn.recording)
+            turns.append(Self.turn(turn, of: session, parts, before, inspector))
             size += turns[turns.count - 1].count
         }
     }
 
     private static func turn(
-        _ turn: RecordedTurn, _ parts: Parts?, _ before: JSONText?, _ inspector: Inspector
+        _ turn: RecordedTurn, of session: String, _ parts: Parts?, _ before: JSONText?, _ inspector: Inspector
     ) -> [UInt8] {
         var object = JSONObject()
         object.add("number", turn.number)
@@ -189,7 +191,7 @@ struct TurnList {
         }
         add("kind", parts.kind)
         if let intent = parts.intent {
-            object.add("intent", inspector == .values ? intent : ValueShape.intent(intent))
+            object.add("intent", inspector == .values ? intent : ValueShape.intent(intent, session: session))
         }
         add("cause", value: parts.cause, typeDepth: 1)
         add("actions", value: parts.actions, typeDepth: 2)
@@ -201,7 +203,7 @@ struct TurnList {
             object.add("changes", json: changes(before.bytes, state.bytes, inspector))
         }
         add("schemaVersion", parts.schemaVersion)
-        add("subject", parts.subject)
+        if inspector == .values { add("subject", parts.subject) }
         add("now", parts.now)
         add("uuids", value: parts.uuids)
         add("reads", parts.reads)
@@ -221,7 +223,8 @@ struct TurnList {
             var changes = try? WireJSON.decode([Change].self, from: patch)
         else { return Array("[]".utf8) }
         if inspector == .shapes {
-            changes = changes.map { Change(op: $0.op, path: ValueShape.path($0.path)) }
+            let documents = [before, after].compactMap { try? WireJSON.decode(ValueShape.Tree.self, from: $0) }
+            changes = changes.map { Change(op: $0.op, path: ValueShape.path($0.path, in: documents)) }
         }
         return (try? WireJSON.encode(changes)) ?? Array("[]".utf8)
     }

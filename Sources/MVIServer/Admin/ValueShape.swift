@@ -53,10 +53,45 @@ enum ValueShape {
         return output
     }
 
-    /// Returns a JSON Pointer without names that may be a user's.
-    static func path(_ path: String) -> String {
-        path.split(separator: "/", omittingEmptySubsequences: false)
-            .map { isIndex($0) || isPlain(Array($0.utf8)[...]) ? String($0) : hiddenName }.joined(separator: "/")
+    /// The arrays and objects of a JSON text.
+    enum Tree: Decodable {
+        case array([Tree])
+        case object([String: Tree])
+        case value
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let elements = try? container.decode([Tree].self) {
+                self = .array(elements)
+            } else if let members = try? container.decode([String: Tree].self) {
+                self = .object(members)
+            } else {
+                self = .value
+            }
+        }
+
+        fileprivate func child(_ token: String) -> Tree? {
+            switch self {
+            case .array(let elements): Int(token).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+            case .object(let members): members[token]
+            case .value: nil
+            }
+        }
+    }
+
+    /// Returns a JSON Pointer without names that may be a user's. Digits stay only where they are the index of an array:
+    /// a dictionary's key of digits is a value.
+    ///
+    /// - Parameter documents: those that the pointer refers to.
+    static func path(_ path: String, in documents: [Tree]) -> String {
+        var places = documents
+        let shown = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token -> String in
+            let isIndex = !places.isEmpty && places.allSatisfy { if case .array = $0 { true } else { false } }
+            let name = String(token.replacing("~1", with: "/").replacing("~0", with: "~"))
+            places = places.compactMap { $0.child(name) }
+            return isIndex || isPlain(Array(token.utf8)[...]) ? String(token) : hiddenName
+        }
+        return shown.map { "/\($0)" }.joined()
     }
 
     /// The index after a string's closing quotation mark.
@@ -68,17 +103,16 @@ enum ValueShape {
         return min(place + 1, json.count)
     }
 
-    /// Returns a name in the place of an intent's id, which a client may have chosen: the same for the same id.
-    static func intent(_ id: String) -> String {
+    /// A key of this process, from the system's generator.
+    private static let key = HMACKey((0..<32).map { _ in UInt8.random(in: .min ... .max) })
+
+    /// Returns a name in the place of an intent's id, which a client may have chosen: the same for the same id in a session.
+    /// Without the process's key a guessed id cannot be compared with it.
+    static func intent(_ id: String, session: String) -> String {
         // The server's own ids have no values.
         if id.hasPrefix("‹") { return id }
-        var hash = SHA256()
-        hash.update(Array(id.utf8)[...])
-        return String(hash.words().0, radix: 36)
-    }
-
-    private static func isIndex(_ name: Substring) -> Bool {
-        name.utf8.count <= 4 && name.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let code = key.code(for: Array("\(session)\n\(id)".utf8))
+        return String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36)
     }
 
     /// True for what looks like the name of a member or a case in code. Numbers of people and things have digits.

@@ -43,6 +43,8 @@ enum StandardStreams {
 
 /// The standard error, which receives errors for people.
 package enum StandardError {
+    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
     /// - Parameter program: the name of the program.
     package static func say(_ line: String, by program: String) {
         let bytes = Array("\(program): \(line.withoutInvisibles)\n".utf8)

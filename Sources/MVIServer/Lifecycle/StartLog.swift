@@ -23,9 +23,18 @@ enum StartLog {
         if settings.inspector != nil, let admin = assembly.admin {
             let page = "\(url(settings.adminHost, admin.port))/admin/inspector"
             metadata["inspector"] = "\(page)"
-            // Not in the log, which others may read.
             if let token = settings.inspectorToken {
-                StandardError.say("The inspector, for this run: \(page)#token=\(token)", by: "inspector")
+                let link = "\(page)#token=\(token)"
+                if StandardError.isTerminal {
+                    StandardError.say("The inspector, for this run: \(link)", by: "inspector")
+                } else {
+                    do throws(CommandFailure) {
+                        metadata["inspector-link-file"] =
+                            "\(try InspectorLink.make(link, dataFolder: settings.dataFolder))"
+                    } catch {
+                        assembly.logger.warning("\(error)")
+                    }
+                }
             }
         }
         assembly.logger.info("Serving on \(address)", metadata: metadata)

@@ -2,6 +2,7 @@ import MVI
 import MVITesting
 import TestSupport
 import Testing
+import WireJSON
 
 @testable import MVIServer
 
@@ -90,9 +91,46 @@ struct InspectorTests {
         ] {
             #expect(String(decoding: ValueShape.of(Array(given.utf8), typeDepth: 2), as: UTF8.self) == wanted)
         }
-        #expect(ValueShape.intent("ann") != "ann" && ValueShape.intent("ann") == ValueShape.intent("ann"))
-        #expect(ValueShape.intent("‹bootstrap›") == "‹bootstrap›")
-        #expect(ValueShape.path("/carts/ann@example.org/0") == "/carts/…/0")
+        let name = ValueShape.intent("ann", session: "s")
+        #expect(name != "ann" && name == ValueShape.intent("ann", session: "s"))
+        #expect(name != ValueShape.intent("ann", session: "t"))
+        // The first 8 bytes of SHA-256 in base 36: a list of names would find it.
+        #expect(name != "149wyshk57cj2" && ValueShape.intent("‹bootstrap›", session: "s") == "‹bootstrap›")
+    }
+
+    @Test func `digits in a path are shown as an index of an array, not as a key of a dictionary`() throws {
+        let json = #"{"carts":{"ann@example.org":[1,{"rooms":{"12":[0]}}]},"pins":{"4711":true,"a/b~":[[0]]}}"#
+        let tree = try WireJSON.decode(ValueShape.Tree.self, from: Array(json.utf8))
+        for (path, shown) in [
+            ("/carts/ann@example.org/0", "/carts/…/0"), ("/carts/ann@example.org/1/rooms/12/0", "/carts/…/1/rooms/…/0"),
+            ("/pins/4711", "/pins/…"), ("/pins/1984", "/pins/…"), ("/pins/a~1b~0/0/0", "/pins/…/0/0"), ("", ""),
+            ("/carts/ann@example.org/-", "/carts/…/-"), ("/gone/12", "/gone/…"),
+        ] {
+            #expect(ValueShape.path(path, in: [tree]) == shown)
+            #expect(ValueShape.path(path, in: [tree, tree]) == shown)
+        }
+        #expect(ValueShape.path("/pins/4711", in: []) == "/pins/…")
+        #expect(
+            ValueShape.path(
+                "/a/1",
+                in: [
+                    try WireJSON.decode(ValueShape.Tree.self, from: Array(#"{"a":{"1":2}}"#.utf8)),
+                    try WireJSON.decode(ValueShape.Tree.self, from: Array(#"{"a":[1,2]}"#.utf8)),
+                ]) == "/a/…")
+    }
+
+    @Test func `shapes name no subject of a turn`() async throws {
+        for inspector in Inspector.allCases {
+            try await AdminPort.run(
+                .memory, authenticator: WordAuthenticator(), { ($0.inspector, $0.recordedTurns) = (inspector, 10) }
+            ) { port in
+                let session = try await port.server.session(of: "canary")
+                _ = try await port.server.send(session.intent(#"{"type":"increment"}"#))
+                let answer = try await turns(of: session, port)
+                #expect(try !answer.json(Turns.self).turns.isEmpty)
+                #expect(answer.text.contains("canary") == (inspector == .values), "\(answer.text)")
+            }
+        }
     }
 
     /// Its state nests as deep as states may: each level is an object and an array.
@@ -125,7 +163,7 @@ struct InspectorTests {
                 #expect(try await server.send(sent).status == status, "\(levels)")
             }
             let export = try #require(try await server.assembly.sessions.export(session.id))
-            let shown = TurnList(export.whole.turns, after: 0, limit: 10, .values).turns
+            let shown = TurnList(export.whole.turns, of: session.id, after: 0, limit: 10, .values).turns
             #expect(!shown.isEmpty)
             for turn in shown { #expect(!String(decoding: turn, as: UTF8.self).contains("fault")) }
             var report = ReplayReport(server.assembly.sessions.environment.features)

@@ -1,0 +1,32 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The inspector's link with this run's token. It is printed to a terminal only: other outputs are kept and read by others.
+enum InspectorLink {
+    /// Writes the link into a new file for its owner only, in the data folder or else in the folder for temporary files.
+    /// Returns the file's path.
+    ///
+    /// - Throws: `CommandFailure` if it cannot be written.
+    static func make(_ link: String, dataFolder: String?) throws(CommandFailure) -> String {
+        let temporary = SettingsSource.variable("TMPDIR") ?? "/tmp"
+        let path =
+            dataFolder.map { "\($0)/inspector-link" }
+            ?? "\(temporary)/mvi-inspector-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        // Of an earlier run. A link of this name is removed, and its target is left unchanged.
+        unlink(path)
+        func failure() -> CommandFailure {
+            CommandFailure("The inspector's link cannot be written to '\(path)': \(FilePath.reason(errno)).")
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure() }
+        defer { close(descriptor) }
+        let bytes = Array("\(link)\n".utf8)
+        guard write(descriptor, bytes, bytes.count) == bytes.count else { throw failure() }
+        return path
+    }
+}
