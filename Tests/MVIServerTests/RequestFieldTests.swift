@@ -143,6 +143,9 @@ struct RequestFieldTests {
             CookiePolicy(settings, hasNodes: false).name(for: fields) == "mvi_session" + (port.map { "_\($0)" } ?? ""))
         // A proxy may give each of several nodes another port.
         #expect(CookiePolicy(settings, hasNodes: true).name(for: fields) == "mvi_session")
+        // What a server set before it became a node is read once more.
+        let former = HeaderFields([("Host", host), ("Cookie", "mvi_session_8080=former")])
+        #expect(CookiePolicy(settings, hasNodes: true).value(former) == (port == 8_080 ? "former" : nil))
         for (address, name) in [
             ("https://a.example:8443", "__Host-mvi_session_8443"), ("https://a.example", "__Host-mvi_session"),
             ("http://[::1]:8081", "mvi_session_8081"), ("http://[::1]", "mvi_session"),

@@ -37,9 +37,9 @@ import MVI
             // Each lane's new connections work, and small changes fit. Until there is room, that ends no trouble.
             let connections = journal.statistics.connections
             while journal.statistics.connections < connections + 8 {
-                #expect(journal.trouble?.code == .full)
+                try #require(journal.trouble?.code == .full)
                 let result = await journal.append(session.turn(after: head, store: kept, state: "1"))
-                #expect(result.failure == .full, "\(result)")
+                try #require(result.failure == .full, "\(result)")
             }
             #expect(log.messages.count { $0.contains("is in trouble") } == 1, "\(log.lines)")
             #expect(!log.messages.contains { $0.contains("works again") })

@@ -15,7 +15,7 @@ import Testing
         try await cluster.run("CREATE ROLE app LOGIN PASSWORD 'one'")
         try await cluster.run("GRANT CREATE ON DATABASE postgres TO app")
         try await cluster.run("GRANT EXECUTE ON FUNCTION pg_control_system() TO app")
-        let rules = "printf ''%s\\n'' ''local all mvi trust'' ''local all app scram-sha-256''"
+        let rules = "cat >/dev/null; printf ''%s\\n'' ''local all mvi trust'' ''local all app scram-sha-256''"
         try await cluster.run("COPY (SELECT 1) TO PROGRAM '\(rules) >\(cluster.folder)/data/pg_hba.conf'")
         try await cluster.run("SELECT pg_reload_conf()")
         // The new rules hold for connections of a server that has read them.

@@ -57,17 +57,21 @@ package struct CookiePolicy: Sendable {
         return port
     }
 
-    /// Returns the cookie's value in a request; nil if there is none. Without a cookie of the port, that is one without
-    /// a port: servers before this name set such cookies.
+    /// Returns the cookie's value in a request; nil if there is none. Without a cookie of this name, that is one with an
+    /// old name.
     package func value(_ fields: HeaderFields) -> Substring? { sent(fields)?.value }
 
-    private func sent(_ fields: HeaderFields) -> (value: Substring, isOld: Bool)? {
+    /// - Returns: the value, and the name if it is an old one: one without a port, of servers before this name, or one
+    ///   with the port of `Host`, of a server that has become a node.
+    private func sent(_ fields: HeaderFields) -> (value: Substring, oldName: String?)? {
         let list = fields.values(of: "cookie")
         guard !list.isEmpty else { return nil }
         let own = name(for: fields)
-        if let value = Self.value(of: own, in: list) { return (value, false) }
-        guard own != name, let value = Self.value(of: name, in: list) else { return nil }
-        return (value, true)
+        if let value = Self.value(of: own, in: list) { return (value, nil) }
+        let port = fields.bytes(of: "host").flatMap(Self.port)
+        let old = own != name ? name : port.map { "\(name)_\($0)" }
+        guard let old, let value = Self.value(of: old, in: list) else { return nil }
+        return (value, old)
     }
 
     private static func value(of name: String, in fields: [String]) -> Substring? {
@@ -84,11 +88,11 @@ package struct CookiePolicy: Sendable {
         return nil
     }
 
-    /// Returns true if a request has a cookie without a port, which a cookie of its port should replace.
-    func isOld(_ fields: HeaderFields) -> Bool { sent(fields)?.isOld == true }
+    /// Returns true if a request has a cookie with an old name, which one with the present name should replace.
+    func isOld(_ fields: HeaderFields) -> Bool { sent(fields)?.oldName != nil }
 
     /// The fields that set the token in the browser for the lifetime of the session, or of a signed-in client's
-    /// credential. A cookie without a port is deleted if it is the token's: the cookie of another server stays.
+    /// credential. A cookie with an old name is deleted if it is the token's: the cookie of another server stays.
     ///
     /// - Parameter replaced: the token that the new one replaces.
     func set(
@@ -96,13 +100,13 @@ package struct CookiePolicy: Sendable {
     ) -> [ResponseField] {
         let life = isSignedIn ? signedInLife : life
         let new = ResponseField("Set-Cookie", "\(name(for: request))=\(token)\(suffix); Max-Age=\(life)")
-        guard let old = sent(request), old.isOld, old.value == replaced ?? token else { return [new] }
-        return [new, deletion(of: name)]
+        guard let old = sent(request), let oldName = old.oldName, old.value == replaced ?? token else { return [new] }
+        return [new, deletion(of: oldName)]
     }
 
     /// The field that deletes the cookie of a request.
     func clear(_ request: HeaderFields) -> ResponseField {
-        deletion(of: isOld(request) ? name : name(for: request))
+        deletion(of: sent(request)?.oldName ?? name(for: request))
     }
 
     private func deletion(of name: String) -> ResponseField {
