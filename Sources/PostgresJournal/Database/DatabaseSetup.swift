@@ -46,9 +46,10 @@ struct DatabaseSetup {
     /// may have in memory.
     private func notePlace() throws {
         try checkRight()
-        let known = try run("SELECT place = \(sql.place), \(Statements.position) FROM \(sql.schema).meta")
-        // A log that ends before a commit that this process was told of has lost it, whatever the setting says.
+        // A log that ends before a commit that this process was told of has lost it, whatever the setting says. Read before
+        // the log's end: other connections go on.
         let acknowledged = engine.acknowledged.withLock { $0 }
+        let known = try run("SELECT place = \(sql.place), \(Statements.position) FROM \(sql.schema).meta")
         let hasLost = try known.first.map { try $0.int8(1) < acknowledged } ?? false
         if try known.first?.bool(0) == true, !hasLost { return }
         // The operator's setting covers this case: the same tables of the same cluster, on another timeline. Each node
