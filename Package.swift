@@ -102,7 +102,7 @@ let package = Package(
         library("MicroHTTP", "CMicroHTTPD", "Locking", "Networks", logging),
         library("SQLite", "CSQLite", "Locking"),
         library("PostgreSQL", "CPostgreSQL", "Locking"),
-        library("SQLiteJournal", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
+        library("SQLiteJournal", "EventStream", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
         library("PostgresJournal", "Locking", "MVI", "PostgreSQL", "SessionJournal", deque, logging),
 
         // The server, its options, the demo. The tools know a server by its address only.

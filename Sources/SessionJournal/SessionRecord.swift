@@ -50,20 +50,6 @@ package struct SessionRecord: Sendable, Hashable {
     package var lastSeen: Duration
     private var owner: Owner?
 
-    /// True for 1 to 107 bytes of `A-Z a-z 0-9 . _ ~ -`: the form of public ids.
-    package static func isID(_ text: String) -> Bool {
-        (1...107).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"),
-                    UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-    }
-
     /// The signed-in subject, or nil for an anonymous session.
     package var subject: Subject? {
         get { if case .subject(let subject)? = owner { subject } else { nil } }

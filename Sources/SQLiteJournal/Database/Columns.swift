@@ -1,3 +1,4 @@
+import EventStream
 import MVI
 import SQLite
 import SessionJournal
@@ -26,7 +27,7 @@ extension Row {
     /// The public id of a session, which becomes the name of a file.
     func id(_ column: Int) throws -> String {
         let text = try text(column)
-        guard SessionRecord.isID(text) else { throw StoreError.unexpected(text, "a session's id") }
+        guard Epoch.isValid(text) else { throw StoreError.unexpected(text, "a session's id") }
         return text
     }
 
