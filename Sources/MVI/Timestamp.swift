@@ -99,7 +99,7 @@ package func monotonicNanoseconds() -> UInt64 {
 
 extension Timestamp {
     /// The machine's wall-clock time.
-    static var system: Timestamp {
+    package static var system: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(sinceEpoch: .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec)))

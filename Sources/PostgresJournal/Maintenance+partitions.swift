@@ -3,14 +3,6 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// The end of partitions.
 extension Maintenance {
     /// The longest time for which appends wait behind a partition that is being dropped.
@@ -97,11 +89,4 @@ extension Maintenance {
             ], deadline: .now + engine.options.transactionTime)
         engine.logger.notice("Old \(table) of the journal were dropped.", metadata: ["era": "\(era)"])
     }
-}
-
-/// This machine's time since 1970.
-@Sendable func readSystemTime() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
 }

@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 
 /// The limits of a journal. The defaults suit a server; tests use others.
@@ -59,7 +60,7 @@ struct PostgresOptions: Sendable {
     /// The time for which expired labels are kept.
     var labelGrace: Duration = .seconds(24 * 3_600)
     /// This machine's time since 1970.
-    var systemTime: @Sendable () -> Duration = readSystemTime
+    var systemTime: @Sendable () -> Duration = { Timestamp.system.sinceEpoch }
     /// The age from which a transaction is logged, because it prevents the cleaning of tables.
     var oldTransaction: Duration = .seconds(300)
     /// The operator's assurance that a standby that takes over has all commits: see `--lossless-failover`.

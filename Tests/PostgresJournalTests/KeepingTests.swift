@@ -168,7 +168,8 @@ import Testing
         _ = try await fillEra(today - 10, expiry: .seconds(1), schema)
         _ = try await fillEra(today - 9, expiry: .seconds(1), schema)
         try await schema.run("UPDATE @.eras SET old_since = now() - interval '2 hours' WHERE era = \(today - 10)")
-        await (try await maintain(schema) { $0.systemTime = { readSystemTime() + .seconds(seconds) } }).close()
+        await (try await maintain(schema) { $0.systemTime = { Timestamp.system.sinceEpoch + .seconds(seconds) } })
+            .close()
         #expect(try await schema.number("SELECT count(*) FROM @.eras WHERE has_receipts") == 5)
         #expect(try await schema.number("SELECT count(*) FROM @.eras WHERE old_since IS NOT NULL") == 1)
     }
