@@ -19,14 +19,7 @@ enum InspectorLink {
             ?? "\(temporary)/mvi-inspector-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         // Of an earlier run. A link of this name is removed, and its target is left unchanged.
         unlink(path)
-        func failure() -> CommandFailure {
-            CommandFailure("The inspector's link cannot be written to '\(path)': \(FilePath.reason(errno)).")
-        }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure() }
-        defer { close(descriptor) }
-        let bytes = Array("\(link)\n".utf8)
-        guard write(descriptor, bytes, bytes.count) == bytes.count else { throw failure() }
+        try FilePath.writePrivately(Array("\(link)\n".utf8), to: path)
         return path
     }
 }

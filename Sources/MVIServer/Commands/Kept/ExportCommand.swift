@@ -109,45 +109,11 @@ enum Export {
             do throws(StoreError) { export = try journal.export(id) } catch { throw CommandFailure("\(error)") }
             // Nil if it has ended meanwhile.
             guard let export else { continue }
-            try write(SessionDocument.write(redaction?.of(export) ?? export), to: "\(folder)/\(id).json")
+            try FilePath.writePrivately(
+                SessionDocument.write(redaction?.of(export) ?? export), to: "\(folder)/\(id).json")
             written += 1
         }
         return written
-    }
-
-    /// Writes a file for its owner only under a temporary name, and renames it. Replaces a regular file; a link or pipe of
-    /// that name, which another user may have planted, is an error.
-    private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-        func failure() -> CommandFailure {
-            CommandFailure("'\(path)' cannot be written: \(FilePath.reason(errno)).")
-        }
-        var status = stat()
-        guard lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
-            throw CommandFailure("'\(path)' exists and is not a regular file. Remove it, or give another folder.")
-        }
-        let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure() }
-        var written = 0
-        var isComplete = true
-        while isComplete, written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes {
-                pwrite(descriptor, $0.baseAddress, $0.count, off_t(written))
-            }
-            isComplete = count > 0
-            written += max(0, count)
-        }
-        let reason = failure()
-        close(descriptor)
-        guard isComplete else {
-            unlink(temporary)
-            throw reason
-        }
-        guard rename(temporary, path) == 0 else {
-            let reason = failure()
-            unlink(temporary)
-            throw reason
-        }
     }
 
     static func document(
