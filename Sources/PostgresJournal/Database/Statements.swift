@@ -219,8 +219,7 @@ struct Statements: Sendable {
     let place: String
     /// The first statement of each writing transaction. Fails if the connection no longer belongs to its writer, and
     /// blocks a newer one until the transaction ends. Also fails if the database is not the noted one, which can change
-    /// behind a pooler without a new connection.
-    /// Begins a writing transaction. Its row has the position in the log before the transaction's commit.
+    /// behind a pooler without a new connection. Its row has the log's position before the transaction's commit.
     let guardText: String
     /// The end of the write-ahead log, in bytes.
     static let position = "(pg_current_wal_insert_lsn() - '0/0')::bigint"

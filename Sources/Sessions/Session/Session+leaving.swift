@@ -142,7 +142,7 @@ extension SessionCore {
 
     /// True if nobody but a stream can tell that a store leaves memory.
     private func mayPassivate(_ slot: StoreSlot, thoughWatched: Bool = false) -> Bool {
-        // Nor if its start failed, or another node runs it: it starts when it is needed.
+        // One that has not started, or runs on another node, starts here when it is needed.
         guard let store = slot.store else { return false }
         return slot.waiters.isEmpty && (thoughWatched ? store.isDormantThoughWatched : store.isDormant)
     }

@@ -96,7 +96,7 @@ extension Session {
         }
         guard hasPlace else { return nil }
         place.onGiveWay { [weak wait] in wait?.end(false) }
-        // An answer to nobody keeps no place.
+        // A client that has left keeps no place.
         client.onLeave? { [weak wait] in wait?.end(false) }
         shared.limit(wait, to: duration)
         return wait
