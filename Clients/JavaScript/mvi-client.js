@@ -37,8 +37,8 @@ export class Problem extends Error {
 
 function retryAfter(response) {
   const value = response.headers.get("Retry-After")?.trim() ?? "";
-  // A date is the server's, and is compared with its clock. Scripts of other origins may not see that.
-  const sent = Date.parse(response.headers.get("Date") ?? "") || Date.now();
+  // Scripts of other origins may not see the server's clock.
+  const sent = Date.parse(response.headers.get("Date")) || Date.now();
   const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - sent;
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
 }
@@ -1895,11 +1895,12 @@ class Client {
 
   async endSession() {
     const end = this.#intents.add(async (timeout) => {
-      const request = { timeout, headers: this.#session.field };
-      await this.#session.request("DELETE", "/sessions/current", request).catch((error) => {
+      const { field: headers, target } = this.#session;
+      await this.#session.request("DELETE", "/sessions/current", { timeout, headers }).catch((error) => {
         if (![401, 404].includes(error.status)) throw error;
       });
-      this.#endHere();
+      // The next one may have begun.
+      if (this.#session.serves(target)) this.#endHere();
     }, { isEnd: true }).catch((error) => {
       if (error.kind !== "other-session" && error.reason !== "other-session") throw error;
     });

@@ -33,6 +33,26 @@ test("an intent after the end of the session makes another one", async () => {
   assert.equal(server.stream.session, "s2");
 });
 
+test("the end of a session that answers late leaves the next session alone", async () => {
+  const { client, server, clock } = await live();
+  let end;
+  server.answer("DELETE /sessions/current", () => new Promise((resolve) => { end = resolve; }));
+  const ended = client.endSession();
+  await clock.advance();
+  server.stream.send("goaway", { reason: "ended" });
+  await clock.advance();
+  assert.equal(client.condition, "ended");
+
+  client.reconnect();
+  await clock.advance();
+  await server.stream.hello();
+  end(json(204));
+  await ended;
+  await clock.advance();
+  assert.equal(server.stream.session, "s2");
+  assert.equal(client.condition, "live");
+});
+
 test("another request just after the end of the session uses a new session", async () => {
   const { client, server } = await live();
   server.answer("GET /features/counter/state", ({ headers }) => json(200, { of: headers.Authorization }));
