@@ -1022,7 +1022,7 @@ class Intents {
   }
 
   /**
-   * Resolves with the result of `request`, which gets the milliseconds that it may take.
+   * Resolves with the result of `request`, which gets its milliseconds.
    *
    * @param isEnd true if it ends the session: later intents belong to the next one
    * @param what describes it to the app
@@ -1110,7 +1110,7 @@ class Intents {
 
   offline() { this.#offlineSince ??= this.#platform.now(); }
 
-  /** Sends what waits before the page is gone. A browser may have cut the first's request. `#send` takes the answers. */
+  /** Sends what waits before the page is gone. A browser may have cut the first's request. `#send` takes answers. */
   leave() {
     let room = limits.keepalive;
     if (this.#session.id == null || this.#offlineSince !== null) return;
@@ -1582,7 +1582,7 @@ class Store {
 // ---------------------------------------------------------------- tabs
 
 /**
- * A group of tabs with one credential, described in docs/javascript-client.md. Besides, a channel of all tabs tells which
+ * A group of tabs with one credential, described in docs/javascript-client.md. A channel of all tabs tells which
  * session a group has, so that tabs whose storage or cookie has changed enter it.
  */
 class Tabs {
@@ -1899,7 +1899,7 @@ class Client {
       await this.#session.request("DELETE", "/sessions/current", { timeout, headers }).catch((error) => {
         if (![401, 404].includes(error.status)) throw error;
       });
-      // The next one may have begun.
+      // The next may have begun.
       if (this.#session.serves(target)) this.#endHere();
     }, { isEnd: true }).catch((error) => {
       if (error.kind !== "other-session" && error.reason !== "other-session") throw error;
