@@ -17,13 +17,13 @@ package protocol InterposedJournal: Journal {
 /// The operations of a journal, without `append`.
 package enum JournalOperation: Sendable {
     case secret, load, news, stores, find, list, alarms, export
-    case create, change, bury, remove, touch, expire, reclaim
+    case create, change, bury, remove, record, touch, expire, reclaim
 
     /// True if the operation changes nothing.
     package var isRead: Bool {
         switch self {
         case .secret, .load, .news, .stores, .find, .list, .alarms, .export: true
-        case .create, .change, .bury, .remove, .touch, .expire, .reclaim: false
+        case .create, .change, .bury, .remove, .record, .touch, .expire, .reclaim: false
         }
     }
 }
@@ -55,6 +55,10 @@ extension InterposedJournal {
 
     package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         perform(.remove, done) { [base] in base.purge(subject, now: now, tombstoneUntil: tombstoneUntil, done: $0) }
+    }
+
+    package func record(_ recordings: [SessionRecordings], done: @escaping Done<Void>) {
+        perform(.record, done) { [base] in base.record(recordings, done: $0) }
     }
 
     package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
@@ -114,7 +118,7 @@ extension InterposedJournal {
         perform(.alarms, done) { [base] in base.alarms(after: after, limit: limit, done: $0) }
     }
 
-    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
-        perform(.export, done) { [base] in base.export(id, done: $0) }
+    package func export(_ id: String, turnsAfter number: UInt64?, done: @escaping Done<SessionExport?>) {
+        perform(.export, done) { [base] in base.export(id, turnsAfter: number, done: $0) }
     }
 }

@@ -38,6 +38,7 @@ final class TestSession: Sendable {
             try groups.map { try $0.served[0].definition(with: Array($0.served.dropFirst())) })
         var limits = SessionLimits()
         limits.recordings = RecordingLimit(turns: .max)
+        limits.recordingDelay = .zero
         let environment = SessionEnvironment(
             features: features, limits: limits, journal: journal, time: time, clock: clock,
             executor: surroundings.executor, middleware: middleware, report: report

@@ -231,6 +231,14 @@ public final class PostgresJournal: SharedJournal {
         } while !rest.isEmpty
     }
 
+    package func record(_ recordings: [SessionRecordings], done: @escaping Done<Void>) {
+        // Without keys: appends do not wait for it.
+        engine.steps([], done) { [engine] transaction in
+            if !recordings.isEmpty { _ = try transaction.commit(engine.statements.record(recordings)) }
+            return .success(())
+        }
+    }
+
     package func expire(
         lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
@@ -323,9 +331,9 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
+    package func export(_ id: String, turnsAfter number: UInt64?, done: @escaping Done<SessionExport?>) {
         engine.read(.all, done) { [engine] reader in
-            let reads = SessionReads(engine.statements, export: id)
+            let reads = SessionReads(engine.statements, export: id, turnsAfter: number)
             return reader.attempt(reads.statements) { results in try reads.results(results).first?.export() }
         }
     }

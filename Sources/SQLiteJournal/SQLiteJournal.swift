@@ -110,6 +110,12 @@ public final class SQLiteJournal: Journal {
         } while !rest.isEmpty
     }
 
+    package func record(_ recordings: [SessionRecordings], done: @escaping Done<Void>) {
+        engine.write(.sessions(recordings.map(\.session)), done) { database in
+            .success(try recordings.forEach { try database.record($0) })
+        }
+    }
+
     package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         engine.purge(.noting(now), subject, tombstoneUntil, done)
     }
@@ -187,8 +193,10 @@ public final class SQLiteJournal: Journal {
         engine.read(after: .any, done) { connection in try connection.alarms(after: after, limit: limit) }
     }
 
-    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
-        engine.read(after: .all, done, session: { $0?.session.key }) { connection in try connection.export(id) }
+    package func export(_ id: String, turnsAfter number: UInt64?, done: @escaping Done<SessionExport?>) {
+        engine.read(after: .all, done, session: { $0?.session.key }) { connection in
+            try connection.export(id, turnsAfter: number)
+        }
     }
 
     // MARK: State

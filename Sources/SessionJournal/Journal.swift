@@ -50,6 +50,10 @@ package protocol Journal: ServerJournal {
     /// Returns the result if it is available at once; otherwise returns nil and calls `done` later.
     func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
 
+    /// Adds recordings of committed turns, at most one element for each session. Their loss in a crash is harmless. Sessions
+    /// that are gone are skipped.
+    func record(_ recordings: [SessionRecordings], done: @escaping Done<Void>)
+
     /// Remembers until a time since 1970 that a session which is not stored has ended. The number of tombstones is
     /// bounded by the session limit; those that end first are dropped first.
     func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>)
@@ -126,7 +130,9 @@ package protocol Journal: ServerJournal {
     func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>)
 
     /// Exports everything stored about the session with a public id; nil if there is none.
-    func export(_ id: String, done: @escaping Done<SessionExport?>)
+    ///
+    /// - Parameter number: leaves out recorded turns up to this number; nil for all.
+    func export(_ id: String, turnsAfter number: UInt64?, done: @escaping Done<SessionExport?>)
 
     /// The reason why an append would probably fail now, or nil. A server with a journal in trouble is not ready.
     var trouble: StoreError? { get }
@@ -149,6 +155,10 @@ extension Journal {
     package func measure(by meter: any JournalMeter) {}
 
     package func complete(on loops: [TaskLoop]) {}
+
+    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
+        export(id, turnsAfter: nil, done: done)
+    }
 
     /// Stores a new anonymous session.
     package func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {

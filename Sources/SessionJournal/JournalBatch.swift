@@ -21,9 +21,6 @@ package struct JournalBatch: Sendable {
     /// The changes of the session's reminders, in order. A store's reminders survive its disposal unless the batch
     /// removes them.
     package var reminders: [ReminderChange]
-    /// The recordings of the turns, in order, as far as turns are recorded.
-    package var recordings: [RecordedTurn]
-    package var recordingLimit: RecordingLimit
     /// Receipts to delete.
     package var forgottenReceipts: [ReceiptKey]
     /// Deletes labels before this one; nil to delete none.
@@ -46,8 +43,8 @@ package struct JournalBatch: Sendable {
     package init(
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
-        recordings: [RecordedTurn] = [], recordingLimit: RecordingLimit = .none, forgottenReceipts: [ReceiptKey] = [],
-        firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [], lostLabels: LostLabels? = nil,
+        forgottenReceipts: [ReceiptKey] = [], firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [],
+        lostLabels: LostLabels? = nil,
         epoch: String? = nil, expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil,
         ownerChange: OwnerChange? = nil
     ) {
@@ -59,8 +56,6 @@ package struct JournalBatch: Sendable {
         self.labels = labels
         self.receipts = receipts
         self.reminders = reminders
-        self.recordings = recordings
-        self.recordingLimit = recordingLimit
         self.forgottenReceipts = forgottenReceipts
         self.firstLabel = firstLabel
         self.forgottenLabels = forgottenLabels

@@ -93,6 +93,11 @@ public final class MemoryJournal: Journal {
         answer((), done)
     }
 
+    package func record(_ recordings: [SessionRecordings], done: @escaping Done<Void>) {
+        for each in recordings { shard(of: each.session).withLock { $0.sessions[each.session]?.add(each) } }
+        answer((), done)
+    }
+
     package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
         directory.withLock { $0.bury(token, until: until, limit: limit) }
         answer((), done)
@@ -243,8 +248,8 @@ public final class MemoryJournal: Journal {
         answer(loaded ?? LoadedStores(nil, []), done)
     }
 
-    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
-        answer(read({ $0.ids[id] }, { $1.exported($0) }), done)
+    package func export(_ id: String, turnsAfter number: UInt64?, done: @escaping Done<SessionExport?>) {
+        answer(read({ $0.ids[id] }, { $1.exported($0, turnsAfter: number) }), done)
     }
 
     /// Returns the result of `body` for a session, or nil if it is gone.

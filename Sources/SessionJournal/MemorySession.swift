@@ -122,9 +122,6 @@ final class MemorySession {
         for key in batch.forgottenReceipts { receipts[key] = nil }
         for receipt in batch.receipts { receipts[receipt.key] = receipt }
         if !batch.reminders.isEmpty { apply(batch.reminders) }
-        if !batch.recordings.isEmpty {
-            change { $0.recordings.append(batch.recordings, batch.recordingLimit) }
-        }
         if let lost = batch.lostLabels { lostLabels = lost }
         if let epoch = batch.epoch { record.epoch = epoch }
         switch batch.ownerChange {
@@ -170,11 +167,15 @@ final class MemorySession {
             credentials: credentials, reminders: reminders, owner: owner?.owner, accessChanges: accessChanges)
     }
 
-    func exported(_ key: SessionKey) -> SessionExport {
-        // `map`, since an array made from an empty deque writes to the one empty array that all threads share.
-        SessionExport(
-            session: stored(key), stores: Array(stores), turns: additions?.recordings.turns.map { $0 } ?? [],
-            setAside: additions?.setAside ?? [])
+    func exported(_ key: SessionKey, turnsAfter number: UInt64?) -> SessionExport {
+        // `filter`, since an array made from an empty deque writes to the one empty array that all threads share.
+        let turns = additions?.recordings.turns.filter { turn in number.map { turn.number > $0 } ?? true } ?? []
+        return SessionExport(
+            session: stored(key), stores: Array(stores), turns: Array(turns), setAside: additions?.setAside ?? [])
+    }
+
+    func add(_ recordings: SessionRecordings) {
+        change { $0.recordings.append(recordings.turns, recordings.limit) }
     }
 
     func apply(_ changes: [ReminderChange]) {

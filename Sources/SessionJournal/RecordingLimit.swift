@@ -12,6 +12,17 @@ package struct RecordingLimit: Sendable, Hashable, Codable {
     package static let none = RecordingLimit(turns: 0)
 }
 
+/// Recordings of a session's committed turns, in order, and how many of all its recordings are kept.
+package struct SessionRecordings: Sendable {
+    package var session: SessionKey
+    package var turns: [RecordedTurn]
+    package var limit: RecordingLimit
+
+    package init(_ session: SessionKey, _ turns: [RecordedTurn], _ limit: RecordingLimit) {
+        (self.session, self.turns, self.limit) = (session, turns, limit)
+    }
+}
+
 /// The newest recorded turns of a session, as far as a limit allows.
 struct RecordingRing {
     private(set) var turns: Deque<RecordedTurn> = []

@@ -78,7 +78,7 @@ struct ChangeTests {
         let store = HostedStore(Purse(), log: log)
         store.start()
         for cents in [60, 50, 1] { try await store.send(.put(cents: cents)) }
-        let turns = log.appends.flatMap(\.recordings).map { turn in
+        let turns = log.recordings.map { turn in
             let recording = String(decoding: turn.recording, as: UTF8.self)
             return #"{"sequence":\#(turn.number),"feature":"purse","time":0,"recording":\#(recording)}"#
         }

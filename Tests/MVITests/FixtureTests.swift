@@ -61,7 +61,7 @@ struct FixtureTests {
             try await store.send(intent)
             await executor.idle()
         }
-        let turns = log.appends.flatMap(\.recordings).map { turn in
+        let turns = log.recordings.map { turn in
             let recording = String(decoding: turn.recording, as: UTF8.self)
             return #"{"sequence":\#(turn.number),"feature":"counter","time":0,"recording":\#(recording)}"#
         }

@@ -27,7 +27,7 @@ struct RecordingTests {
         store.start()
         try await store.send("go", id: IntentID("id"))
         await executor.idle()
-        let recordings = try log.appends.flatMap(\.recordings).map { turn in
+        let recordings = try log.recordings.map { turn in
             var recording = try WireJSON.decode(TurnRecording<Script>.self, from: turn.recording)
             #expect(recording.facts.microseconds != nil)
             recording.facts.microseconds = nil

@@ -24,11 +24,6 @@ import Testing
         for number in 0..<3 {
             var turn = session.turn(after: head, state: #""\#(marker)""#, labels: [marker])
             if number == 1 { turn.stores[0].setsAside = marker }
-            turn.recordings = [
-                RecordedTurn(
-                    number: turn.head.number, feature: TestSession.counter, time: .zero, recording: Array(marker.utf8))
-            ]
-            turn.recordingLimit = RecordingLimit(turns: 9)
             turn.reminders = [
                 .set(
                     StoredReminder(
@@ -41,6 +36,9 @@ import Testing
                     bodyHash: [1], intent: marker, outcome: .ran(version: 1), made: TestSession.start)
             ]
             try #require(await journal.append(turn).isCommitted)
+            let recording = RecordedTurn(
+                number: turn.head.number, feature: TestSession.counter, time: .zero, recording: Array(marker.utf8))
+            try await journal.record([recording], of: key, keeping: 9)
             head = turn.head
         }
         return session

@@ -74,6 +74,7 @@ struct RecordingTests {
     private func table(recordedTurns: Int) throws -> SessionTable {
         var limits = SessionLimits.patient
         limits.recordings = RecordingLimit(turns: recordedTurns)
+        limits.recordingDelay = .zero
         return try SessionTable(
             environment: SessionEnvironment(
                 features: FeatureRegistry([FeatureDefinition(Loader()), FeatureDefinition(Tally())]), limits: limits,
@@ -112,6 +113,7 @@ struct RecordingTests {
     func facts() throws {
         var limits = SessionLimits.patient
         limits.recordings = RecordingLimit(turns: 20)
+        limits.recordingDelay = .zero
         let table = try SessionTable(
             environment: SessionEnvironment(
                 features: FeatureRegistry([FeatureDefinition(Recorder()), FeatureDefinition(Tally())]), limits: limits,
@@ -153,6 +155,7 @@ struct RecordingTests {
     func reminded() throws {
         var limits = SessionLimits.patient
         limits.recordings = RecordingLimit(turns: 20)
+        limits.recordingDelay = .zero
         let time = ManualTime()
         let table = try SessionTable(
             environment: SessionEnvironment(

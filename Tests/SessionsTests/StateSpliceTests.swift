@@ -55,6 +55,7 @@ struct StateSpliceTests {
     private func table(_ journal: HeldJournal, bytes: Int) throws -> SessionTable {
         var limits = SessionLimits.patient
         limits.recordings = RecordingLimit(turns: 1_000, bytes: bytes)
+        limits.recordingDelay = .zero
         return SessionTable(
             environment: SessionEnvironment(
                 features: try FeatureRegistry([FeatureDefinition(Rows())]), limits: limits, journal: journal,
@@ -108,6 +109,7 @@ struct StateSpliceTests {
     func `nearly all kept turns can be read, whatever the number of stores`(stores: Int) async throws {
         var limits = SessionLimits.patient
         limits.recordings = RecordingLimit(turns: 100, bytes: 8 << 20)
+        limits.recordingDelay = .zero
         limits.intentRate = nil
         let table = SessionTable(
             environment: SessionEnvironment(

@@ -35,7 +35,9 @@ package final class AppendLog<F: Feature>: Sendable {
     private final class Held: Sendable {
         typealias Place = (session: String, feature: FeatureID, view: @Sendable (F.State) -> F.ViewState)
 
-        let batches = Collected<JournalBatch>()
+        let batches = Collected<(batch: JournalBatch, recordings: [RecordedTurn])>()
+        /// Those of the batch that is about to be appended.
+        let recordings = Lock<[RecordedTurn]>([])
         let ends: Lock<[End]>
         let place = Lock<Place?>(nil)
 
@@ -75,8 +77,12 @@ package final class AppendLog<F: Feature>: Sendable {
                 return nil
             }
         } arrived: { batch in
-            held.batches.append(batch)
-            for turn in Self.turns(of: batch) { then(turn) }
+            let recordings = held.recordings.withLock { recordings in
+                defer { recordings = [] }
+                return recordings
+            }
+            held.batches.append((batch, recordings))
+            for turn in Self.turns(of: recordings) { then(turn) }
         }
         if isHolding { journal.hold() }
     }
@@ -90,16 +96,22 @@ package final class AppendLog<F: Feature>: Sendable {
     // MARK: Appends
 
     /// The turns of each received append, including held and failed ones; without refused intents.
-    package var batches: [[Turn]] { state.batches.all.map(Self.turns) }
+    package var batches: [[Turn]] { state.batches.all.map { Self.turns(of: $0.recordings) } }
 
     /// All received appends.
-    package var appends: [JournalBatch] { state.batches.all }
+    package var appends: [JournalBatch] { state.batches.all.map(\.batch) }
+
+    /// The recordings of all received appends.
+    package var recordings: [RecordedTurn] { state.batches.all.flatMap(\.recordings) }
+
+    /// Notes the recordings of the next append.
+    func willAppend(_ recordings: [RecordedTurn]) { state.recordings.withLock { $0 = recordings } }
 
     /// Returns when that many appends have been received in all.
     package func batches(atLeast count: Int) async { await state.batches.atLeast(count) }
 
-    private static func turns(of batch: JournalBatch) -> [Turn] {
-        batch.recordings.compactMap { turn in
+    private static func turns(of recordings: [RecordedTurn]) -> [Turn] {
+        recordings.compactMap { turn in
             do {
                 let recorded = try WireJSON.decode(Recorded.self, from: turn.recording)
                 // It has changed nothing.

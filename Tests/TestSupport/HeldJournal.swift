@@ -255,7 +255,7 @@ package final class HeldJournal: InterposedJournal {
         case .load, .news, .find, .list, .alarms: load(done, body)
         case .stores: load(isOfStores: true, done, body)
         case .export: body(done)
-        case .secret, .create, .change, .bury, .remove, .touch, .expire, .reclaim:
+        case .secret, .create, .change, .bury, .remove, .record, .touch, .expire, .reclaim:
             if let trouble { done(.failure(trouble)) } else { body(done) }
         }
     }

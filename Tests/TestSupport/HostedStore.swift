@@ -30,6 +30,7 @@ package final class HostedStore<F: Feature>: Sendable {
         // Avoids time limits on a slow machine.
         limits.runnerTime = .seconds(600)
         limits.recordings = RecordingLimit(turns: log.isRecording ? 100_000 : 0)
+        limits.recordingDelay = .zero
         let clock = environment.clock as? ManualClock
         let now = environment.now
         let time = TimeSource(
@@ -46,6 +47,7 @@ package final class HostedStore<F: Feature>: Sendable {
                 stores.workLimit = environment.workLimit
                 stores.slowTurn = environment.slowTurn
             }
+            sessions.onAppend { log.willAppend($0) }
             let name = environment.session.id.isEmpty ? "session" : environment.session.id
             try log.keepSession(name, id, state, at: now().sinceEpoch, view: feature.view)
             let token = AppendLog<F>.token

@@ -107,6 +107,8 @@ package enum StoreReport: Sendable {
     case membersUnread([String], instance: String)
     /// Recording is enabled, but messages or actions of this feature are not `Codable`. Its recordings note this.
     case unrecordable(feature: String)
+    /// Recordings of committed turns are not written: the journal failed with the error, or is too slow if it is nil.
+    case recordingsLost(count: Int, StoreError?)
 }
 
 /// The store that a report is about.

@@ -75,7 +75,7 @@ extension AdminEndpoints {
             // Not on the executor of sessions: a recording may be large.
             answer(reply, on: nil) { () async throws(Problem) in
                 let export = try await asking { () async throws(StoreError) -> SessionExport? in
-                    if let id { try await sessions.export(id) } else { nil }
+                    if let id { try await sessions.export(id, turnsFrom: UInt64(after)) } else { nil }
                 }
                 guard let id else { throw Self.notFound }
                 if export == nil {

@@ -36,6 +36,10 @@ enum StoreReportLog {
             logger.warning(
                 "Turns of a feature cannot be recorded: its messages or actions are not Codable",
                 metadata: ["feature": "\(feature)"])
+        case .recordingsLost(let count, let error):
+            logger.error(
+                "Recordings of turns were lost",
+                metadata: ["count": "\(count)", "error": "\(error?.detail ?? "The journal is too slow.")"])
         case .commitFailed(let error, _) where error.code == .gone:
             // A client ended the session while its work ran: this is no fault, and there is no retry.
             break

@@ -60,12 +60,14 @@ struct SessionReads {
             [.int8s(since.map(\.session.number)), .int8s(since.map { Int64(clamping: $0.number) })], count: since.count)
     }
 
-    /// Everything of the session with a public id.
-    init(_ sql: Statements, export id: String) {
+    /// Everything of the session with a public id, but for turns up to a number.
+    init(_ sql: Statements, export id: String, turnsAfter number: UInt64? = nil) {
         self.init(
             sql, .export,
-            "SELECT 1::bigint AS place, key, -1::bigint AS since FROM \(sql.schema).sessions WHERE id = $1",
-            [.utf8(id)], count: 1)
+            """
+            SELECT 1::bigint AS place, key, -1::bigint AS since, $2::bigint AS turn FROM \(sql.schema).sessions
+            WHERE id = $1
+            """, [.utf8(id), .int8(number.map { Int64(clamping: $0) } ?? .min)], count: 1)
     }
 
     /// - Parameter asked: A query for the sessions' indexes from 1 on, their keys, and the numbers to read after.
@@ -140,7 +142,7 @@ struct SessionReads {
                     .turns,
                     """
                     SELECT r.number, r.feature, r.time, r.body, a.place
-                    FROM asked AS a JOIN \(at).recordings AS r ON r.session = a.key ORDER BY r.number
+                    FROM asked AS a JOIN \(at).recordings AS r ON r.session = a.key AND r.number > a.turn ORDER BY r.number
                     """
                 ),
                 (

@@ -120,24 +120,6 @@ struct Statements: Sendable {
                 FROM unnest($1::bigint[]) AS c (key)) AS now
             WHERE s.key = now.key AND s.reminded <> now.reminded
             """
-        addRecordings = """
-            INSERT INTO \(at).recordings (session, number, feature, time, body)
-            SELECT i.session, i.number, i.feature, i.time, i.body
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bytea[])
-                AS i (session, head, nonce, number, feature, time, body)
-            \(committed)
-            """
-        trimRecordings = """
-            DELETE FROM \(at).recordings AS r
-            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-                AS i (session, head, nonce, kept, bytes)
-            \(committed)
-            WHERE r.session = i.session AND r.number <= (
-                SELECT max(o.number) FROM (
-                    SELECT n.number, row_number() OVER newest AS place, sum(octet_length(n.body)) OVER newest AS size
-                    FROM \(at).recordings AS n WHERE n.session = i.session WINDOW newest AS (ORDER BY n.number DESC)
-                ) AS o WHERE o.place > i.kept OR o.size > i.bytes)
-            """
     }
 
     /// Plans writing transactions row by row through the keys' indexes, whatever the tables' statistics are. New tables
@@ -241,6 +223,4 @@ struct Statements: Sendable {
     let forgetReminders: String
     let addReminders: String
     let noteReminded: String
-    let addRecordings: String
-    let trimRecordings: String
 }

@@ -26,8 +26,6 @@ struct AppendGroup {
         .int8, .bytea, .bytea, .int8, .int8, .bytea, .int8, .int8, .bytea, .bytea)
     private var changedReminders = ParameterRows(.text, .bytea)
     private var reminders = ParameterRows(.text, .bytea, .int8, .int8, .bytea, .int8)
-    private var recordings = ParameterRows(.int8, .text, .int8, .bytea)
-    private var recordingLimits = ParameterRows(.int8, .int8)
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
     private var owners = ParameterRows(.int8, .int8, .int8, .bool, .int8, .int8, .int8, .bytea)
     /// The indexes of the look-ups among the statements' results.
@@ -55,14 +53,6 @@ struct AppendGroup {
             }
             addReceipts(of: batch, row)
             addReminders(of: batch)
-            for turn in batch.recordings {
-                recordings.append(
-                    batch, .bits(turn.number), .feature(turn.feature), .time(turn.time), .bytea(turn.recording))
-            }
-            if !batch.recordings.isEmpty {
-                let limit = batch.recordingLimit
-                recordingLimits.append(batch, .int8(Int64(max(0, limit.turns))), .int8(Int64(limit.bytes)))
-            }
         }
     }
 
@@ -186,7 +176,6 @@ struct AppendGroup {
             changedReminders.statement(sql.forgetReminders), reminders.statement(sql.addReminders),
             changedReminders.isEmpty
                 ? nil : PostgresStatement(sql.noteReminded, [changedReminders.sessionValue]),
-            recordings.statement(sql.addRecordings), recordingLimits.statement(sql.trimRecordings),
         ].compactMap(\.self)
     }
 

@@ -53,9 +53,9 @@ extension Connection {
         return news
     }
 
-    mutating func export(_ id: String) throws -> SessionExport? {
+    mutating func export(_ id: String, turnsAfter number: UInt64? = nil) throws -> SessionExport? {
         guard let rows = try rows("id", .text(id)) else { return nil }
-        return try export(rows)
+        return try export(rows, turnsAfter: number)
     }
 
     /// Returns everything stored about a session, including its earlier heads.
@@ -66,10 +66,13 @@ extension Connection {
         return contents
     }
 
-    private mutating func export(_ rows: SessionRows) throws -> SessionExport {
+    private mutating func export(_ rows: SessionRows, turnsAfter number: UInt64? = nil) throws -> SessionExport {
         let key: [SQLiteValue] = [.integer(rows.key.number)]
         let turns = try query(
-            "SELECT number, feature, time, body FROM recordings WHERE \(Self.recordingsOfSession) ORDER BY number", key
+            """
+            SELECT number, feature, time, body FROM recordings WHERE \(Self.recordingsOfSession) AND number > ?2
+            ORDER BY number
+            """, key + [.integer(number.map { Int64(clamping: $0) } ?? .min)]
         ) { row in
             RecordedTurn(
                 number: try row.number(0), feature: try row.feature(1), time: try row.time(2),

@@ -35,7 +35,6 @@ extension JournalDatabase {
         }
         for receipt in batch.receipts { try write(receipt, of: batch.session) }
         if !batch.reminders.isEmpty { try write(batch.reminders, of: batch.session) }
-        if !batch.recordings.isEmpty { try writeRecordings(of: batch, entry) }
         if batch.epoch != nil || batch.lostLabels != nil {
             try connection.execute(
                 "UPDATE sessions SET epoch = coalesce(?, epoch), lost = coalesce(?, lost) WHERE key = ?",
@@ -45,7 +44,7 @@ extension JournalDatabase {
     }
 
     /// Returns the cached entry of a session, loading it if necessary; nil if the session is gone.
-    private func entry(of session: SessionKey) throws -> SessionCache.Entry? {
+    func entry(of session: SessionKey) throws -> SessionCache.Entry? {
         if let entry = cache[session] { return entry }
         guard let rows = try connection.rows(of: session) else { return nil }
         let entry = SessionCache.Entry(rows, earlierHeads: try connection.earlierHeads(of: rows))
@@ -135,7 +134,7 @@ extension JournalDatabase {
             """, [.integer(id), .bits(number), .time(time), .text(reason)])
     }
 
-    // MARK: Labels, recordings and receipts
+    // MARK: Labels and receipts
 
     private func write(_ label: StoredLabel, of session: SessionKey) throws {
         try insertLabel.bind(session.number, at: 1)
@@ -147,32 +146,6 @@ extension JournalDatabase {
         try insertLabel.bind(label.expiry.nanoseconds, at: 7)
         try insertLabel.bind(label.isWritten ? 1 : 0, at: 8)
         _ = try insertLabel.withBound(label.json, at: 9) { try insertLabel.run() }
-    }
-
-    private func writeRecordings(of batch: JournalBatch, _ entry: SessionCache.Entry) throws {
-        var rows = try entry.recordings.take() ?? RecordingRows(batch.session, recordingRows(of: batch.session))
-        for turn in batch.recordings {
-            let (row, deleted) = rows.add(turn.recording.count, batch.recordingLimit)
-            for id in deleted {
-                try deleteRecording.bind(id, at: 1)
-                try deleteRecording.run()
-            }
-            guard let row else { continue }
-            try writeRecording.bind(row.id, at: 1)
-            try writeRecording.bind(Int64(bitPattern: turn.number), at: 2)
-            try writeRecording.bind(turn.feature.text, at: 3)
-            try writeRecording.bind(turn.time.nanoseconds, at: 4)
-            let padding = repeatElement(UInt8(ascii: " "), count: row.size - turn.recording.count)
-            _ = try writeRecording.withBound(turn.recording + padding, at: 5) { try writeRecording.run() }
-        }
-        entry.recordings = rows
-    }
-
-    private func recordingRows(of session: SessionKey) throws -> [RecordingRows.Row] {
-        try connection.query(
-            "SELECT id, length(body) FROM recordings WHERE \(Connection.recordingsOfSession) ORDER BY number",
-            [.integer(session.number)]
-        ) { row in RecordingRows.Row(id: try row.integer(0), size: Int(try row.integer(1))) }
     }
 
     private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {

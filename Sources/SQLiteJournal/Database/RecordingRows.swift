@@ -1,7 +1,8 @@
 import DequeModule
+import SQLite
 import SessionJournal
 
-/// The rows of a session's recorded turns. A new turn takes the row of the oldest one, so that an append changes one row of
+/// The rows of a session's recorded turns. A new turn takes the row of the oldest one, so that it changes one row of
 /// one tree. Bodies are padded with spaces: one of the same length is overwritten in place, another one makes SQLite divide
 /// its page anew, with those beside it.
 struct RecordingRows {
@@ -82,5 +83,36 @@ struct RecordingRows {
     static func recording(_ body: [UInt8]) -> [UInt8] {
         guard let last = body.lastIndex(where: { $0 != UInt8(ascii: " ") }), last < body.count - 1 else { return body }
         return Array(body[...last])
+    }
+}
+
+extension JournalDatabase {
+    /// Adds recordings, inside an open transaction; none for a session that is gone.
+    func record(_ recordings: SessionRecordings) throws {
+        guard let entry = try entry(of: recordings.session) else { return }
+        var rows =
+            try entry.recordings.take() ?? RecordingRows(recordings.session, recordingRows(of: recordings.session))
+        for turn in recordings.turns {
+            let (row, deleted) = rows.add(turn.recording.count, recordings.limit)
+            for id in deleted {
+                try deleteRecording.bind(id, at: 1)
+                try deleteRecording.run()
+            }
+            guard let row else { continue }
+            try writeRecording.bind(row.id, at: 1)
+            try writeRecording.bind(Int64(bitPattern: turn.number), at: 2)
+            try writeRecording.bind(turn.feature.text, at: 3)
+            try writeRecording.bind(turn.time.nanoseconds, at: 4)
+            let padding = repeatElement(UInt8(ascii: " "), count: row.size - turn.recording.count)
+            _ = try writeRecording.withBound(turn.recording + padding, at: 5) { try writeRecording.run() }
+        }
+        entry.recordings = rows
+    }
+
+    private func recordingRows(of session: SessionKey) throws -> [RecordingRows.Row] {
+        try connection.query(
+            "SELECT id, length(body) FROM recordings WHERE \(Connection.recordingsOfSession) ORDER BY number",
+            [.integer(session.number)]
+        ) { row in RecordingRows.Row(id: try row.integer(0), size: Int(try row.integer(1))) }
     }
 }

@@ -289,5 +289,6 @@ extension SessionTable {
         let now = Moment(environment.time)
         let notes = sessions.map { ($0, $0.finalNote(now: now)) }
         await awaitResult { done in note(notes) { done(()) } }
+        await writeRecordings()
     }
 }

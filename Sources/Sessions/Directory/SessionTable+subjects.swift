@@ -19,9 +19,15 @@ extension SessionTable {
         try await records(.subject(subject)).map(\.id)
     }
 
-    /// Returns everything stored about the session with a public id, or nil if there is none.
-    package func export(_ id: String) async throws(StoreError) -> SessionExport? {
-        try await awaitResult { environment.journal.export(id, done: $0) }.get()?.whole
+    /// Returns everything stored about the session with a public id, with whole states in its recorded turns; nil if there
+    /// is none. Turns that another node recorded in the last second may be missing.
+    ///
+    /// - Parameter number: leaves out most recorded turns before this one; nil for all.
+    package func export(_ id: String, turnsFrom number: UInt64? = nil) async throws(StoreError) -> SessionExport? {
+        await writeRecordings()
+        // The first one is spliced from a turn before.
+        let last = number.map { $0 - min($0, UInt64(RecordedState.longestInterval)) }
+        return try await awaitResult { environment.journal.export(id, turnsAfter: last, done: $0) }.get()?.whole
     }
 
     /// Deletes all data of a subject: ends its sessions here and elsewhere, and deletes their rows. Meanwhile sign-ins of

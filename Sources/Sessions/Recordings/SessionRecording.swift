@@ -9,15 +9,28 @@ extension SessionCore {
     /// True if the session's own recording goes on at a time since 1970.
     func isRecorded(now: Duration) -> Bool { reminders.contains { $0.event.recording != nil && $0.stored.due > now } }
 
-    /// The larger of the session's own limit and that of all sessions.
-    func largerRecordingLimit(_ all: RecordingLimit) -> RecordingLimit {
+    /// The limit of the recorded turns that the journal keeps: the larger of the session's own and that of all sessions.
+    func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
+        let all = limits.recordings
         guard let own = recording else { return all }
         guard all.turns > 0 else { return own }
         return RecordingLimit(turns: max(own.turns, all.turns), bytes: max(own.bytes, all.bytes))
     }
 }
 
+extension Session {
+    /// Has the recordings of committed turns written.
+    func witness(_ turns: [WitnessedTurn], _ limit: RecordingLimit) {
+        if let key = core.withLock({ $0.key }) { shared.recordings.add(turns, of: key, limit) }
+    }
+}
+
 extension SessionTable {
+    /// Returns when the recordings of all turns that this process has committed are written.
+    package func writeRecordings() async {
+        await awaitResult { done in environment.recordings.flush { done(()) } }
+    }
+
     /// Records the turns of the session with a public id until a time since 1970, also in other processes. Replaces its
     /// earlier recording; with a time that has passed, ends it. Its turns stay until newer ones take their place.
     ///

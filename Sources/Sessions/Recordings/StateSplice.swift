@@ -135,11 +135,13 @@ struct StateSplice: Codable, Equatable {
     }
 }
 
-/// The state of a store's last recorded turn.
+/// The state of a recorded turn.
 final class RecordedState: Sendable {
     /// The largest number of the session's turns between two whole states of a store: those that an export may lack. Of
     /// all stores' turns, since they take the places of the oldest ones.
-    static func interval(_ limit: RecordingLimit) -> UInt64 { UInt64(max(1, min(16, limit.turns / 8))) }
+    static func interval(_ limit: RecordingLimit) -> UInt64 { UInt64(max(1, min(longestInterval, limit.turns / 8))) }
+
+    static let longestInterval = 16
 
     let number: UInt64
     let state: [UInt8]
@@ -214,22 +216,32 @@ struct RecordingText {
 
     /// Returns recordings with whole states. Leaves out those of which an earlier turn is no longer kept.
     static func whole(_ turns: [RecordedTurn]) -> [RecordedTurn] {
-        var states: [FeatureID: RecordedState] = [:]
+        // Several of a store: another node may have recorded turns between two of this one.
+        var states: [FeatureID: [RecordedState]] = [:]
         return turns.compactMap { turn in
             guard let last = try? WireJSON.decode(Last.self, from: turn.recording) else { return turn }
             guard let splice = last.splice else {
-                if let state = last.state { states[turn.feature] = RecordedState(turn.number, state.bytes) }
+                if let state = last.state { states.add(RecordedState(turn.number, state.bytes), turn.feature) }
                 return turn
             }
-            guard let before = states[turn.feature], before.number == splice.base,
-                let state = splice.applied(to: before.state), let json = try? WireJSON.encode(splice),
+            let before = states[turn.feature]?.first { $0.number == splice.base }
+            guard let before, let state = splice.applied(to: before.state), let json = try? WireJSON.encode(splice),
                 let head = head(of: turn.recording, spliceName, json)
             else { return nil }
-            states[turn.feature] = RecordedState(turn.number, state)
+            states.add(RecordedState(turn.number, state), turn.feature)
             var turn = turn
             turn.recording = text(head, stateName, state)
             return turn
         }
+    }
+}
+
+extension [FeatureID: [RecordedState]] {
+    fileprivate mutating func add(_ state: RecordedState, _ feature: FeatureID) {
+        var kept = removeValue(forKey: feature) ?? []
+        if kept.count >= RecordedState.longestInterval { kept.removeFirst() }
+        kept.append(state)
+        self[feature] = kept
     }
 }
 
@@ -239,49 +251,5 @@ extension SessionExport {
         var export = self
         export.turns = RecordingText.whole(turns)
         return export
-    }
-}
-
-extension [RecordedTurn] {
-    /// Returns a batch's recordings with parts of states.
-    func spliced(_ entries: [SessionBatch.Entry], _ changes: [StoreChange], _ limit: RecordingLimit) -> [RecordedTurn] {
-        // Without a limit of bytes nothing is gained.
-        guard limit.bytes < .max else { return self }
-        return map { turn in
-            guard let entry = entries.last(where: { $0.feature == turn.feature }), let store = entry.store else {
-                return turn
-            }
-            var turn = turn
-            turn.recording = store.spliced(turn, state: entry.change.flatMap { changes[$0].state }, limit)
-            return turn
-        }
-    }
-}
-
-extension SessionStore {
-    /// Returns a turn's recording, with a splice if the turn before is recorded. One that is larger than all that is kept
-    /// says only that: in its place every other turn would be dropped.
-    ///
-    /// - Parameter state: a text that may be the turn's state.
-    fileprivate func spliced(_ turn: RecordedTurn, state: [UInt8]?, _ limit: RecordingLimit) -> [UInt8] {
-        let before = lastRecorded
-        var now: RecordedState?
-        defer { lastRecorded = now }
-        // A small one gains nothing.
-        if turn.recording.count >= 512, let text = RecordingText(turn.recording, known: [state, before?.state]) {
-            if let before, turn.number - before.whole < RecordedState.interval(limit),
-                let spliced = text.spliced(from: before)
-            {
-                now = RecordedState(turn.number, text.state, since: before.whole)
-                return spliced
-            }
-            if turn.recording.count <= limit.bytes { now = RecordedState(turn.number, text.state) }
-        }
-        guard turn.recording.count > limit.bytes, let intent = RecordingText.intent(of: turn.recording) else {
-            return turn.recording
-        }
-        let fault =
-            "The recording has \(turn.recording.count) bytes, more than the \(limit.bytes) of all that are kept."
-        return ErasedStore.unrecordable(intent, fault) ?? turn.recording
     }
 }

@@ -79,6 +79,7 @@ package final class SessionEnvironment: Sendable {
 
     /// The due times of reminders.
     let reminderClock = ReminderClock()
+    let recordings: RecordingWriter
     /// The metrics.
     package let metrics: SessionMetrics
     /// The tracer of turns, appends and launched work; nil without tracing.
@@ -93,6 +94,7 @@ package final class SessionEnvironment: Sendable {
     private let reportedLosses = Lock<Set<String>>([])
     private let watchAction = Lock<(@Sendable (NodeRecord, TokenHash, [FeatureID]) -> Void)?>(nil)
     private let giveAwayAction = Lock<(@Sendable (NodeRecord, TokenHash) async -> Void)?>(nil)
+    let appendAction = Lock<(@Sendable ([RecordedTurn]) -> Void)?>(nil)
     private let endActions = Lock<[@Sendable (SessionInfo) -> Void]>([])
     /// Deletes a subject's data outside the sessions.
     let forgetAction = Lock<(@Sendable (Subject) async throws -> Void)?>(nil)
@@ -118,6 +120,8 @@ package final class SessionEnvironment: Sendable {
         self.time = time
         streamPlaces = Places(limit: limits.streams)
         keptRoom = KeptRoom(journal, time, limits)
+        recordings = RecordingWriter(
+            journal, delay: limits.recordingDelay, clock: clock, executor: executor, report: report)
         waitPlaces = NetworkPlaces(limits.waits, perNetwork: limits.waitsPerNetwork)
         var stores = StoreEnvironment(
             clock: clock, now: { Timestamp(sinceEpoch: time.sinceEpoch()) }, executor: executor,
@@ -148,6 +152,11 @@ package final class SessionEnvironment: Sendable {
     /// Calls `action` before all data of a subject is deleted; if it throws, nothing is deleted.
     package func onForget(_ action: @escaping @Sendable (Subject) async throws -> Void) {
         forgetAction.withLock { $0 = action }
+    }
+
+    /// Calls `action` with the recordings of a batch's turns, if there are any, before each attempt to append it.
+    package func onAppend(_ action: @escaping @Sendable ([RecordedTurn]) -> Void) {
+        appendAction.withLock { $0 = action }
     }
 
     func tellEnd(of session: SessionInfo) {

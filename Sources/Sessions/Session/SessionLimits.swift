@@ -65,6 +65,8 @@ package struct SessionLimits: Sendable {
     package var touchInterval: Duration = .seconds(300)
     /// The recorded turns of a session.
     package var recordings = RecordingLimit.none
+    /// The time for which a turn's recording waits for others before it is written; zero to write it at once.
+    package var recordingDelay: Duration = .seconds(1)
 
     /// The delay with which the journal learns of a session's last use: a day for long lifetimes, less for short ones.
     var touchDelays: PerLifeClass {

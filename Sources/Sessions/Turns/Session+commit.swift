@@ -49,6 +49,9 @@ extension Session {
     }
 
     private func append(_ pending: PendingCommit, _ batch: JournalBatch) -> CommitEnd? {
+        if !pending.recordings.isEmpty, let action = shared.appendAction.withLock({ $0 }) {
+            action(pending.recordings.map(\.turn))
+        }
         // Captures one reference, so that no closure is allocated.
         let result = shared.journal.append(batch) { pending.appended($0) }
         return result.flatMap { finish(pending, $0) }
@@ -283,6 +286,9 @@ final class PendingCommit: Sendable {
     let isOwners: Bool
     /// See `SessionBatch`.
     let dropsLabels: Duration?
+    /// The recordings of its turns, to be written after the append.
+    let recordings: [WitnessedTurn]
+    private let recordingLimit: RecordingLimit
     /// The start time of the append; see `monotonicNanoseconds`.
     let begun = monotonicNanoseconds()
     /// The span of the append; nil without tracing.
@@ -310,7 +316,9 @@ final class PendingCommit: Sendable {
         (self.session, self.needs) = (session, needs)
         (entries, results) = (working.entries, working.results)
         (isKept, isOwners) = (core.key != nil, core.ownsWork)
-        let limit = core.recordingLimit(session.shared.limits)
+        recordings = working.recordings
+        // Before the batch may end the session's own recording.
+        recordingLimit = recordings.isEmpty ? .none : core.recordingLimit(session.shared.limits)
         // With the labels dropped, as the outbox will be.
         var trimmed: Outbox?
         if let time = working.dropsLabels {
@@ -322,9 +330,7 @@ final class PendingCommit: Sendable {
         batch = JournalBatch(
             session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts, reminders: working.reminders,
-            recordings: working.recordings.isEmpty
-                ? [] : working.recordings.spliced(working.entries, working.changes, limit),
-            recordingLimit: limit, forgottenReceipts: core.receipts.forgotten,
+            forgottenReceipts: core.receipts.forgotten,
             firstLabel: trimmed.map { $0.newFirst(after: core.head.number) }
                 ?? (core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil),
             forgottenLabels: trimmed.map { Array($0.forgotten) } ?? Array(core.outbox.forgotten),
@@ -348,7 +354,10 @@ final class PendingCommit: Sendable {
     }
 
     /// Ends the batch and its stores.
-    func end(_ outcome: CommitOutcome, _ end: EntryEnd) -> CommitEnd { (outcome, results, endEntries(end)) }
+    func end(_ outcome: CommitOutcome, _ end: EntryEnd) -> CommitEnd {
+        if case .committed = outcome, !recordings.isEmpty { session.witness(recordings, recordingLimit) }
+        return (outcome, results, endEntries(end))
+    }
 
     private func endEntries(_ end: EntryEnd) -> [SessionBatch.Entry] {
         guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return [] }

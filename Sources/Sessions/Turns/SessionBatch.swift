@@ -39,7 +39,8 @@ struct SessionBatch {
     var changes: [StoreChange] = []
     var labels: [StoredLabel] = []
     var receipts: [StoredReceipt] = []
-    var recordings: [RecordedTurn] = []
+    /// The recordings of the turns, in order, as far as turns are recorded.
+    var recordings: [WitnessedTurn] = []
     var reminders: [ReminderChange] = []
     var results: ShortList<JobResult> = []
     /// Stores whose work begins although no turn asks for it: the node becomes the session's owner.
@@ -209,7 +210,9 @@ extension SessionCore {
                 if receipt == nil || refusal == nil { batch.count += 1 }
                 let feature = batch.entries[index].feature
                 batch.recordings.append(
-                    RecordedTurn(number: lastNumber, feature: feature, time: now, recording: recording))
+                    WitnessedTurn(
+                        turn: RecordedTurn(number: lastNumber, feature: feature, time: now, recording: recording),
+                        state: turn.state))
             }
         }
         let feature = batch.entries[index].feature
@@ -273,7 +276,9 @@ extension SessionCore {
             }
             if let recording = turn.recording {
                 batch.recordings.append(
-                    RecordedTurn(number: number, feature: feature, time: now, recording: recording))
+                    WitnessedTurn(
+                        turn: RecordedTurn(number: number, feature: feature, time: now, recording: recording),
+                        state: turn.state))
                 for effect in turn.effects { effect.request?.origin.note(turn: number) }
             }
         }
@@ -372,16 +377,5 @@ extension SessionCore {
     /// Adds the result of a job that is not a turn of a store.
     mutating func joinOther(_ job: any QueueJob, _ outcome: TurnOutcome = .ran, isKept: Bool) {
         batch.results.append(JobResult(job, outcome, isKept: isKept))
-    }
-}
-
-// MARK: Recordings
-
-extension SessionCore {
-    /// The limit of the recorded turns that the journal keeps. Inlined, since a call copies the core.
-    @inline(__always)
-    func recordingLimit(_ limits: SessionLimits) -> RecordingLimit {
-        SessionStore.hasRecordings.load(ordering: .relaxed)
-            ? largerRecordingLimit(limits.recordings) : limits.recordings
     }
 }

@@ -12,8 +12,6 @@ package final class SessionStore: Sendable {
         /// Nil if there is nothing to report.
         var troubles: Troubles?
         var isEnded = false
-        /// Nil unless its turns are recorded.
-        var recorded: RecordedState?
 
         mutating func note(_ change: (inout StoreDiagnostics) -> Void) {
             let troubles = troubles ?? Troubles()
@@ -58,18 +56,8 @@ package final class SessionStore: Sendable {
     /// True if this process has seen a recording of one session, so that others need not look for one in each turn.
     static let hasRecordings = Atomic(false)
 
-    /// The state of its last recorded turn; nil if there is none, or if it was rolled back. Only the queue's runner sets
-    /// it to another state.
-    var lastRecorded: RecordedState? {
-        get { state.withLock { $0.recorded } }
-        set { state.withLock { $0.recorded = newValue } }
-    }
-
     /// Discards the batch's working copy.
-    func rollBack() {
-        runner.rollBack()
-        lastRecorded = nil
-    }
+    func rollBack() { runner.rollBack() }
 
     /// Changes the work under the lock, and runs the follow-up after it, except for starting new work.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {

@@ -14,15 +14,15 @@ extension JournalCheck {
                     id: LabelID(number: 1, index: 0), feature: Sample.counter, version: 0, intent: "", json: [],
                     expiry: .zero)
             ]
-            batch.recordings = [RecordedTurn(number: 1, feature: Sample.counter, time: .zero, recording: [])]
-            batch.recordingLimit = RecordingLimit(turns: 1)
             batch.epoch = ""
             try await journal.commit(batch, to: &log)
+            let turn = RecordedTurn(number: 1, feature: Sample.counter, time: .zero, recording: [])
+            try await journal.record([turn], of: log, RecordingLimit(turns: 1))
             try await journal.reload()
             let export = try await journal.exported(log)
             #expect(export.stores.map(\.state) == [[]] && export.stores.map(\.view) == [[]])
             #expect(export.stores.map(\.viewIntent) == [""])
-            #expect(export.turns == batch.recordings)
+            #expect(export.turns == [turn])
             #expect(export.session.labels == batch.labels && export.session.receipts == batch.receipts)
             #expect(export.session.record.lastSeen == log.record.lastSeen && export.session.record.epoch == "")
         },

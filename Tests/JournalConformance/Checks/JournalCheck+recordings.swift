@@ -9,81 +9,84 @@ extension JournalCheck {
             var log = try await journal.newLog()
             try await journal.commit(log.batch(.made(counter), .made(other)), to: &log)
             var all: [RecordedTurn] = []
-            func append(_ turns: [(FeatureID, isRecorded: Bool)], limit: Int) async throws {
-                var batch = log.batch(.changed(turns[0].0), turns: UInt64(turns.count))
-                for (index, turn) in turns.enumerated() where turn.isRecorded {
-                    let number = log.head.number + UInt64(index) + 1
-                    batch.recordings.append(
-                        RecordedTurn(
-                            number: number, feature: turn.0, time: Sample.start + .seconds(number),
-                            recording: Sample.bytes("\(number)")))
-                }
-                batch.recordingLimit = RecordingLimit(turns: limit)
-                all += batch.recordings
-                try await journal.commit(batch, to: &log)
+            func record(_ numbers: UInt64..., of feature: FeatureID = counter, limit: Int) async throws {
+                let turns = numbers.map { recorded($0, feature, Sample.bytes("\($0)")) }
+                try await journal.record(turns, of: log, RecordingLimit(turns: limit))
+                all += turns
                 try await journal.reload()
             }
-            try await append([(counter, true), (counter, false)], limit: 4)
-            try await append([(other, true), (counter, true)], limit: 4)
+            try await record(2, limit: 4)
+            try await record(4, of: other, limit: 4)
+            try await record(5, limit: 4)
             #expect(try await journal.exported(log).turns == all)
-            try await append([(counter, true), (counter, true)], limit: 4)
+            try await record(6, 7, limit: 4)
             #expect(try await journal.exported(log).turns == all.suffix(4))
-            try await append(Array(repeating: (counter, true), count: 6), limit: 4)
+            try await record(8, 9, 10, 11, 12, 13, limit: 4)
             #expect(try await journal.exported(log).turns == all.suffix(4))
-            try await append([(counter, false)], limit: 0)
-            #expect(try await journal.exported(log).turns == all.suffix(4))
-            try await append([(other, true)], limit: 2)
+            try await record(15, of: other, limit: 2)
             #expect(try await journal.exported(log).turns == all.suffix(2))
             #expect(all.suffix(2).map(\.number) == [13, 15])
         },
         JournalCheck("of the recorded turns of a session the newest are kept that fit into so many bytes") { journal in
-            var log = try await journal.newLog()
+            let log = try await journal.newLogWithStore()
             var all: [RecordedTurn] = []
-            func append(_ sizes: [Int], bytes: Int, turns: Int = 100) async throws {
-                var batch = log.batch(all.isEmpty ? .made() : .changed(), turns: UInt64(sizes.count))
-                for (index, size) in sizes.enumerated() {
-                    let number = log.head.number + UInt64(index) + 1
-                    batch.recordings.append(
-                        RecordedTurn(
-                            number: number, feature: Sample.counter, time: Sample.start,
-                            recording: Array(repeating: 7, count: size)))
+            func record(_ sizes: Int..., bytes: Int, turns: Int = 100) async throws {
+                let new = sizes.enumerated().map { index, size in
+                    recorded(UInt64(all.count + index + 1), Sample.counter, Array(repeating: 7, count: size))
                 }
-                batch.recordingLimit = RecordingLimit(turns: turns, bytes: bytes)
-                all += batch.recordings
-                try await journal.commit(batch, to: &log)
+                all += new
+                try await journal.record(new, of: log, RecordingLimit(turns: turns, bytes: bytes))
                 try await journal.reload()
             }
-            try await append([100, 200], bytes: 300)
+            try await record(100, 200, bytes: 300)
             #expect(try await journal.exported(log).turns == all)
-            try await append([1], bytes: 300)
+            try await record(1, bytes: 300)
             #expect(try await journal.exported(log).turns == all.suffix(2))
             // Both limits apply, and older ones never come back behind one that is too large.
-            try await append([50, 50, 50], bytes: 300, turns: 2)
+            try await record(50, 50, 50, bytes: 300, turns: 2)
             #expect(try await journal.exported(log).turns == all.suffix(2))
-            try await append([10, 301, 20], bytes: 300)
+            try await record(10, 301, 20, bytes: 300)
             #expect(try await journal.exported(log).turns == all.suffix(1))
-            try await append([5_000], bytes: 300)
+            try await record(5_000, bytes: 300)
             #expect(try await journal.exported(log).turns == [])
         },
-        JournalCheck("recorded turns outlive their store, and no other session's append drops them") { journal in
-            func recorded(_ log: Log) -> JournalBatch {
-                var batch = log.batch(.made(), turns: 1)
-                batch.recordings = [
-                    RecordedTurn(
-                        number: batch.head.number, feature: Sample.counter, time: Sample.start,
-                        recording: Sample.bytes("{}"))
-                ]
-                batch.recordingLimit = RecordingLimit(turns: 1)
-                return batch
+        JournalCheck("recorded turns outlive their store, and those of no other session drop them") { journal in
+            var log = try await journal.newLogWithStore()
+            let other = try await journal.newLogWithStore()
+            let limit = RecordingLimit(turns: 1)
+            try await journal.record([recorded(1)], of: log, limit)
+            for number in 1...2 as ClosedRange<UInt64> {
+                try await journal.record([recorded(number)], of: other, limit)
             }
-            var log = try await journal.newLog()
-            var other = try await journal.newLog()
-            try await journal.commit(recorded(log), to: &log)
-            for _ in 0..<2 { try await journal.commit(recorded(other), to: &other) }
             try await journal.commit(log.batch(.disposed()), to: &log)
             try await journal.reload()
             #expect(try await journal.exported(log).turns.map(\.number) == [1])
             #expect(try await journal.exported(other).turns.map(\.number) == [2])
+        },
+        JournalCheck("recorded turns of several sessions are one operation, which skips a session that is gone") {
+            journal in
+            let (log, gone, other) = (
+                try await journal.newLogWithStore(), try await journal.newLogWithStore(),
+                try await journal.newLogWithStore()
+            )
+            try #require(try await journal.remove(gone.key, tombstoneUntil: Sample.later).failure == nil)
+            let limit = RecordingLimit(turns: 9)
+            let recordings = [log, gone, other].map { SessionRecordings($0.key, [recorded(1)], limit) }
+            #expect(try await journal.record(recordings).failure == nil)
+            try await journal.reload()
+            #expect(try await journal.exported(log).turns.map(\.number) == [1])
+            #expect(try await journal.exported(other).turns.map(\.number) == [1])
+            #expect(try await journal.record([]).failure == nil)
+        },
+        JournalCheck("an export leaves out recorded turns up to a number") { journal in
+            let log = try await journal.newLogWithStore()
+            let turns = (1...9 as ClosedRange<UInt64>).map { recorded($0) }
+            try await journal.record(turns, of: log, RecordingLimit(turns: 9))
+            for number in [0, 4, 9, UInt64.max] {
+                let export = try #require(try await journal.export(log.record.id, turnsAfter: number).get())
+                #expect(export.turns == turns.filter { $0.number > number })
+                #expect(export.stores.count == 1)
+            }
         },
         JournalCheck("an export is everything that was kept, as loading shows it") { journal in
             var log = try await journal.newLog()
@@ -105,4 +108,10 @@ extension JournalCheck {
             #expect(news.labels == stored.labels && news.receipts == stored.receipts)
         },
     ]
+
+    private static func recorded(
+        _ number: UInt64, _ feature: FeatureID = Sample.counter, _ recording: [UInt8] = Sample.bytes("{}")
+    ) -> RecordedTurn {
+        RecordedTurn(number: number, feature: feature, time: Sample.start + .seconds(number), recording: recording)
+    }
 }

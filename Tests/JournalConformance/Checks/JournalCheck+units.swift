@@ -22,7 +22,6 @@ extension JournalCheck {
                 session.receipts.map(\.key) == [.key("stays", feature: Sample.counter)] + batch.receipts.map(\.key))
             #expect(
                 Set(export.stores.map(\.state)) == [Sample.bytes("new"), Sample.bytes("made"), Sample.bytes("over")])
-            #expect(export.turns == batch.recordings)
             #expect(export.setAside.map(\.reason) == ["unreadable"])
             #expect(session.reminders.map(\.id) == ["new", "stays"])
             #expect(session.reminders.map(\.action) == [Sample.bytes("{}"), Sample.bytes("1")])
@@ -91,12 +90,6 @@ extension JournalCheck {
             .made(Sample.feature(2), "made"), .disposed(Sample.feature(3)), turns: 3,
             labels: log.labels("third") + log.labels("fourth", "fifth", turn: 2),
             receipts: [Sample.receipt("new"), Sample.receipt(sequence: 5, epoch: "new")], time: Sample.later)
-        batch.recordings = [
-            RecordedTurn(
-                number: log.head.number + 1, feature: Sample.counter, time: Sample.later,
-                recording: Sample.bytes("{}"))
-        ]
-        batch.recordingLimit = RecordingLimit(turns: 10)
         batch.forgottenReceipts = [.key("goes", feature: Sample.counter), .sequence(4, epoch: "old")]
         batch.firstLabel = LabelID(number: 2, index: 0)
         batch.forgottenLabels = [LabelID(number: log.head.number + 2, index: 0)]

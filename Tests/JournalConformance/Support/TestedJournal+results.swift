@@ -34,6 +34,14 @@ extension TestedJournal {
         log.head = batch.head
     }
 
+    /// Adds recordings of a session's turns.
+    func record(
+        _ turns: [RecordedTurn], of log: Log, _ limit: RecordingLimit, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let result = try await record([SessionRecordings(log.key, turns, limit)])
+        try #require(result.failure == nil, sourceLocation: sourceLocation)
+    }
+
     /// Creates a session with a store whose state is `{}`.
     func newLogWithStore(_ record: SessionRecord = Sample.session()) async throws -> Log {
         var log = try await newLog(record)

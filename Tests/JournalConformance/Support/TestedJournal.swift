@@ -100,6 +100,10 @@ final class TestedJournal: Sendable {
         try await start("touch") { $0.touch(touches, done: $1) }.value
     }
 
+    func record(_ recordings: [SessionRecordings]) async throws -> Result<Void, StoreError> {
+        try await start("record") { $0.record(recordings, done: $1) }.value
+    }
+
     func expire(
         lastSeenBefore: Duration, now: Duration = Sample.later, tombstoneUntil: Duration = Sample.muchLater, limit: Int
     ) async throws -> Result<Int, StoreError> {
@@ -177,7 +181,7 @@ final class TestedJournal: Sendable {
         try await start("alarms") { $0.alarms(after: alarm, limit: limit, done: $1) }.value
     }
 
-    func export(_ id: String) async throws -> Result<SessionExport?, StoreError> {
-        try await start("export") { $0.export(id, done: $1) }.value
+    func export(_ id: String, turnsAfter number: UInt64? = nil) async throws -> Result<SessionExport?, StoreError> {
+        try await start("export") { $0.export(id, turnsAfter: number, done: $1) }.value
     }
 }

@@ -84,8 +84,10 @@ import Testing
         let session = try await journal.newSession()
         var head = SessionHead.empty
         for number in 1...7 {
-            let turn = session.turn(after: head, recording: "{\"n\":\(number)}")
+            let turn = session.turn(after: head)
             #expect(await journal.append(turn).isCommitted)
+            try await journal.record(
+                [session.recording(after: head, "{\"n\":\(number)}")], of: session.key, keeping: 3)
             head = turn.head
         }
         #expect(try await journal.exported(session)?.turns.map(\.number) == [5, 6, 7])

@@ -51,8 +51,9 @@ import Testing
         var head = SessionHead.empty
         for number in 0..<30 {
             let feature = FeatureID(name: "counter", key: "\(number)")
-            let turn = session.turn(after: head, of: feature, labels: ["1"], recording: "{}")
+            let turn = session.turn(after: head, of: feature, labels: ["1"])
             #expect(await journal.append(turn).isCommitted)
+            try await journal.record([session.recording(after: head, "{}")], of: session.key, keeping: 30)
             head = turn.head
         }
         try await journal.remove(session.key)

@@ -36,7 +36,8 @@ import Testing
         for (number, size) in [10, 3_000, 200_000, 50, 90_000, 5_000, 400_000, 20].enumerated() {
             let text = String(repeating: "\(marker) \(number) ", count: size / marker.utf8.count + 1)
             var turn = session.turn(
-                after: head, state: #""\#(text)""#, labels: [#""\#(marker)""#], recording: #"{"a":"\#(text)"}"#)
+                after: head, state: #""\#(text)""#, labels: [#""\#(marker)""#])
+            let recording = session.recording(after: head, #"{"a":"\#(text)"}"#)
             turn.reminders = [
                 .set(
                     StoredReminder(
@@ -51,6 +52,7 @@ import Testing
             ]
             if number == 5 { turn.stores[0].setsAside = "test \(marker)" }
             try #require(await journal.append(turn).isCommitted)
+            try await journal.record([recording], of: session.key, keeping: 3)
             head = turn.head
         }
         return session

@@ -132,7 +132,7 @@ struct TestSession: Sendable {
     /// Returns the next turn of the store. The first one creates it.
     func turn(
         after head: SessionHead = .empty, of feature: FeatureID = counter, state: String = "1",
-        time: Duration = start, labels: [String] = [], recording: String? = nil
+        time: Duration = start, labels: [String] = []
     ) -> JournalBatch {
         let number = head.number + 1
         return JournalBatch(
@@ -148,10 +148,12 @@ struct TestSession: Sendable {
                 StoredLabel(
                     id: LabelID(number: number, index: index), feature: feature, version: number, intent: nil,
                     json: Array(text.utf8), expiry: .seconds(2_000_000))
-            },
-            recordings: recording.map {
-                [RecordedTurn(number: number, feature: feature, time: time, recording: Array($0.utf8))]
-            } ?? [], recordingLimit: RecordingLimit(turns: 3))
+            })
+    }
+
+    /// Returns a recording of the turn after a head.
+    func recording(after head: SessionHead, _ text: String) -> RecordedTurn {
+        RecordedTurn(number: head.number + 1, feature: Self.counter, time: Self.start, recording: Array(text.utf8))
     }
 }
 

@@ -82,8 +82,7 @@ extension SQLiteJournal {
                     view: kind == .disposed ? nil : Array("[\(turn)]".utf8), viewIntent: turn == 1 ? nil : "i\(turn)",
                     setsAside: setsAside)
             }
-            var batch = JournalBatch(
-                session: session, expecting: head, head: next, time: time, recordingLimit: RecordingLimit(turns: 5))
+            var batch = JournalBatch(session: session, expecting: head, head: next, time: time)
             switch turn {
             case 1: batch.stores = [change(counter, .made), change(other, .made)]
             case 9: batch.stores = [change(counter, .made, setsAside: "no \0 reason")]
@@ -105,9 +104,6 @@ extension SQLiteJournal {
                     key: .sequence(turn, epoch: "c"), number: next.number, bodyHash: SourceFolder.token().bytes,
                     intent: "b", outcome: .refused(status: 422, body: Array("{}".utf8)), made: time),
             ]
-            batch.recordings = [
-                RecordedTurn(number: next.number, feature: counter, time: time, recording: Array("{\"t\":1}".utf8))
-            ]
             if turn == 3 {
                 batch.reminders = (0..<2).map {
                     .set(
@@ -125,6 +121,9 @@ extension SQLiteJournal {
                 if let result = append(batch, done: done) { done(result) }
             }
             try #require(result.isCommitted, "\(result)")
+            let recording = RecordedTurn(
+                number: next.number, feature: counter, time: time, recording: Array("{\"t\":1}".utf8))
+            try await record([recording], of: session, keeping: 5)
             head = next
         }
     }

@@ -44,9 +44,9 @@ extension PlannedDatabase {
         first.reminders = [
             .set(StoredReminder(feature: TestSession.counter, id: "m", due: .seconds(1), number: 1, action: marker))
         ]
-        first.recordings = [RecordedTurn(number: 1, feature: TestSession.counter, time: .zero, recording: marker)]
-        first.recordingLimit = RecordingLimit(turns: 9)
         #expect(await journal.append(first).isCommitted)
+        let recording = RecordedTurn(number: 1, feature: TestSession.counter, time: .zero, recording: marker)
+        try await journal.record([recording], of: session.key, keeping: 9)
         #expect(await journal.append(first).isUnknown == false)
         var second = session.turn(after: first.head, state: "2")
         second.stores[0].setsAside = "reason"

@@ -10,8 +10,9 @@ import Testing
 struct RecordingLifeTests {
     private static let ring = #"{"type":"ring","after":3600}"#
 
-    private func recorded(_ fixture: ProductFixture) async throws -> [RecordedTurn] {
-        try #require(try await fixture.table.export(fixture.session.id)).turns
+    /// - Parameter process: the one that asks; nil for the fixture's own.
+    private func recorded(_ fixture: ProductFixture, in process: ProductFixture? = nil) async throws -> [RecordedTurn] {
+        try #require(try await (process ?? fixture).table.export(fixture.session.id)).turns
     }
 
     @Test func `it begins at once, survives a restart, and ends at its time`() async throws {
@@ -30,14 +31,14 @@ struct RecordingLifeTests {
         let second = try ProductFixture(kept: kept, time: time)
         let session = try second.table.live(first.token)
         _ = try session.told(Self.ring, to: second.till)
-        let last = try #require(try await recorded(first).last)
+        let last = try #require(try await recorded(first, in: second).last)
         #expect(last.number == session.core.withLock { $0.head.number })
 
         time.advance(by: .seconds(61))
         _ = await second.table.fireDueReminders()
         #expect(session.core.withLock { $0.recording } == nil)
         _ = try session.told(Self.ring, to: second.till)
-        #expect(try await recorded(first).last?.number == last.number)
+        #expect(try await recorded(first, in: second).last?.number == last.number)
         let export = try #require(try await second.table.export(session.id))
         #expect(export.session.reminders.allSatisfy { $0.recordingLimit == nil })
     }
@@ -64,7 +65,7 @@ struct RecordingLifeTests {
         let id = nodes.here.session.id
         #expect(try await nodes.here.table.record(id, RecordingLimit(turns: 9, bytes: 9_999), until: until))
         _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
-        let export = try #require(try await nodes.here.table.export(id))
+        let export = try #require(try await nodes.there.table.export(id))
         #expect(nodes.other.core.withLock { $0.recording != nil && $0.head.number == export.turns.last?.number })
     }
 }
