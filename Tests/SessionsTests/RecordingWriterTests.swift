@@ -216,11 +216,13 @@ struct RecordingWriterTests {
                     : there.spliced(witnessed, of: SessionKey(1), limit))
         }
         #expect(written.filter { $0.recording.count < 1_000 }.count > 30)
-        #expect(RecordingText.whole(written) == whole)
+        let isAll = RecordingText.whole(written) == whole
+        #expect(isAll)
         // From a number on all can be read that an export reads for it.
         for number in 17...40 {
             let part = RecordingText.whole(Array(written[(number - RecordedState.longestInterval - 1)...]))
-            #expect(part.suffix(41 - number) == whole.suffix(41 - number), "from \(number)")
+            let isRest = part.suffix(41 - number) == whole.suffix(41 - number)
+            #expect(isRest, "from \(number)")
         }
     }
 }
