@@ -28,8 +28,9 @@ package protocol SharedJournal: Journal {
 
     // MARK: Nodes
 
-    /// Registers a node before it owns sessions, and again under another id if it was removed.
-    func join(_ node: NodeRecord, done: @escaping Done<Void>)
+    /// Registers a node before it owns sessions, and again under another id if it was removed. Reports the nodes that
+    /// joined before under the same address: of two nodes exactly one finds the other.
+    func join(_ node: NodeRecord, done: @escaping Done<[NodeRecord]>)
 
     /// Counts a node's renewal and notes if it drains. Reports all nodes, including this one, with the numbers of their
     /// renewals; nil if this node was removed.

@@ -56,7 +56,7 @@ import Testing
         let journal = try await schema.journal()
         let session = try await journal.newSession()
         let node = NodeRecord(id: .random(), address: "a:1")
-        try await awaitResult { journal.join(node, done: $0) }.get()
+        _ = try await awaitResult { journal.join(node, done: $0) }.get()
         let tool = try schema.tool()
         let error = #expect(throws: StoreError.self) { try tool.signOutAll() }
         #expect(error?.code == .contended && error?.detail.contains("Stop all of them first") == true)

@@ -120,7 +120,7 @@ import Testing
         #expect(await one.append(turn).isCommitted)
         await news.hear(turn)
         let node = NodeRecord(id: .random(), address: "a")
-        try await awaitResult { one.join(node, done: $0) }.get()
+        _ = try await awaitResult { one.join(node, done: $0) }.get()
         #expect(try await awaitResult { other.renew(node, done: $0) }.get()?.nodes.count == 1)
         #expect(
             try await awaitResult { other.noteStreams(1, of: turn.session, on: node.id, limit: 1, done: $0) }.get())

@@ -13,7 +13,7 @@ import Testing
         let journal = try await schema.journal()
         let session = try await journal.newSession()
         let node = NodeRecord(id: .random(), address: "a")
-        try await awaitResult { journal.join(node, done: $0) }.get()
+        _ = try await awaitResult { journal.join(node, done: $0) }.get()
         var turn = session.turn()
         turn.ownerChange = .owned(SessionOwner(node: node.id, fence: turn.head), working: [TestSession.counter])
         turn.reminders = [
@@ -62,7 +62,7 @@ import Testing
         let session = TestSession(key: turn.session, record: TestSession.record())
         let before = try #require(try await journal.news(session))
         let node = NodeRecord(id: .random(), address: "a")
-        try await awaitResult { journal.join(node, done: $0) }.get()
+        _ = try await awaitResult { journal.join(node, done: $0) }.get()
         let secret = try await awaitResult { journal.secret(done: $0) }.get()
         try await schema.run("UPDATE @.meta SET place = 'restored'")
         let mark = try await awaitResult { journal.marks(of: [turn.session], done: $0) }.get()[turn.session]
@@ -104,7 +104,7 @@ import Testing
             let here = try await schema.journal { $0.failoverLosesNothing = true }
             let there = try await schema.journal { $0.failoverLosesNothing = isAll }
             for (journal, address) in [(here, "a"), (there, "b")] {
-                try await awaitResult { journal.join(NodeRecord(id: .random(), address: address), done: $0) }.get()
+                _ = try await awaitResult { journal.join(NodeRecord(id: .random(), address: address), done: $0) }.get()
             }
             let session = try await here.newSession()
             try await schema.run("UPDATE @.meta SET place = regexp_replace(place, '/[^/]*/', '/00000000/')")
@@ -120,7 +120,7 @@ import Testing
         let journal = try await schema.journal { $0.writers = 1 }
         let held = try await journal.newSession()
         let node = NodeRecord(id: .random(), address: "a")
-        try await awaitResult { journal.join(node, done: $0) }.get()
+        _ = try await awaitResult { journal.join(node, done: $0) }.get()
         let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "holder"))
         let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
         let statements = [
@@ -143,7 +143,7 @@ import Testing
         let schema = try await TestSchema()
         let journal = try await schema.journal()
         let nodes = (0..<3).map { NodeRecord(id: .random(), address: "\($0)") }
-        for node in nodes.dropFirst() { try await awaitResult { journal.join(node, done: $0) }.get() }
+        for node in nodes.dropFirst() { _ = try await awaitResult { journal.join(node, done: $0) }.get() }
         var orphans: Set<SessionKey> = []
         for index in 0..<60 {
             let session = try await journal.newSession()

@@ -269,12 +269,15 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
 // MARK: Nodes
 
 extension NodeJournal {
-    package func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+    package func join(_ node: NodeRecord, done: @escaping Done<[NodeRecord]>) {
         if holdsCommits.withLock({ $0 }) { return done(.failure(.cutOff)) }
         reach(done) {
-            cluster.state.withLock { $0.nodes[node.id] = node }
+            let older = cluster.state.withLock { state in
+                state.nodes[node.id] = node
+                return state.nodes.values.filter { $0.address == node.address && $0.id != node.id }
+            }
             cluster.tell(.nodes, from: self)
-            done(.success(()))
+            done(.success(older))
         }
     }
 

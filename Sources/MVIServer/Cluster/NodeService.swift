@@ -22,10 +22,16 @@ struct NodeService: Service {
             // A node has to be reachable before it registers.
             while !assembly.isListening { guard (try? await Task.sleep(for: Self.pause)) != nil else { return } }
             var count = 0
-            var hasClockTrouble = false
+            var (hasClockTrouble, hasAddressTrouble) = (false, false)
             repeat {
                 sessions.beat(at: assembly.nodeAddress)
-                logClock(&hasClockTrouble)
+                let lease = sessions.environment.lease
+                log(
+                    lease?.clock.trouble, &hasClockTrouble,
+                    end: "This machine's clock agrees with that of the journal's database again.")
+                log(
+                    lease?.addressTrouble, &hasAddressTrouble,
+                    end: "The other node with this node's address is gone: this node runs work.")
                 count += 1
                 if count.isMultiple(of: Self.beatsBetweenComparisons) {
                     sessions.compareMarks()
@@ -37,15 +43,11 @@ struct NodeService: Service {
         }
     }
 
-    private func logClock(_ hasTrouble: inout Bool) {
-        let trouble = sessions.environment.lease?.clock.trouble
+    /// Logs a trouble once when it begins, and its end.
+    private func log(_ trouble: String?, _ hasTrouble: inout Bool, end: String) {
         defer { hasTrouble = trouble != nil }
         guard hasTrouble != (trouble != nil) else { return }
-        if let trouble {
-            assembly.logger.error("\(trouble)")
-        } else {
-            assembly.logger.notice("This machine's clock agrees with that of the journal's database again.")
-        }
+        if let trouble { assembly.logger.error("\(trouble)") } else { assembly.logger.notice("\(end)") }
     }
 
     /// Connects the sessions to the other nodes.

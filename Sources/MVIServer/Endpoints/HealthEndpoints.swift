@@ -14,6 +14,9 @@ struct Readiness: Sendable {
         if sessions.environment.journal.trouble != nil {
             return Problem(.notReady, "The journal is not writable.", retryAfter: .seconds(5))
         }
+        if let trouble = sessions.environment.lease?.addressTrouble {
+            return Problem(.notReady, trouble, retryAfter: .seconds(13))
+        }
         if !sessions.mayRunWork {
             return Problem(
                 .notReady, "The server is not registered in the shared journal: it just started, or lost its lease.",

@@ -34,6 +34,12 @@ extension PostgresRow {
         isNull(column) ? nil : SessionOwner(node: NodeID(try int8(column)), fence: try head(column + 1))
     }
 
+    /// Reads a node from the first four columns.
+    func node() throws(PostgresError) -> NodeRecord {
+        NodeRecord(
+            id: NodeID(try int8(0)), address: try text(1), isDraining: try bool(2), renewals: try bits(3))
+    }
+
     func feature(_ column: Int) throws -> FeatureID { try FeatureID(stored: try text(column)) }
 
     func token(_ column: Int) throws -> TokenHash {

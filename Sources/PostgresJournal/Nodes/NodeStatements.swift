@@ -4,18 +4,28 @@ import SessionJournal
 
 /// The statements about nodes.
 extension Statements {
+    /// Adds a node. The last statement returns the others with its address.
+    ///
     /// - Parameter isLossless: true if the node's operator declares that a failover loses nothing.
-    func join(_ node: NodeRecord, isLossless: Bool) -> PostgresStatement {
-        PostgresStatement(
-            """
-            INSERT INTO \(schema).nodes (id, address, draining, renewals, lossless) VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT (id) DO UPDATE SET address = excluded.address, draining = excluded.draining,
-                renewals = excluded.renewals, lossless = excluded.lossless, seen = now()
-            """,
-            [
-                .int8(node.id.number), .utf8(node.address), .bool(node.isDraining), .bits(node.renewals),
-                .bool(isLossless),
-            ])
+    func join(_ node: NodeRecord, isLossless: Bool) -> [PostgresStatement] {
+        [
+            // Nodes join one after another, so that the later one of two finds the earlier one.
+            PostgresStatement(
+                "SELECT count(pg_advisory_xact_lock(hashtextextended($1, 0)))", [.text("mvi nodes \(schema)")]),
+            PostgresStatement(
+                """
+                INSERT INTO \(schema).nodes (id, address, draining, renewals, lossless) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (id) DO UPDATE SET address = excluded.address, draining = excluded.draining,
+                    renewals = excluded.renewals, lossless = excluded.lossless, seen = now()
+                """,
+                [
+                    .int8(node.id.number), .utf8(node.address), .bool(node.isDraining), .bits(node.renewals),
+                    .bool(isLossless),
+                ]),
+            PostgresStatement(
+                "SELECT id, address, draining, renewals FROM \(schema).nodes WHERE address = $1 AND id <> $2",
+                [.utf8(node.address), .int8(node.id.number)]),
+        ]
     }
 
     /// Renews a node and returns all, or no row if it was removed: id, address, draining, renewals, whether the

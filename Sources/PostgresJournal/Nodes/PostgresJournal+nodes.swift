@@ -29,13 +29,13 @@ extension PostgresJournal {
 
     // MARK: Nodes
 
-    package func join(_ node: NodeRecord, done: @escaping Done<Void>) {
-        let write = Write(
-            work: .statement(engine.statements.join(node, isLossless: engine.options.failoverLosesNothing)) { _, news in
-                news.changeNodes()
-                return .other { done(.success(())) }
-            }, keys: [.node(node.id)], fail: { error, _ in .other { done(.failure(error)) } })
-        engine.start(write, done)
+    package func join(_ node: NodeRecord, done: @escaping Done<[NodeRecord]>) {
+        engine.steps([.node(node.id)], done) { [engine] transaction in
+            let results = try transaction.commit(
+                engine.statements.join(node, isLossless: engine.options.failoverLosesNothing))
+            transaction.news.changeNodes()
+            return .success(try results[2].map { row in try row.node() })
+        }
     }
 
     package func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
@@ -45,9 +45,7 @@ extension PostgresJournal {
                 let nodes = try rows.map { row in
                     time = max(time, try row.time(5))
                     if try row.bool(4) { news.changeNodes() }
-                    return NodeRecord(
-                        id: NodeID(try row.int8(0)), address: try row.text(1), isDraining: try row.bool(2),
-                        renewals: try row.bits(3))
+                    return try row.node()
                 }
                 let renewal = nodes.isEmpty ? nil : NodeRenewal(nodes: nodes, time: time)
                 return .other { done(.success(renewal)) }

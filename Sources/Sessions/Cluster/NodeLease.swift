@@ -40,6 +40,12 @@ package final class NodeLease: Sendable {
         var hasNews = false
         /// The number of searches for sessions of nodes that are gone; nil if there are none.
         var orphanRound: Int?
+        /// The nodes that joined earlier under this node's address, and their renewals when this node saw them first.
+        var older: [NodeID: UInt64] = [:]
+        /// The one of them that was renewed since then: it lives.
+        var namesake: NodeRecord?
+        /// True after this node gave its sessions to its namesake.
+        var hasYielded = false
 
         mutating func leave() -> NodeID? {
             if let id { gone.insert(id) }
@@ -54,11 +60,18 @@ package final class NodeLease: Sendable {
 
     init(time: TimeSource) { (self.time, clock) = (time, JournalClock(time)) }
 
-    /// The node's id if it may run work now. Nil until the node knows the time.
+    /// The node's id if it may run work now. Nil until the node knows the time, and while an older node has its address.
     var holder: NodeID? {
         let now = time.monotonic()
         guard clock.difference != nil else { return nil }
-        return state.withLock { $0.isDraining || now >= $0.end ? nil : $0.id }
+        return state.withLock { $0.isDraining || now >= $0.end || $0.namesake != nil ? nil : $0.id }
+    }
+
+    /// The message for the operator while a living node that joined earlier has this node's address; otherwise nil.
+    package var addressTrouble: String? {
+        guard let address = state.withLock({ $0.namesake?.address }) else { return nil }
+        return
+            "Another living node has the address \(address) too: requests for this node reach that one. Set --node-address to an address that only this node has, and restart it. Until then it is not ready and runs no work. If the other one is this node's predecessor, this ends with its lease, at most \(Self.patience.components.seconds) s after it stopped."
     }
 
     /// The node's id in the journal, even if it may not run work.
@@ -140,9 +153,15 @@ package final class NodeLease: Sendable {
     }
 
     /// Notes that the node has joined.
-    func joined(_ id: NodeID, sent: Duration) {
+    ///
+    /// - Parameter older: the nodes that joined earlier under its address. Those that are never renewed are dead, such
+    ///   as this node's predecessor after a crash.
+    func joined(_ id: NodeID, sent: Duration, older: [NodeRecord]) {
         state.withLock { state in
             state.id = id
+            let before = state.older
+            state.older = [:]
+            for node in older { state.older[node.id] = before[node.id] ?? node.renewals }
             state.end = sent + Self.life
             // Sessions may have been orphaned before this node joined.
             state.orphanRound = 0
@@ -164,6 +183,9 @@ package final class NodeLease: Sendable {
             for id in found.keys { state.unknown[id] = nil }
             for id in unknown { state.unknown[id] = nil }
             state.nodes = found
+            state.older = state.older.filter { found[$0.key] != nil }
+            state.namesake = nodes.first { node in state.older[node.id].map { node.renewals > $0 } == true }
+            state.hasYielded = state.hasYielded && state.namesake != nil
             var seen: [NodeID: (renewals: UInt64, since: Duration)] = [:]
             for node in nodes where node.id != state.id {
                 let before = state.seen[node.id]
@@ -187,6 +209,17 @@ package final class NodeLease: Sendable {
         return state.withLock { state in
             guard now >= state.end || state.isDraining, let id = state.leave() else { return nil }
             if !state.isDraining { state.expiries += 1 }
+            return id
+        }
+    }
+
+    /// Returns the former id once after a living namesake was found: the node has left and has to join again.
+    func leaveToNamesake() -> NodeID? {
+        state.withLock { state in
+            guard state.namesake != nil, !state.hasYielded, !state.isDraining, let id = state.leave() else {
+                return nil
+            }
+            (state.hasYielded, state.hasNews) = (true, true)
             return id
         }
     }

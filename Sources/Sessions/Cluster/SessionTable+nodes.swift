@@ -39,8 +39,8 @@ extension SessionTable {
             if lease.isDraining { return lease.endRenewal() }
             let new = NodeRecord(id: .random(), address: address)
             return journal.join(new) { [self] result in
-                guard case .success = result else { return lease.endRenewal() }
-                lease.joined(new.id, sent: sent)
+                guard case .success(let older) = result else { return lease.endRenewal() }
+                lease.joined(new.id, sent: sent, older: older)
                 renew(lease, address)
             }
         }
@@ -60,6 +60,11 @@ extension SessionTable {
                     }
                 }
                 if hasLost { lease.noteOrphans() }
+                // The sessions that it took so far go to the node that other nodes reach.
+                if let former = lease.leaveToNamesake() {
+                    stopWork()
+                    journal.forget(former, renewals: nil) { _ in }
+                }
             }
             lease.endRenewal()
             if lease.holder != nil, let round = lease.takeOrphanRound() { lookForOrphans(lease, round) }

@@ -41,6 +41,20 @@ extension SharedJournalCheck {
             try await other.join()
             #expect(try await other.renew()?.map(\.id) == [other.id])
         },
+        SharedJournalCheck("of two nodes that join under one address exactly the later one finds the other") {
+            one, other in
+            for _ in 0..<20 {
+                async let first = one.join(at: "same:1")
+                async let second = other.join(at: "same:1")
+                let found = (try await first, try await second)
+                #expect((found.0.map(\.id) == [other.id]) != (found.1.map(\.id) == [one.id]))
+                #expect(found.0.count + found.1.count == 1)
+                _ = try await one.forget(one.id)
+                _ = try await one.forget(other.id)
+            }
+            #expect(try await one.join(at: "a:1").isEmpty)
+            #expect(try await other.join(at: "b:1").isEmpty)
+        },
         SharedJournalCheck("a renewal and being forgotten at the same time do not both succeed") { one, other in
             try await other.join()
             for _ in 0..<20 {

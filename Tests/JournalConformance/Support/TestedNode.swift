@@ -45,7 +45,13 @@ final class TestedNode: Sendable {
         try await call("areKnown") { $0.areKnown(tokens, done: $1) }
     }
 
-    func join() async throws { try await call("join") { $0.join(record, done: $1) } }
+    /// Returns the nodes that joined earlier under the address; nil for the node's own address.
+    @discardableResult
+    func join(at address: String? = nil) async throws -> [NodeRecord] {
+        var joining = record
+        joining.address = address ?? record.address
+        return try await call("join") { [joining] in $0.join(joining, done: $1) }
+    }
 
     func renew(isDraining: Bool = false) async throws -> [NodeRecord]? {
         var renewed = record

@@ -102,7 +102,7 @@ extension PlannedDatabase {
     private func share(_ journal: PostgresJournal) async throws {
         let session = try await journal.newSession()
         let node = NodeRecord(id: .random(), address: "a:1")
-        try await awaitResult { journal.join(node, done: $0) }.get()
+        _ = try await awaitResult { journal.join(node, done: $0) }.get()
         _ = try await awaitResult { journal.renew(node, done: $0) }.get()
         _ = try await awaitResult { journal.orphans(limit: 10, done: $0) }.get()
         for count in [1, 0] {

@@ -248,7 +248,7 @@ final class NodeWay: SharedJournal, InterposedJournal {
         ask(done) { [kept] in kept.areKnown(tokens, done: $0) }
     }
 
-    func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+    func join(_ node: NodeRecord, done: @escaping Done<[NodeRecord]>) {
         ask(done) { [kept, log, life] in
             log.joined(node.id, life: life)
             kept.join(node, done: $0)

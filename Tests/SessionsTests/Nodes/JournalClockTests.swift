@@ -19,9 +19,9 @@ struct JournalClockTests {
     private func pass(_ seconds: Int, _ nodes: [Fixture]) {
         for _ in 0..<seconds {
             truth.advance(by: .seconds(1))
-            for node in nodes {
+            for (number, node) in nodes.enumerated() {
                 node.time.advance(by: .seconds(1))
-                node.table.beat(at: "")
+                node.table.beat(at: "node-\(number):1")
                 node.table.sweep(part: 1)
             }
         }

@@ -20,13 +20,15 @@ struct NodeReminderTests {
                     features: try FeatureRegistry([FeatureDefinition(Till()), FeatureDefinition(Trolley())]),
                     journal: NodeJournal(kept, cluster) { time.source.sinceEpoch() }, time: time.source))
         }
-        for table in tables {
-            table.listen()
-            table.beat(at: "")
-        }
+        for table in tables { table.listen() }
+        beat(tables)
         let (session, token) = try tables[0].made(.bearer)
         #expect(try session.told(#"{"type":"ring","after":60}"#, to: till) == "ran")
         return (tables, session, token)
+    }
+
+    private func beat(_ tables: [SessionTable]) {
+        for (number, table) in tables.enumerated() { table.beat(at: "node-\(number):1") }
     }
 
     private func hasRung(_ token: SessionToken, in table: SessionTable) throws -> Bool {
@@ -44,7 +46,7 @@ struct NodeReminderTests {
         #expect(try session.told(#"{"type":"stamp"}"#, to: till) == "ran")
         for _ in 0..<60 {
             time.advance(by: .seconds(1))
-            for table in tables { table.beat(at: "") }
+            beat(tables)
         }
         #expect(!there.mayRun)
         _ = await tables[1].fireDueReminders()
@@ -57,7 +59,7 @@ struct NodeReminderTests {
         let (tables, _, token) = try reminded(cluster, time)
         #expect(await tables[1].fireDueReminders() == time.source.sinceEpoch() + .seconds(60))
         time.advance(by: .seconds(60))
-        for table in tables { table.beat(at: "") }
+        beat(tables)
         // One node claims it and leaves.
         let node = try #require(tables[0].environment.lease?.id)
         let taken = Box<Int>()
@@ -68,7 +70,7 @@ struct NodeReminderTests {
         _ = await tables[1].fireDueReminders()
         #expect(try !hasRung(token, in: tables[1]))
         time.advance(by: .seconds(30))
-        for table in tables { table.beat(at: "") }
+        beat(tables)
         _ = await tables[1].fireDueReminders()
         #expect(try hasRung(token, in: tables[1]))
         #expect(await tables[0].fireDueReminders() == nil)
