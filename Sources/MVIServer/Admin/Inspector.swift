@@ -33,9 +33,7 @@ extension DocumentEndpoints {
             let contentType = "\(type); charset=utf-8"
             let document =
                 isOn
-                ? Document(
-                    bytes(of: file), contentType: contentType,
-                    extra: AnswerFields.security(of: contentType) + AnswerFields.isolated)
+                ? Document(bytes(of: file), contentType: contentType, extra: AnswerFields.security(of: contentType))
                 : nil
             return Route(
                 name, .get, "/admin/inspector\(path)",

@@ -17,6 +17,7 @@ package final class Application: RequestHandler {
     let quotas: AddressQuotas
     private let link: NodeLink?
     private let observer: RequestObserver
+    private let isAdmin: Bool
 
     /// - Parameters:
     ///   - isAdmin: true for the admin port with health checks, metrics and administration.
@@ -81,7 +82,7 @@ package final class Application: RequestHandler {
         try EndpointError.check(endpoints, Router(own))
         try PageResourceError.check(page, Router(own + custom))
         router = Router(own + custom + DocumentEndpoints.ofPage(page))
-        self.crossSite = crossSite
+        (self.crossSite, self.isAdmin) = (crossSite, isAdmin)
         hosts = isAdmin ? HostRule() : HostRule(settings)
         self.credentials = credentials
         self.identity = identity
@@ -152,7 +153,7 @@ package final class Application: RequestHandler {
     private func terms(of head: RequestHead) -> ResponseContext {
         ResponseContext(
             path: head.path, origin: crossSite.listedOrigin(head.fields),
-            variesByOrigin: !crossSite.allowedOrigins.isEmpty)
+            variesByOrigin: !crossSite.allowedOrigins.isEmpty, isAdmin: isAdmin)
     }
 
     private func accept(

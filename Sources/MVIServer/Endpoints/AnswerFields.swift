@@ -6,7 +6,7 @@ enum AnswerFields {
     /// Prevents browsers from loading a session's answer into another origin's page as a script or image. Listed
     /// origins use CORS and are not affected (https://fetch.spec.whatwg.org/#cross-origin-resource-policy-header).
     static let sameOrigin = ResponseField("Cross-Origin-Resource-Policy", "same-origin")
-    /// For documents of the admin port: pages of other origins can neither load them nor keep hold of their window.
+    /// For all answers of the admin port.
     static let isolated = [sameOrigin, ResponseField("Cross-Origin-Opener-Policy", "same-origin")]
     private static let json = ResponseField("Content-Type", "application/json")
     private static let noStore = ResponseField("Cache-Control", "no-store")

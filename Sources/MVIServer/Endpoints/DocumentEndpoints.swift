@@ -12,26 +12,22 @@ enum DocumentEndpoints {
             bytes(of: cresources_mvi_client_js()), contentType: "text/javascript; charset=utf-8")
         return [
             Route("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
-            Route("readClient", "/mvi-client.js") { client.response($0.fields) }, problems(),
+            Route("readClient", "/mvi-client.js") { client.response($0.fields) }, problems,
         ]
     }
 
     /// The documents of the admin port.
     static func admin() -> [Route] {
         let openAPI = Document(
-            bytes(of: cresources_openapi_admin_yaml()), contentType: "application/yaml; charset=utf-8",
-            extra: AnswerFields.isolated)
-        return [
-            Route("adminReadOpenAPI", "/admin/openapi.yaml") { openAPI.response($0.fields) },
-            problems(extra: AnswerFields.isolated),
-        ]
+            bytes(of: cresources_openapi_admin_yaml()), contentType: "application/yaml; charset=utf-8")
+        return [Route("adminReadOpenAPI", "/admin/openapi.yaml") { openAPI.response($0.fields) }, problems]
     }
 
-    private static func problems(extra: [ResponseField] = []) -> Route {
+    private static var problems: Route {
         Route(
             "explainProblem", .get, "/problems/{name}",
             checkPath: { incoming throws(Problem) in _ = try problemType(incoming) },
-            .everyone { incoming throws(Problem) in try explain(incoming, extra) })
+            .everyone(explain))
     }
 
     static func ofPage(_ page: [PageResource]) -> [Route] {
@@ -49,7 +45,8 @@ enum DocumentEndpoints {
         return type
     }
 
-    private static func explain(_ incoming: Incoming, _ extra: [ResponseField]) throws(Problem) -> Route.Answer {
+    @Sendable
+    private static func explain(_ incoming: Incoming) throws(Problem) -> Route.Answer {
         let type = try problemType(incoming)
         return { _, reply in
             reply.answer(
@@ -58,7 +55,7 @@ enum DocumentEndpoints {
                     fields: [
                         ResponseField("Content-Type", "text/plain; charset=utf-8"),
                         ResponseField("Cache-Control", "no-cache"), AnswerFields.noSniff,
-                    ] + extra, body: .bytes(Array(type.page.utf8))))
+                    ], body: .bytes(Array(type.page.utf8))))
         }
     }
 

@@ -42,6 +42,8 @@ struct ResponseContext: Sendable {
     let origin: String?
     /// True if answers without a session vary by `Origin`.
     let variesByOrigin: Bool
+    /// True for the admin port: pages of other origins can neither load its answers nor keep hold of their window.
+    var isAdmin = false
     /// Fields of a new cookie.
     var cookies: [ResponseField] = []
     /// The `Vary` field for problems with a session; other answers have their own.
@@ -63,6 +65,7 @@ struct ResponseContext: Sendable {
         var response = response
         response.mark |= UInt16(route)
         if let note { response.note = note }
+        if isAdmin { response.fields += AnswerFields.isolated }
         guard origin != nil || variesByOrigin || !cookies.isEmpty else { return response }
         func has(_ name: String) -> Bool { response.fields.contains { $0.name == name } }
         if !cookies.isEmpty, !has("Set-Cookie") { response.fields += cookies }

@@ -125,6 +125,9 @@ struct AdminContract {
         }
         #expect(answer["x-content-type-options"] == "nosniff")
         #expect(answer["cache-control"] != nil)
+        for name in ["cross-origin-resource-policy", "cross-origin-opener-policy"] {
+            #expect(answer[name] == "same-origin", "\(method) \(target) \(answer.status) \(name)")
+        }
         guard let operation = found?.value else {
             #expect([404, 405, 204].contains(answer.status), "\(method) \(target)")
             return
