@@ -20,9 +20,9 @@ class Relay:
     A thread for each connection.
     """
 
-    def __init__(self, server):
+    def __init__(self, server, host=None):
         self.server = server
-        self.host = new_host()
+        self.host = host or new_host()
         self.port = 0
         self._listener = None
         self._pairs = set()

@@ -15,8 +15,8 @@ from deadline import NotYet, until
 class Server:
     """One process of mvi-server on a loopback port, with a data folder that outlives it."""
 
-    def __init__(self, binary):
-        self.binary = binary
+    def __init__(self, binary, *options):
+        self.binary, self.options = binary, options
         self.folder = tempfile.mkdtemp(prefix="mvi-browsers-")
         self.log_path = os.path.join(self.folder, "server.log")
         self.port = 0
@@ -36,7 +36,7 @@ class Server:
                     "--data", os.path.join(self.folder, "data"),
                     # Pings each second, so that a page notices a frozen connection soon. Services that answer soon.
                     "--heartbeat", "1s", "--demo-latency", "100ms", "--session-rate", "0",
-                    "--admin-port", "0", "--inspector", "values", "--record-turns", "100",
+                    "--admin-port", "0", "--inspector", "values", "--record-turns", "100", *self.options,
                 ],
                 env={**os.environ, "MVI_JWT_SECRET": identities.SECRET, "MVI_JWT_ISSUER": identities.ISSUER,
                      "MVI_JWT_AUDIENCE": identities.AUDIENCE},

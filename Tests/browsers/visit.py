@@ -1,8 +1,9 @@
 """What a check gets: a browser, a server, and a network between them."""
 
 from front import Front
-from relay import Relay
+from relay import Relay, new_host
 from screen import Screen
+from server import Server
 
 # What a browser itself writes while the network or the server is gone.
 _NETWORK = ("net::ERR_", "NetworkError", "Failed to load resource", "can’t establish a connection", "was interrupted")
@@ -17,6 +18,7 @@ class Visit:
         self.url = self.relay.url
         self.tabs = []
         self.fronts = []
+        self.servers = []
         # Set by checks that cut the network: its errors are no fault of the page then.
         self.has_trouble = False
         # The statuses of the refusals that a check brings about; browsers write a line for each.
@@ -32,6 +34,17 @@ class Visit:
         front = Front(self.server)
         self.fronts.append(front)
         return front
+
+    def servers_of_one_host(self, *options):
+        """The URLs of two more servers, on two ports of one host."""
+        host = new_host()
+        for _ in range(2):
+            server = Server(self.server.binary, *options)
+            self.servers.append(server)
+            server.start()
+            relay = Relay(server, host)
+            self.fronts.append(relay)
+            yield relay.url
 
     def crash(self, tab):
         """The tab's process ends; in browsers that cannot be made to, the tab is closed."""
@@ -75,3 +88,5 @@ class Visit:
             tab.close()
         for origin in (*self.fronts, self.relay):
             origin.close()
+        for server in self.servers:
+            server.close()

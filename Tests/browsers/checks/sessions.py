@@ -1,5 +1,8 @@
 """The session's end, and a new one."""
 
+import os
+import time
+
 from deadline import NotYet, until
 
 
@@ -58,9 +61,29 @@ def reloaded(visit):
     screen.button("Reconnect").live().button("Increment", "Counter").shows("Counter", "2")
 
 
+def two_ports(visit):
+    # Cookies know no ports. MVI_TWO_PORTS_SECONDS=70 outlives the cookies unless the servers renew them.
+    urls = list(visit.servers_of_one_host("--session-ttl", "60s"))
+    screens = [visit.screen(url) for url in urls]
+    # Another cookie of one server is none of the other.
+    screens[0].button("End session").button("New session").live()
+    sessions = [screen.session() for screen in screens]
+    end, count = time.monotonic() + float(os.environ.get("MVI_TWO_PORTS_SECONDS", "5")), 0
+    while time.monotonic() < end or count < 2:
+        count += 1
+        for screen in screens:
+            screen.tab.activate()
+            screen.button("Increment", "Counter").shows("Counter", str(count))
+    for screen, session, url in zip(screens, sessions, urls):
+        screen.tab.activate()
+        screen.sent("Counter").open(url).shows("Counter", str(count))
+        assert screen.session() == session, "the session is another one"
+
+
 CHECKS = {
     "a session ends and another begins": ended,
     "a click right after End session is no error and counts in the new session": ended_then_clicked,
     "a session that ends in another tab ends here": ended_elsewhere,
     "a reload keeps the session": reloaded,
+    "pages on two ports of one host keep their sessions while both renew their cookies": two_ports,
 }
