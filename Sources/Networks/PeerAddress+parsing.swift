@@ -21,7 +21,7 @@ extension PeerAddress {
     /// (RFC 6177), or an IPv4 address as a whole. Empty for an unknown address.
     package var networks: [PeerAddress] {
         if self == .unknown { return [] }
-        return isV4 ? [self] : [48, 56, 64].map { first(bits: $0) }
+        return isV4 || self == .unix ? [self] : [48, 56, 64].map { first(bits: $0) }
     }
 
     private func first(bits: Int) -> PeerAddress {

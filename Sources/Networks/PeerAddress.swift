@@ -1,14 +1,21 @@
 import Glibc
 
-/// A peer's IP address, stored as bytes; text is created on demand.
+/// A peer's IP address, stored as bytes; text is created on demand. Peers on a Unix socket have one address together.
 package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
-    private enum Family { case unknown, v4, v6 }
+    private enum Family { case unknown, unix, v4, v6 }
     private var family = Family.unknown
     private var high: UInt64 = 0
     private var low: UInt64 = 0
 
     /// No address, for a request without a socket.
     package static let unknown = PeerAddress()
+
+    /// The address of all peers on a Unix socket.
+    package static let unix: PeerAddress = {
+        var address = PeerAddress()
+        address.family = .unix
+        return address
+    }()
 
     private init() {}
 
@@ -41,10 +48,11 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         low &= mask(bits - 64)
     }
 
-    /// `192.0.2.1`, `2001:db8::1` (RFC 5952), or `unknown`.
+    /// `192.0.2.1`, `2001:db8::1` (RFC 5952), `unix` or `unknown`.
     package var description: String {
         switch family {
         case .unknown: return "unknown"
+        case .unix: return "unix"
         case .v4: return "\(low >> 24 & 255).\(low >> 16 & 255).\(low >> 8 & 255).\(low & 255)"
         case .v6:
             var address = in6_addr()

@@ -27,6 +27,17 @@ struct AddressTests {
         #expect(try #require(AddressRange(range)).contains(try #require(PeerAddress(address))) == isIn)
     }
 
+    @Test func `a program on the Unix socket is a trusted proxy: it tells the client's address, else that is unix`() {
+        let addresses = ClientAddress(trusted: [])
+        func client(_ fields: [(name: String, value: String)]) -> String {
+            "\(addresses.of(RequestHead(method: "GET", path: [0x2F], fields: HeaderFields(fields), peer: .unix)))"
+        }
+        #expect(client([]) == "unix")
+        #expect(client([("X-Forwarded-For", "203.0.113.9")]) == "203.0.113.9")
+        #expect(PeerAddress("unix") == nil && PeerAddress.unix.networks == [.unix] && !PeerAddress.unix.isV4)
+        #expect(["0.0.0.0/0", "::/0"].compactMap { AddressRange($0) }.allSatisfy { !$0.contains(.unix) })
+    }
+
     private static let trusted = [AddressRange("127.0.0.1"), AddressRange("10.0.0.0/8")].compactMap { $0 }
 
     @Test(arguments: [

@@ -20,7 +20,8 @@ struct ClientAddress: Sendable {
         return client
     }
 
-    func isTrusted(_ address: PeerAddress) -> Bool { trusted.contains { $0.contains(address) } }
+    /// True for a trusted proxy. Peers on the Unix socket are: its file's permissions say which programs may connect.
+    func isTrusted(_ address: PeerAddress) -> Bool { address == .unix || trusted.contains { $0.contains(address) } }
 
     /// True if an untrusted proxy forwarded the request: the operator may have forgotten the setting.
     func isPassedOn(_ head: RequestHead) -> Bool {

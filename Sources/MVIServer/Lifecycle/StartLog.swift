@@ -15,6 +15,7 @@ enum StartLog {
             "max-streams": "\(settings.maxStreams)",
             "max-connections": "\(settings.maxConnections)",
         ]
+        if let file = settings.unixSocket { metadata["unix-socket"] = "\(file.withoutInvisibles)" }
         if assembly.hasPage { metadata["page"] = "\((settings.publicURL?.text ?? address) + "/")" }
         if let admin = assembly.admin {
             metadata["admin"] = "\(url(settings.adminHost, admin.port))"

@@ -9,6 +9,7 @@ extension ServerSettings {
     /// - Parameter hasNodes: true if other nodes forward requests, which are larger than those of clients.
     func http(hasNodes: Bool) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration(host: host, port: port)
+        configuration.unixSocket = unixSocket.map { UnixSocket(path: $0, mode: unixSocketMode) }
         configuration.threads = threads
         configuration.headLimit = headLimit
         configuration.bodyLimit = bodyLimit

@@ -59,6 +59,19 @@ public struct ServerSettings: Sendable {
     @Setting("threads", .number(1...256), "Threads that handle requests; one per core is right.")
     public var threads: Int = HTTPServerConfiguration().threads
 
+    /// The file of a Unix socket to listen on too; nil for none. Its peers count as trusted proxies.
+    @Setting(
+        "unix-socket", .text,
+        "File of a Unix socket to listen on too, for a proxy on this machine, which counts as a trusted one.",
+        valueName: "file")
+    public var unixSocket: String?
+
+    /// The permissions of the Unix socket's file.
+    @Setting(
+        "unix-socket-mode", .fileMode, "Permissions of the Unix socket: programs that may write it may connect.",
+        valueName: "mode")
+    public var unixSocketMode: UInt32 = 0o660
+
     /// The address that browsers use for the server; nil to use `Host`. With `https` the cookie is `Secure`.
     @Setting(
         "public-url", .origin,

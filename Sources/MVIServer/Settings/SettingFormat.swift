@@ -129,6 +129,18 @@ extension SettingFormat where Value: FixedWidthInteger & Sendable {
     }
 }
 
+extension SettingFormat where Value == UInt32 {
+    /// The permissions of a file.
+    static var fileMode: SettingFormat {
+        SettingFormat(
+            "permissions of a file in octal digits, such as 0660",
+            parse: { text in
+                let isOctal = (3...4).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x37).contains($0) }
+                return isOctal ? UInt32(text, radix: 8).flatMap { $0 <= 0o777 ? $0 : nil } : nil
+            }, print: { "0" + String($0, radix: 8) })
+    }
+}
+
 extension SettingFormat where Value == Int {
     /// A maximal number of things.
     static var limit: SettingFormat { .number(1...100_000_000) }

@@ -24,6 +24,8 @@ final class Acceptor: ReactorMember {
     private static let retry: UInt64 = 100_000_000
 
     private let listenSocket: Int32
+    /// Removes the file of a Unix socket.
+    private let removeFile: @Sendable () -> Void
     private let core: ServerCore
     private let thread: ReactorThread
     /// One for each thread of the reactor.
@@ -31,12 +33,20 @@ final class Acceptor: ReactorMember {
     private let state: Lock<State>
 
     /// Takes ownership of `listenSocket`.
-    init(_ core: ServerCore, _ daemons: [Daemon], listenSocket: Int32) {
+    init(
+        _ core: ServerCore, _ daemons: [Daemon], listenSocket: Int32, removeFile: @escaping @Sendable () -> Void = {}
+    ) {
         self.core = core
+        self.removeFile = removeFile
         self.daemons = daemons
         self.listenSocket = listenSocket
         thread = core.reactor.entrance
         state = Lock(State(spare: Self.openSpare()))
+    }
+
+    /// Takes ownership of `unixSocket` and its file.
+    convenience init(_ core: ServerCore, _ daemons: [Daemon], unixSocket: UnixSocket.Listening) {
+        self.init(core, daemons, listenSocket: unixSocket.descriptor) { unixSocket.removeFile() }
     }
 
     /// Starts to accept. Returns false if the system refuses to watch the socket.
@@ -76,7 +86,7 @@ final class Acceptor: ReactorMember {
     private func hasRoom() -> Bool {
         if core.hasRoom { return true }
         let id = state.withLock { $0.id }
-        let waits = core.awaitRoom { [thread] in _ = thread.enqueue(id) }
+        let waits = core.awaitRoom(id) { [thread] in _ = thread.enqueue(id) }
         if waits {
             core.logger.warning(
                 "Too many connections are open; others wait until one closes. Raise --max-connections.",
@@ -158,6 +168,7 @@ final class Acceptor: ReactorMember {
             return (state.isClosed, state.spare, state.id)
         }
         guard !wasClosed else { return }
+        removeFile()
         thread.unwatch(listenSocket)
         Glibc.close(listenSocket)
         if spare >= 0 { Glibc.close(spare) }

@@ -9,7 +9,8 @@ package final class HTTPServer: Sendable {
         var core: ServerCore
         /// One for each thread of the reactor.
         var daemons: [Daemon]
-        var acceptor: Acceptor
+        /// One for each listening socket.
+        var acceptors: [Acceptor]
         var port: UInt16
     }
 
@@ -70,26 +71,40 @@ package final class HTTPServer: Sendable {
             try HandOverTest.run()
         }
         let (listenSocket, port) = try ListenSocket.open(host: configuration.host, port: configuration.port)
+        let unixSocket: UnixSocket.Listening?
         let core: ServerCore
+        do throws(HTTPServerError) {
+            unixSocket = try configuration.unixSocket?.open()
+        } catch {
+            close(listenSocket)
+            throw error
+        }
+        let closeSockets = {
+            close(listenSocket)
+            guard let unixSocket else { return }
+            unixSocket.removeFile()
+            close(unixSocket.descriptor)
+        }
         do throws(HTTPServerError) {
             core = try ServerCore(configuration, logger, handler)
         } catch {
-            close(listenSocket)
+            closeSockets()
             throw error
         }
         var daemons: [Daemon] = []
         do throws(HTTPServerError) {
             for thread in core.reactor.threads { daemons.append(try Daemon(core, thread)) }
         } catch {
-            close(listenSocket)
+            closeSockets()
             core.reactor.halt()
             daemons.forEach { $0.stop() }
             throw error
         }
-        let acceptor = Acceptor(core, daemons, listenSocket: listenSocket)
-        let running = Running(core: core, daemons: daemons, acceptor: acceptor, port: port)
+        var acceptors = [Acceptor(core, daemons, listenSocket: listenSocket)]
+        if let unixSocket { acceptors.append(Acceptor(core, daemons, unixSocket: unixSocket)) }
+        let running = Running(core: core, daemons: daemons, acceptors: acceptors, port: port)
         let isDriven = zip(core.reactor.threads, daemons).allSatisfy { $0.drive($1) }
-        guard isDriven, acceptor.start() else {
+        guard isDriven, acceptors.allSatisfy({ $0.start() }) else {
             finish(running)
             throw HTTPServerError(.cannotListen, "Cannot watch the listening socket: the system refuses it.")
         }
@@ -193,7 +208,7 @@ package final class HTTPServer: Sendable {
     private func drain(_ running: Running, _ grace: Duration) async {
         let core = running.core
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
-        running.acceptor.stop()
+        running.acceptors.forEach { $0.stop() }
         // Nothing listens from here on. A client that does not complete its request must not delay the others.
         core.reactor.members(of: .connection).forEach { ($0 as? ConnectionWatch)?.hurryRequest() }
         let isIdle: @Sendable () -> Bool = {

@@ -10,6 +10,9 @@ package struct HTTPServerConfiguration: Sendable {
     /// The port to listen on, 0 for any free one. Default 0; `HTTPServer.port` has the bound one.
     package var port: UInt16
 
+    /// A Unix socket to listen on too; nil for none. Default nil.
+    package var unixSocket: UnixSocket?
+
     /// The number of threads that parse requests and run the handler, at least 1. Default: one per active core.
     package var threads: Int
 
@@ -70,6 +73,7 @@ package struct HTTPServerConfiguration: Sendable {
     package init(host: String = "127.0.0.1", port: UInt16 = 0) {
         self.host = host
         self.port = port
+        unixSocket = nil
         threads = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         headLimit = 16 * 1024
         bodyLimit = 1024 * 1024

@@ -103,7 +103,9 @@ enum SocketOptions {
     /// (`TCP_NOTSENT_LOWAT`), and the stream continues with the newest state. Otherwise the kernel's buffer grows to
     /// several megabytes.
     static func limitUnsent(on descriptor: Int32) {
-        set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentLimit)
+        if set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentLimit) { return }
+        // A Unix socket has no protocol below it; its buffer is all that is unsent.
+        set(descriptor, SOL_SOCKET, SO_SNDBUF, unsentLimit)
     }
 
     /// Sends small events at once (`TCP_NODELAY`). Detects a silently lost peer by `TCP_USER_TIMEOUT` (RFC 5482) while
@@ -117,8 +119,9 @@ enum SocketOptions {
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, min(max(1, seconds / 4), 32_767))
     }
 
-    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+    @discardableResult
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) -> Bool {
         var value = value
-        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+        return setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
     }
 }

@@ -20,17 +20,12 @@ package struct LocalDatagramAddress: Sendable {
         case UInt8(ascii: "@"): bytes[0] = 0
         default: throw LocalDatagramError("it is neither a path that begins with / nor a name that begins with @")
         }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
+        let room = sockaddr_un.room
         guard bytes.count > 1 else { throw LocalDatagramError("it has no name") }
         guard bytes.count <= room else {
             throw LocalDatagramError("it is too long: \(bytes.count) bytes, and the limit is \(room)")
         }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        self.address = address
-        // The path is the last member, after the family.
-        length = socklen_t(MemoryLayout<sockaddr_un>.size - room + bytes.count)
+        (address, length) = sockaddr_un.with(bytes)
     }
 
     /// Sends one datagram. Blocks for at most a second if the receiver accepts nothing.

@@ -19,9 +19,9 @@ final class ServerCore: Sendable {
     /// The bodies' use of the common budget, in units of `bodyUnit` bytes.
     private let bodyRoom: NetworkPlaces
     private let bodyUnit: Int
-    /// True if the acceptor waits for a connection to close, and the function that notifies it.
+    /// True if an acceptor waits for a connection to close, and the functions that notify those that wait.
     private let isRoomAwaited = Atomic<Bool>(false)
-    private let roomMade = Lock<@Sendable () -> Void>({})
+    private let roomMade = Lock<[UInt64: @Sendable () -> Void]>([:])
     /// Requests in progress.
     let openRequests = Atomic<Int>(0)
     /// True if every response closes its connection.
@@ -123,20 +123,28 @@ final class ServerCore: Sendable {
     /// True if clients wait for a connection to close. Then each response closes its own.
     var isCrowded: Bool { isRoomAwaited.load(ordering: .relaxed) }
 
-    /// Calls `action` once when a connection closes. Returns false if there is room already. Only for the acceptor.
-    func awaitRoom(_ action: @escaping @Sendable () -> Void) -> Bool {
-        roomMade.withLock { $0 = action }
+    /// Calls `action` once when a connection closes. Returns false if there is room already. Only for acceptors.
+    func awaitRoom(_ acceptor: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
+        roomMade.withLock { $0[acceptor] = action }
         isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
         // After the store: a thread that closes a connection before it does not see the flag.
-        return !(hasRoom && isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent))
+        return !(hasRoom && tellAcceptors())
+    }
+
+    /// Returns false if no acceptor waits for room.
+    private func tellAcceptors() -> Bool {
+        guard isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+        let actions = roomMade.withLock { waiting in
+            defer { waiting = [:] }
+            return waiting.values
+        }
+        for action in actions { action() }
+        return true
     }
 
     /// Called after a connection was closed and uncounted.
     func roomChanged() {
-        if isCrowded, isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) {
-            let action = roomMade.withLock { $0 }
-            action()
-        }
+        if isCrowded { _ = tellAcceptors() }
         progress.changed()
     }
 

@@ -1,5 +1,7 @@
 import Glibc
 
+@testable import MicroHTTP
+
 /// A client that sends exact bytes, and waits for bytes with a deadline that fails the test.
 final class RawClient {
     struct Failure: Error, CustomStringConvertible {
@@ -36,6 +38,17 @@ final class RawClient {
             }
         }
         guard result == 0 else { throw Failure(description: "connect: \(String(cString: strerror(errno)))") }
+    }
+
+    /// A client of a Unix socket.
+    init(unixSocket path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var (address, length) = sockaddr_un.with(Array(path.utf8) + [0])
+        guard withSocketAddress(&address, { connect(descriptor, $0, length) }) == 0 else {
+            let reason = String(cString: strerror(errno))
+            close()
+            throw Failure(description: "connect: \(reason)")
+        }
     }
 
     deinit { close() }
