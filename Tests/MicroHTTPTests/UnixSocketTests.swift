@@ -1,5 +1,6 @@
 import Glibc
 import Locking
+import Logging
 import Networks
 import Testing
 
@@ -59,6 +60,23 @@ extension MicroHTTPSuites {
                     #expect(mode(path) == nil)
                 }
                 #expect(peers.withLock { $0 } == ["unix", "127.0.0.1"])
+            }
+        }
+
+        @Test func `The library has nothing to log of a Unix socket`() async throws {
+            try await withPath { path in
+                let lines = Lock<[String]>([])
+                let logger = Logger(label: "test") { _ in LineRecorder(lines: lines) }
+                var configuration = HTTPServerConfiguration()
+                configuration.unixSocket = UnixSocket(path: path, mode: 0o600)
+                let server = HTTPServer(configuration: configuration, logger: logger, handler: TestHandler.echo)
+                try server.start()
+                let client = try RawClient(unixSocket: path)
+                try client.send(Self.request)
+                #expect(try client.response().status == 200)
+                client.close()
+                await server.shutdown(grace: .zero)
+                #expect(lines.withLock { $0 } == [])
             }
         }
 
@@ -139,4 +157,17 @@ extension MicroHTTPSuites {
             }
         }
     }
+}
+
+private struct LineRecorder: LogHandler {
+    let lines: Lock<[String]>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.notice
+
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { lines.withLock { $0.append("\(event.message)") } }
 }

@@ -12,11 +12,15 @@ final class LibraryLog: Sendable {
     private static let length: UInt64 = 10_000_000_000
     private static let linesPerWindow = 10
 
-    /// The messages caused by our own ways of ending a connection: a handed-over stream, a cut request.
+    /// The messages caused by our own ways: a handed-over stream, a cut request, a Unix socket.
     private static let expected = [
         "Closing connection (application error generating response).",
         "Closing connection (application reported error generating data).",
         "Application reported internal error, closing connection.",
+        // A Unix socket has no options of TCP, and sends at once.
+        "Setting TCP_NODELAY option to ON state failed: Operation not supported",
+        "Setting TCP_CORK option to OFF state failed: Operation not supported",
+        "Failed to push the data from buffers to the network.",
     ]
 
     private let logger: Logger
