@@ -12,26 +12,50 @@ extension Maintenance {
     func exchangeForgotten(_ connection: PostgresConnection) throws {
         guard let list = engine.options.forgottenList else { return }
         let sql = engine.statements
-        let listed = try list.subjects()
+        let key = try list.key()
+        let listed = try list.subjects(key)
         let rows = try run(connection, "SELECT key, time, code FROM \(sql.schema).forgotten")
         let noted = try rows.rows.map { row in
             ForgottenSubject(time: try row.time(1), key: try row.bytes(0), code: try row.bytes(2))
         }
-        let known = Set(listed)
-        let new = known.subtracting(noted)
-        if !new.isEmpty {
-            let count = try forgetAgain(Array(new), connection)
-            _ = try connection.run([sql.note(Array(new))], deadline: .now + engine.options.transactionTime)
-            engine.logger.notice(
-                "The list of deleted subjects has some that the journal's database did not know, as after a restore: their sessions were deleted again.",
-                metadata: ["list": "\(list.path)", "subjects": "\(new.count)", "sessions": "\(count)"])
+        guard noted.allSatisfy(key.isOwn) else {
+            throw StoreError(
+                .invalid,
+                "The journal's database has deleted subjects of another key than that in \(list.keyPath). Give each server a copy of one key."
+            )
         }
-        let missing = noted.filter { !known.contains($0) }
-        if !missing.isEmpty { try list.append(missing) }
+        try seal(noted.filter(\.isPlain), key, connection)
+        let known = Set(noted.map { key.sealed($0) })
+        let new = Set(listed + [key.mark]).subtracting(known)
+        let subjects = new.subtracting([key.mark])
+        if !new.isEmpty {
+            let count = subjects.isEmpty ? 0 : try forgetAgain(ForgottenFinder(subjects, key), connection)
+            _ = try connection.run([sql.note(Array(new))], deadline: .now + engine.options.transactionTime)
+            if !subjects.isEmpty {
+                engine.logger.notice(
+                    "The list of deleted subjects has some that the journal's database did not know, as after a restore: their sessions were deleted again.",
+                    metadata: ["list": "\(list.path)", "subjects": "\(subjects.count)", "sessions": "\(count)"])
+            }
+        }
+        let missing = known.subtracting(listed).subtracting([key.mark])
+        if !missing.isEmpty { try list.append(Array(missing)) }
     }
 
-    /// Deletes the sessions that the subjects had before their deletion. Returns their number.
-    private func forgetAgain(_ subjects: [ForgottenSubject], _ connection: PostgresConnection) throws -> Int {
+    /// Replaces rows whose keys stand beside them.
+    private func seal(_ rows: [ForgottenSubject], _ key: ForgottenKey, _ connection: PostgresConnection) throws {
+        guard !rows.isEmpty else { return }
+        let sql = engine.statements
+        try transaction(
+            connection,
+            [
+                sql.note(rows.map { key.sealed($0) }),
+                PostgresStatement(
+                    "DELETE FROM \(sql.schema).forgotten WHERE key = ANY($1::bytea[])", [.byteas(rows.map(\.key))]),
+            ])
+    }
+
+    /// Deletes the sessions that deleted subjects had before. Returns their number.
+    private func forgetAgain(_ finder: ForgottenFinder, _ connection: PostgresConnection) throws -> Int {
         let sql = engine.statements
         let until = try run(connection, "SELECT (extract(epoch FROM now()) * 1e9)::bigint").first?.time(0) ?? .zero
         var (last, count): (Int64, Int) = (.min, 0)
@@ -49,7 +73,7 @@ extension Maintenance {
                 last = try row.int8(0)
                 guard let subject = try row.subject(1) else { continue }
                 let created = try row.time(3)
-                if subjects.contains(where: { $0.time >= created && $0.isOf(subject) }) { keys.append(try row.key(0)) }
+                if let time = finder.time(of: subject), time >= created { keys.append(try row.key(0)) }
             }
             try remove(keys, until: until + Self.tombstoneTime, connection)
             count += keys.count

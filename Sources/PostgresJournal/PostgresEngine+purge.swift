@@ -15,17 +15,17 @@ extension PostgresEngine {
             guard case .success = result else { return done(result) }
             removeSessions(of: subject, tombstoneUntil, done)
         }
-        let noted = ForgottenSubject(subject, at: now)
-        let isListed = Lock(false)
+        let noted = Lock<ForgottenSubject?>(options.forgottenList == nil ? .plain(subject, at: now) : nil)
         steps([], next, isOfDirectory: true) { [self] transaction in
             _ = try transaction.run([statements.lock(subject, forSignIn: false)])
             // Once, also if the transaction runs again.
-            if let list = options.forgottenList, !isListed.withLock({ $0 }) {
-                try list.append([noted])
-                isListed.withLock { $0 = true }
+            if let list = options.forgottenList, noted.withLock({ $0 }) == nil {
+                let listed = try list.note(subject, at: now)
+                noted.withLock { $0 = listed }
             }
+            let rows = noted.withLock { $0.map { [$0] } ?? [] }
             _ = try transaction.commit([
-                statements.refuseSignIns(subject, options.forgettingTime), statements.note([noted]),
+                statements.refuseSignIns(subject, options.forgettingTime), statements.note(rows),
             ])
             return .success(())
         }

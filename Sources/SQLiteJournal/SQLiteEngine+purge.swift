@@ -20,9 +20,7 @@ extension SQLiteEngine {
     func purge(_ step: PurgeStep, _ subject: Subject, _ tombstoneUntil: Duration, _ done: @escaping Done<Void>) {
         let write = SQLiteWrite(scope: .all) { [self] database in
             if case .noting(let now) = step {
-                let noted = ForgottenSubject(subject, at: now)
-                try files.forgotten.append([noted])
-                try database.connection.note([noted])
+                try database.connection.note([files.forgotten.note(subject, at: now)])
                 return .other { self.purge(.removing, subject, tombstoneUntil, done) }
             }
             let next = try database.purge(step, subject, tombstoneUntil, limit: options.sessionLimit)

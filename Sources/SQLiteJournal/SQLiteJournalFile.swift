@@ -130,8 +130,9 @@ package struct SQLiteJournalFile: JournalMaintenance {
         try JournalDatabase.migrate(&target, from: 0, Array(migrations.prefix(version)))
         try target.transaction(.immediate) { connection in try connection.copyRows(from: &source) }
         try JournalDatabase.migrate(&target, from: version, migrations)
-        let later = try files.forgotten.subjects()
-        let removed = try target.transaction(.immediate) { connection in try connection.forgetAgain(later) }
+        let key = try files.forgotten.key()
+        let later = try files.forgotten.subjects(key)
+        let removed = try target.transaction(.immediate) { connection in try connection.forgetAgain(later, key) }
         // Writes the file anew, without what was deleted.
         if removed > 0 { try target.script("VACUUM") }
         return try target.transaction(.immediate) { connection in

@@ -13,20 +13,27 @@ extension Connection {
         }
     }
 
-    /// Deletes the sessions that deleted subjects had before, inside a transaction. Returns their number.
-    mutating func forgetAgain(_ others: [ForgottenSubject]) throws -> Int {
-        let known = try query("SELECT time, key, code FROM forgotten", []) { row in
+    /// Deletes the sessions that deleted subjects had before, inside a transaction, and seals the keys of older rows.
+    /// Returns the number of sessions.
+    mutating func forgetAgain(_ others: [ForgottenSubject], _ key: ForgottenKey) throws -> Int {
+        let found = try query("SELECT time, key, code FROM forgotten", []) { row in
             ForgottenSubject(time: try row.time(0), key: try row.blob(1), code: try row.blob(2))
         }
+        for subject in found where subject.isPlain {
+            try execute(
+                "UPDATE forgotten SET key = ? WHERE key = ? AND code = ?",
+                [.blob(key.sealed(subject).key), .blob(subject.key), .blob(subject.code)])
+        }
+        let known = Set(found.map { key.sealed($0) })
         let new = others.filter { !known.contains($0) }
         try note(new)
+        let finder = ForgottenFinder(known.union(new), key)
         let subjects = try query("SELECT DISTINCT issuer, subject FROM sessions WHERE subject IS NOT NULL", []) { row in
             try row.subject(0)
         }
         var count = 0
         for case let subject? in subjects {
-            let last = (known + new).filter { $0.isOf(subject) }.map(\.time).max()
-            guard let last else { continue }
+            guard let last = finder.time(of: subject) else { continue }
             let keys = try query(
                 "SELECT key FROM sessions WHERE subject = ? AND issuer = ? AND created <= ?",
                 [.text(subject.id), .text(subject.issuer), .time(last)]

@@ -154,18 +154,18 @@ import Testing
         for line in try String(decoding: contents(folder.path + "/forgotten.jsonl"), as: UTF8.self).split(
             separator: "\n")
         {
-            #expect(ForgottenSubject(line: line)?.isOf(ada) == true)
+            let noted = try #require(ForgottenSubject(line: line))
+            #expect(ForgottenFinder([noted], try folder.forgotten.key()).time(of: ada) != nil)
         }
     }
 
     @Test func `a list of deleted subjects that is cut or damaged`() throws {
         let folder = try TemporaryFolder()
-        let list = JournalFiles(folder: folder.path).forgotten
+        let list = folder.forgotten
         #expect(try list.subjects() == [])
-        let first = ForgottenSubject(ada, at: .seconds(5))
-        let third = ForgottenSubject(ada, at: .seconds(7))
-        try list.append([first])
-        try list.append([ForgottenSubject(ada, at: .seconds(6))])
+        let first = try list.note(ada, at: .seconds(5))
+        let third = try list.key().subject(ada, at: .seconds(7))
+        _ = try list.note(ada, at: .seconds(6))
         let whole = try contents(list.path)
         #expect(try list.subjects().count == 2)
         truncate(list.path, off_t(whole.count - 3))
@@ -174,6 +174,86 @@ import Testing
         #expect(try list.subjects() == [first, third])
         try write(Array("nonsense\n".utf8), to: list.path)
         #expect(throws: StoreError.self) { try list.subjects() }
+    }
+
+    @Test func `without the installation's key a list of names finds nobody in the list or a backup`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        _ = try await fill(journal, ada, Self.marker)
+        try await purge(journal)
+        await journal.close()
+        let noted = try folder.forgotten.subjects()
+        #expect(noted.count == 1 && !noted.contains(where: \.isPlain))
+        let other = try TemporaryFolder()
+        let guessed = try other.forgotten.key()
+        #expect(ForgottenFinder(noted, guessed).time(of: ada) == nil)
+        #expect(ForgottenFinder(noted, try folder.forgotten.key()).time(of: ada) != nil)
+        var status = stat()
+        #expect(stat(folder.forgotten.keyPath, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func `a list of an older release is sealed when it is read, and still finds its subjects`() throws {
+        let folder = try TemporaryFolder()
+        let list = folder.forgotten
+        let bob = Subject(issuer: "issuer", id: "bob")
+        let old = [(ada, Duration.seconds(5)), (bob, .seconds(6))].map { subject, time in
+            ForgottenSubject.plain(subject, at: time)
+        }
+        try list.append(old)
+        let new = try list.note(ada, at: .seconds(9))
+        let found = try list.subjects()
+        #expect(found.count == 3 && found.last == new && !found.contains(where: \.isPlain))
+        for subject in old { #expect(!found.map(\.key).contains(subject.key)) }
+        let finder = ForgottenFinder(found, try list.key())
+        #expect(finder.time(of: ada) == .seconds(9) && finder.time(of: bob) == .seconds(6))
+        #expect(finder.time(of: Subject(issuer: "other", id: "bob")) == nil)
+    }
+
+    @Test func `a list whose key is missing or another one is an error, not an empty list`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        _ = try await fill(journal, ada, Self.marker)
+        let backups = try TemporaryFolder()
+        try folder.file().backup(to: backups.path + "/before")
+        try await purge(journal)
+        await journal.close()
+        for name in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"] { unlink("\(folder.path)/\(name)") }
+        let key = try contents(folder.forgotten.keyPath)
+        unlink(folder.forgotten.keyPath)
+        func failure() -> StoreError? {
+            #expect(throws: StoreError.self) { try folder.file().restore(from: backups.path + "/before") }
+        }
+        #expect("\(String(describing: failure()))".contains("is missing"))
+        try write(Array(String(repeating: "ab", count: 32).utf8), to: folder.forgotten.keyPath)
+        #expect("\(String(describing: failure()))".contains("another key"))
+        try write(key, to: folder.forgotten.keyPath)
+        #expect(try folder.file().restore(from: backups.path + "/before") == 0)
+    }
+
+    @Test func `a restore of 100,000 subjects looks each up among ten thousand deletions`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        _ = try await fill(journal, ada, Self.marker)
+        await journal.close()
+        do {
+            var connection = try Connection(.file(folder.database))
+            try connection.execute(
+                """
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+                INSERT INTO sessions (token, id, epoch, credential, created, last_seen, issuer, subject)
+                SELECT randomblob(32), 's' || i, 'e', credential, created, last_seen, 'issuer', 's' || i
+                FROM n, (SELECT credential, created, last_seen FROM sessions LIMIT 1)
+                """)
+        }
+        let backups = try TemporaryFolder()
+        try folder.file().backup(to: backups.path + "/before")
+        for name in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"] { unlink("\(folder.path)/\(name)") }
+        let key = try folder.forgotten.key()
+        try folder.forgotten.append(
+            (1...10_000).map { key.subject(Subject(issuer: "issuer", id: "s\($0)"), at: .seconds(1 << 32)) })
+        let start = ContinuousClock.now
+        #expect(try folder.file().restore(from: backups.path + "/before") == 90_001)
+        print("SQLite, 10,000 deletions, 100,000 subjects: \(ContinuousClock.now - start)")
     }
 
     @Test func `a session whose rows are damaged goes, too`() async throws {

@@ -29,6 +29,9 @@ final class TemporaryFolder: Sendable {
 
     var database: String { path + "/journal.sqlite" }
 
+    /// Its list of deleted subjects.
+    var forgotten: ForgottenList { JournalFiles(folder: path).forgotten }
+
     /// Its journal for tools.
     func file() -> SQLiteJournalFile { SQLiteJournalFile(directory: path) }
 

@@ -13,7 +13,8 @@ extension PlannedDatabase {
             (options.probeInterval, options.maintenanceInterval) = (.milliseconds(10), .zero)
             // Fewer than there are tombstones, and more than there are sessions.
             options.sessionLimit = 3_000
-            options.forgottenList = ForgottenList("\(schema.cluster.folder)/forgotten-\(UInt64.random(in: 0 ... .max))")
+            // With the key of the database.
+            options.forgottenList = ForgottenList("\(schema.cluster.folder)/forgotten-\(schema.name)")
         }
         try await schema.run(
             "INSERT INTO @.tokens (token, until) SELECT sha256(('u' || n)::bytea), 1 FROM generate_series(1, 200) AS n")

@@ -73,7 +73,7 @@ struct PlannedDatabase {
         FROM @.sessions, @.eras, generate_series(1, 2) AS n
         """,
         "streams (session, node, count) SELECT key, 1, 1 FROM @.sessions",
-        "forgotten (key, time, code) SELECT sha256(('f' || n)::bytea), 1, '' FROM generate_series(1, 600) AS n",
+        "forgotten (key, time, code) SELECT sha256(('f' || n)::bytea), 1, sha256('c') FROM generate_series(1, 600) AS n",
     ]
     private static let time = TestSession.start.nanoseconds
 
