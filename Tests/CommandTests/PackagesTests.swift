@@ -7,6 +7,8 @@ import Testing
 struct PackagesTests {
     private static let root = "\(#filePath)".replacing(#/Tests/CommandTests/.*$/#, with: "")
 
+    private static let commit = "0f7a7a1376bd37a3474591497430631c7189718d"
+
     /// Creates a folder with the scripts and a resolved-packages file.
     private func folder(_ versions: [String: String]) throws -> TemporaryFolder {
         let temporary = try TemporaryFolder()
@@ -20,15 +22,17 @@ struct PackagesTests {
     }
 
     /// Writes the file of `swift package resolve`.
-    private func resolve(_ versions: [String: String], in temporary: TemporaryFolder) throws {
+    private func resolve(
+        _ versions: [String: String], owner: String = "some", commit: String = commit, in temporary: TemporaryFolder
+    ) throws {
         let pins = versions.sorted { $0.key > $1.key }.map { name, version in
             """
                 {
                   "identity" : "\(name)",
                   "kind" : "remoteSourceControl",
-                  "location" : "https://github.com/some/\(name).git",
+                  "location" : "https://github.com/\(owner)/\(name).git",
                   "state" : {
-                    "revision" : "0f7a7a1376bd37a3474591497430631c7189718d",
+                    "revision" : "\(commit)",
                     "version" : "\(version)"
                   }
                 }
@@ -56,11 +60,18 @@ struct PackagesTests {
             try resolve(versions, in: folder)
             let (code, text) = try await run("script/packages", in: folder)
             #expect(code == 1 && text.contains("script/packages --update"))
-            #expect(text.split(separator: "\n").filter { "<>".contains($0.prefix(1)) }.map(String.init) == lines)
+            let found = text.split(separator: "\n").filter { "<>".contains($0.prefix(1)) }
+            #expect(found.map { $0.split(separator: " ").prefix(3).joined(separator: " ") } == lines)
             // The advised command.
             try await #expect(run("script/packages --update && script/packages", in: folder).code == 0)
             try resolve(["a": "1.2.3", "b-c": "4.0.0"], in: folder)
             try await #expect(run("script/packages --update", in: folder).code == 0)
+        }
+        // The same versions from elsewhere, or of a tag that was moved.
+        for (owner, commit) in [("other", Self.commit), ("some", String(Self.commit.reversed()))] {
+            try resolve(["a": "1.2.3", "b-c": "4.0.0"], owner: owner, commit: commit, in: folder)
+            let (code, text) = try await run("script/packages", in: folder)
+            #expect(code == 1 && text.contains("> a 1.2.3 https://github.com/\(owner)/a.git \(commit)"))
         }
         try FileManager.default.removeItem(atPath: "\(folder.path)/Package.resolved")
         let (code, text) = try await run("script/packages", in: folder)

@@ -21,7 +21,8 @@ def packages():
     resolved = json.loads((ROOT / "Package.resolved").read_text(encoding="utf-8"))["pins"]
     names = {pin["identity"]: pin["location"].removeprefix("https://").removesuffix(".git").lower() for pin in resolved}
     lines = (ROOT / "Package.versions").read_text(encoding="utf-8").splitlines()
-    return {names[identity]: version for identity, version in (line.split() for line in lines if not line.startswith("#"))}
+    given = (line.split() for line in lines if not line.startswith("#"))
+    return {names[identity]: version for identity, version, *_ in given}
 
 
 def records(path):
