@@ -135,7 +135,7 @@ struct SecretTests {
             return turn
         }
         #expect(String(decoding: document(export), as: UTF8.self).contains(Self.canary))
-        let document = document(export.redacted(by: features, Pseudonyms()).export)
+        let document = document(export.redacted(by: features).export)
         #expect(!String(decoding: document, as: UTF8.self).contains("canary"))
         let recorded = try RecordedSession(document)
         #expect(recorded.turns.count == export.turns.count && recorded.stores.count == 1)
@@ -143,6 +143,41 @@ struct SecretTests {
             Issue.record("The redacted export differs.")
             return
         }
+    }
+
+    @Test func `a redacted export has numbers for ids and keys, and pseudonyms of its own`() async throws {
+        let features = try FeatureRegistry([
+            FeatureDefinition(Safe()), FeatureDefinition(keyed: { key, _ in Keyed(key: key) }),
+        ])
+        var limits = SessionLimits.patient
+        limits.recordings = RecordingLimit(turns: 20)
+        let table = SessionTable(
+            environment: SessionEnvironment(
+                features: features, limits: limits, journal: journal, time: ManualTime().source, clock: ManualClock()))
+        let session = try table.made(.bearer).0
+        let anna = try #require(FeatureID("keyed:anna-meier"))
+        for (body, feature, key) in [
+            (try WireJSON.encode(Safe.Intent.keep(Secret(Self.canary))), safe, "pay-anna"),
+            (Array(#"{"type":"rename","to":"x"}"#.utf8), anna, "pay-bob"),
+        ] {
+            let answer = Box<IntentResult>()
+            session.send(IntentRequest(body: body, name: .key(key)), to: feature) { answer.set($0) }
+            _ = try #require(answer.value).get()
+        }
+        let export = try #require(try await table.export(session.id))
+        let plain = String(decoding: document(export), as: UTF8.self)
+        #expect(plain.contains("pay-anna") && plain.contains("anna-meier"))
+        let (redacted, unreadable) = export.redacted(by: features)
+        let text = String(decoding: document(redacted), as: UTF8.self)
+        for word in ["keyed:anna", "pay-", session.id] { #expect(!text.contains(word), "\(word): \(text)") }
+        #expect(unreadable == 0 && text.contains(#""keyed:1""#) && redacted.session.record.id == "1")
+        // The same secret in the export of another session.
+        let other = export.redacted(by: features, number: 2).export
+        func names(_ export: SessionExport) -> Set<String> {
+            Set(export.turns.compactMap { try? WireJSON.decode(Kept.self, from: $0.recording).state.iban.secret })
+        }
+        #expect(names(redacted).isDisjoint(with: names(other)) && names(redacted).count == names(export).count)
+        #expect(names(redacted).isDisjoint(with: names(export)))
     }
 
     @Test func `texts of it show nothing, and its JSON is the value's`() throws {

@@ -29,12 +29,31 @@ package final class Pseudonyms: Sendable {
     /// Nil for what is not JSON.
     func pseudonym(of value: any Encodable) -> String? { try? namer.pseudonym(of: value) }
 
+    /// Returns recorded JSON with other pseudonyms in the place of those that it has: the same one for the same one.
+    func renamed(_ json: [UInt8]) -> [UInt8] {
+        var (output, rest) = ([UInt8](), json[...])
+        let end = Array(#"›"}"#.utf8)
+        while let start = rest.firstRange(of: SecretCoding.mark),
+            let stop = rest[start.upperBound...].firstRange(of: end)
+        {
+            output += rest[..<start.upperBound]
+            output += namer.name(Array(rest[start.upperBound..<stop.lowerBound])).utf8
+            output += end
+            rest = rest[stop.upperBound...]
+        }
+        return output + rest
+    }
+
     private final class Namer: SecretNamer {
         let key = Lock(HMACKey((0..<32).map { _ in UInt8.random(in: .min ... .max) }))
 
         func pseudonym(of value: any Encodable) throws -> String? {
-            let code = key.withLock { $0 }.code(for: try WireJSON.encode(value))
-            return SecretCoding.pseudonym(String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36))
+            SecretCoding.pseudonym(name(try WireJSON.encode(value)))
+        }
+
+        func name(_ bytes: [UInt8]) -> String {
+            let code = key.withLock { $0 }.code(for: bytes)
+            return String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36)
         }
     }
 

@@ -22,7 +22,7 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 mvi-session/1 of docs/fixtures.md; `replay` and tests replay recorded turns (--record-turns). With \
                 --sample, writes so many sessions by chance into the folder --into. The documents contain data of \
                 the sessions' users: protect them. With --redacted, they have only stores and recorded turns, with \
-                pseudonyms in the place of subjects and of each `Secret`.
+                pseudonyms in the place of subjects and of each `Secret`, and numbers in the place of ids and keys.
                 """)
     }
 
@@ -57,15 +57,15 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 }
 
-/// The removal of secrets from exports. Secrets of turns keep the pseudonyms that they were recorded with.
+/// The removal of secrets and ids from exports.
 struct Redaction {
     private let features: FeatureRegistry
-    private let pseudonyms = Pseudonyms()
 
     init(_ features: FeatureRegistry) { self.features = features }
 
-    func of(_ export: SessionExport) -> SessionExport {
-        let (redacted, unreadable) = export.redacted(by: features, pseudonyms)
+    /// - Parameter number: the session's id in the result.
+    func of(_ export: SessionExport, number: Int = 1) -> SessionExport {
+        let (redacted, unreadable) = export.redacted(by: features, number: number)
         if unreadable > 0 {
             let id = export.session.record.id
             StandardError.say(
@@ -109,9 +109,10 @@ enum Export {
             do throws(StoreError) { export = try journal.export(id) } catch { throw CommandFailure("\(error)") }
             // Nil if it has ended meanwhile.
             guard let export else { continue }
-            try FilePath.writePrivately(
-                SessionDocument.write(redaction?.of(export) ?? export), to: "\(folder)/\(id).json")
             written += 1
+            try FilePath.writePrivately(
+                SessionDocument.write(redaction?.of(export, number: written) ?? export),
+                to: "\(folder)/\(redaction == nil ? id : "\(written)").json")
         }
         return written
     }
