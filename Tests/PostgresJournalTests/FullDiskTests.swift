@@ -1,6 +1,6 @@
-import MVI
 #if os(Linux)
     import Glibc
+    import Locking
     import MVI
     import SessionJournal
     import TestSupport
@@ -20,6 +20,7 @@ import MVI
             let log = LogKeeper()
             let journal = try await schema.journal(url: url, logger: log.logger)
             try disk.fill(leaving: 4 << 20)
+            let secret = try await awaitResult { journal.secret(done: $0) }.get()
             let session = try await journal.newSession()
             var (head, kept) = (SessionHead.empty, 0)
             var failure: AppendResult?
@@ -66,6 +67,9 @@ import MVI
             try await journal.waitForTrouble(false)
             #expect(log.messages.count { $0.contains("works again") } == 1, "\(log.lines)")
             #expect(try await journal.news(session)?.stores.count == kept + 1)
+            // The proof of room left nothing in the table that it used.
+            #expect(try await awaitResult { journal.secret(done: $0) }.get() == secret)
+            #expect(try await schema.number("SELECT count(*) FROM @.former_keys") == 0)
             await journal.close()
             try await schema.run("DROP SCHEMA @ CASCADE")
             try await schema.cluster.run("DROP TABLESPACE \(disk.name)")
