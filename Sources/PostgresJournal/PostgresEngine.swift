@@ -58,8 +58,8 @@ final class PostgresEngine: Sendable {
     let meter = Lock<(any JournalMeter)?>(nil)
     /// See `DatabaseSetup.noteDurability`.
     let weakSettings = Lock<[String: String]>([:])
-    /// The highest position of the database's log that a commit of this process was behind.
-    let acknowledged = Lock<Int64>(0)
+    /// The last position of the database's log that a commit of this process was behind.
+    let acknowledged = Lock(LogPosition())
     /// True if the database has nothing of the subjects in `PostgresOptions.forgottenList`.
     let appliedForgotten: Lock<Bool>
     private let state: Lock<State>

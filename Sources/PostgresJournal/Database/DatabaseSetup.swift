@@ -2,6 +2,24 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
+/// A position in the database's log.
+struct LogPosition: Comparable {
+    /// `meta.past`. Positions of a later past come after all others.
+    var past = 0
+    var bytes: Int64 = 0
+
+    init() {}
+
+    /// Reads the past from a column and the position from the next one.
+    init(_ row: PostgresRow, _ column: Int) throws(PostgresError) {
+        (past, bytes) = (try row.int4(column), try row.int8(column + 1))
+    }
+
+    static func < (left: LogPosition, right: LogPosition) -> Bool {
+        (left.past, left.bytes) < (right.past, right.bytes)
+    }
+}
+
 /// Setup of a connection: the schema, its partitions, and the identification of the database.
 ///
 /// Nothing depends on the connection's session: behind a pooler each transaction may run in another server process.
@@ -49,8 +67,8 @@ struct DatabaseSetup {
         // A log that ends before a commit that this process was told of has lost it, whatever the setting says. Read before
         // the log's end: other connections go on.
         let acknowledged = engine.acknowledged.withLock { $0 }
-        let known = try run("SELECT place = \(sql.place), \(Statements.position) FROM \(sql.schema).meta")
-        let hasLost = try known.first.map { try $0.int8(1) < acknowledged } ?? false
+        let known = try run("SELECT place = \(sql.place), past, \(Statements.position) FROM \(sql.schema).meta")
+        let hasLost = try known.first.map { try LogPosition($0, 1) < acknowledged } ?? false
         if try known.first?.bool(0) == true, !hasLost { return }
         // The operator's setting covers this case: the same tables of the same cluster, on another timeline. Each node
         // must have it.
@@ -60,14 +78,7 @@ struct DatabaseSetup {
             regexp_replace(place, '/[^/]*/', '/') = regexp_replace(\(sql.place), '/[^/]*/', '/')
                 AND NOT EXISTS (SELECT FROM \(sql.schema).nodes WHERE NOT lossless)
             """ : "false"
-        var isOther = false
-        do {
-            isOther = try transaction { try noteOther(isOnlyPromoted, hasLost ? acknowledged : nil) }
-        } catch {
-            engine.acknowledged.withLock { $0 = max($0, acknowledged) }
-            throw error
-        }
-        guard isOther else { return }
+        guard try transaction({ try noteOther(isOnlyPromoted, hasLost ? acknowledged.past : nil) }) else { return }
         engine.logger.warning(
             "The journal's database was replaced, restored or promoted: the last commits may be lost. Each session gets a new epoch, and clients reload the stored state.",
             metadata: ["place": "\(engine.place)", "lost": "\(hasLost)"])
@@ -75,25 +86,21 @@ struct DatabaseSetup {
 
     /// Returns true if the database is noted as another one now.
     ///
-    /// - Parameter lost: the position of an acknowledged commit that the log has not; nil if none is known.
-    private func noteOther(_ isOnlyPromoted: String, _ lost: Int64?) throws -> Bool {
-        // Once for each loss: another connection of this process may have noted it.
-        let hasLost = engine.acknowledged.withLock { acknowledged in
-            defer { if acknowledged == lost { acknowledged = 0 } }
-            return acknowledged == lost
-        }
+    /// - Parameter lost: the past of an acknowledged commit that the log has not; nil if none is known. Another connection
+    ///   or process that noted the loss has begun a later past.
+    private func noteOther(_ isOnlyPromoted: String, _ lost: Int?) throws -> Bool {
         let change = try run(
             """
             WITH noted AS (
                 UPDATE \(sql.schema).meta SET place = \(sql.place),
-                    past = past + CASE WHEN place = '' OR \(isOnlyPromoted) THEN 0 ELSE 1 END,
+                    past = CASE WHEN place = '' OR \(isOnlyPromoted) THEN past ELSE greatest(past, $2) + 1 END,
                     generation = CASE WHEN place = '' OR \(isOnlyPromoted) THEN generation ELSE $1 END
-                WHERE place <> \(sql.place) OR $2 RETURNING past, generation = $1 AS is_other)
+                WHERE place <> \(sql.place) OR past <= $2 RETURNING past, generation = $1 AS is_other)
             SELECT CASE WHEN noted.is_other THEN setval(keys.name, nextval(keys.name) + \(Self.keyJump)) END,
                 noted.is_other
             FROM noted, (SELECT pg_get_serial_sequence('\(sql.quotedText(sql.schema + ".sessions"))', 'key')::regclass AS name)
                 AS keys
-            """, [.bytea(JournalSecret.random().generation), .bool(hasLost)])
+            """, [.bytea(JournalSecret.random().generation), .int4(lost.map { Int32($0) })])
         guard let row = change.first, try row.bool(1) else { return false }
         // Living nodes join again under other ids and take over the sessions of the old ones.
         for table in ["nodes", "streams"] { _ = try run("DELETE FROM \(sql.schema).\(table)") }

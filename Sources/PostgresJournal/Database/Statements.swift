@@ -21,7 +21,9 @@ struct Statements: Sendable {
                 || '/' || '\(Self.quoted(at + ".heads"))'::regclass::oid::text)
             """
         let isSamePlace = "1 / (SELECT count(*) FROM \(at).meta WHERE place = \(place))::int"
-        guardText = "SELECT \(at).guard($1, $2, $3, $4, $5, $6, $7), \(Self.position)"
+        guardText = """
+            SELECT \(at).guard($1, $2, $3, $4, $5, $6, $7), (SELECT past FROM \(at).meta), \(Self.position)
+            """
         appendText = "SELECT * FROM \(at).append(\((1...39).map { "$\($0)" }.joined(separator: ", ")))"
         readGuard = """
             SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
@@ -201,7 +203,8 @@ struct Statements: Sendable {
     let place: String
     /// The first statement of each writing transaction. Fails if the connection no longer belongs to its writer, and
     /// blocks a newer one until the transaction ends. Also fails if the database is not the noted one, which can change
-    /// behind a pooler without a new connection. Its row has the log's position before the transaction's commit.
+    /// behind a pooler without a new connection. Its row has the past and the log's position before the
+    /// transaction's commit.
     let guardText: String
     /// The end of the write-ahead log, in bytes.
     static let position = "(pg_current_wal_insert_lsn() - '0/0')::bigint"

@@ -18,17 +18,17 @@ final class WriteTransaction {
     private let deadline: ContinuousClock.Instant
     private(set) var isOpen = false
     private(set) var isCommitted = false
-    private var position: Int64?
+    private var position: LogPosition?
     /// News for other processes.
     var news = OutgoingNews()
 
-    private let committed: (@Sendable (_ position: Int64) -> Void)?
+    private let committed: (@Sendable (_ position: LogPosition) -> Void)?
 
-    /// - Parameter committed: called after the commit with the log's position before it, which is the second column of
-    ///   `statement`; nil if that has none.
+    /// - Parameter committed: called after the commit with the log's position before it, whose columns in
+    ///   `statement` begin with the second one; nil if that has none.
     init(
         _ connection: PostgresConnection, guardedBy statement: PostgresStatement, deadline: ContinuousClock.Instant,
-        committed: (@Sendable (_ position: Int64) -> Void)? = nil
+        committed: (@Sendable (_ position: LogPosition) -> Void)? = nil
     ) {
         (self.connection, self.deadline, self.committed) = (connection, deadline, committed)
         // Overrides the database's defaults.
@@ -72,7 +72,7 @@ final class WriteTransaction {
             }
             (results, warnings) = (error.completed, error.warnings)
         }
-        if committed != nil, !before.isEmpty { position = try? results[1].first?.int8(1) }
+        if committed != nil, !before.isEmpty { position = try? results[1].first.map { row in try LogPosition(row, 1) } }
         guard commits else { return Array(results.dropFirst(before.count)) }
         isOpen = false
         let commit = results.removeLast()

@@ -122,7 +122,7 @@ final class Cluster: Sendable {
     /// Puts the copy back, like a provider's snapshot of a volume.
     func putFilesBack() async throws {
         try await stop()
-        try await offThePool { [self] in try run("rm -rf \(folder)/data && mv \(folder)/copy \(folder)/data") }
+        try await offThePool { [self] in try run("rm -rf \(folder)/data && cp -a \(folder)/copy \(folder)/data") }
         try await start()
     }
 
