@@ -52,16 +52,17 @@ extension PostgresEngine {
     // MARK: Expiry
 
     /// Runs the next step of an expiry, and then the others.
-    func step(_ expiry: PostgresExpiry, _ done: @escaping Done<Int>) {
+    func step(_ expiry: Expiry, isFirst: Bool = true, _ done: @escaping Done<Int>) {
         let write = Write(
             work: .steps { [self] transaction in
-                var expiry = expiry
-                try expiry.takeStep(in: transaction, statements, atMost: options.stepSessions)
-                let next = expiry
-                for session in expiry.removed { transaction.news.change(session) }
-                return .other { next.isOver ? done(.success(next.count)) : self.step(next, done) }
+                var next = expiry
+                for session in try transaction.step(&next, statements, atMost: options.stepSessions) {
+                    transaction.news.change(session)
+                }
+                let (after, isOver) = (next, next.isOver)
+                return .other { isOver ? done(.success(after.count)) : self.step(after, isFirst: false, done) }
             }, keys: [], endsSessions: true, fail: { error, _ in .other { done(.failure(error)) } })
-        if let refusal = add(write, wait: expiry.isFirst ? .all : .keys) {
+        if let refusal = add(write, wait: isFirst ? .all : .keys) {
             done(expiry.count > 0 ? .success(expiry.count) : .failure(refusal))
         }
     }
@@ -182,65 +183,21 @@ extension SessionReads.Results {
     }
 }
 
-/// An expiry, which runs in many steps.
-struct PostgresExpiry: Sendable {
-    let lastSeenBefore: PerLifeClass
-    let now: Duration
-    let tombstoneUntil: Duration
-    let limit: Int
-    /// The number of removed sessions.
-    private(set) var count = 0
-    /// The sessions that the last step removed.
-    private(set) var removed: [SessionKey] = []
-    private(set) var isFirst = true
-    private var usedFor: Duration?
-    private var hasTombstones = true
-    private var hasSessions = true
-    /// The class whose sessions the next step examines.
-    private var life = LifeClass.anonymous
-
-    init(lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int) {
-        (self.lastSeenBefore, self.now) = (lastSeenBefore, now)
-        (self.tombstoneUntil, self.limit) = (tombstoneUntil, limit)
-    }
-
-    /// Expires only anonymous sessions that were used no longer than `usedFor`, and no tombstones.
-    init(lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int) {
-        self.init(
-            lastSeenBefore: PerLifeClass(lastSeenBefore), now: .zero, tombstoneUntil: tombstoneUntil, limit: limit)
-        (self.usedFor, hasTombstones) = (usedFor, false)
-    }
-
-    var isOver: Bool { !hasTombstones && !hasSessions }
-
-    /// Runs a step and commits it.
-    mutating func takeStep(in transaction: WriteTransaction, _ sql: Statements, atMost most: Int) throws {
-        isFirst = false
-        let limit = max(0, min(most, limit - count))
-        let dueBefore = now - StoredReminder.sessionLife
-        var first = [
-            usedFor.map { sql.lockUnused(since: lastSeenBefore.anonymous, usedFor: $0, limit: limit) }
-                ?? sql.lockUnused(life, since: lastSeenBefore[life], dueBefore: dueBefore, limit: limit)
-        ]
-        if hasTombstones { first.append(sql.dropTombstones(now: now, limit: 512)) }
-        let results = try transaction.run(first)
+extension WriteTransaction {
+    /// Runs a step of an expiry and commits it. Returns the removed sessions.
+    fileprivate func step(_ expiry: inout Expiry, _ sql: Statements, atMost most: Int) throws -> [SessionKey] {
+        let limit = expiry.stepSize(atMost: most)
+        let tombstones = expiry.hasTombstones ? [sql.dropTombstones(now: expiry.now, limit: 512)] : []
+        let results = try run([sql.lockUnused(expiry, limit: limit)] + tombstones)
         let sessions = try results[0].map { row in try row.key(0) }
-        var last: [PostgresStatement] = []
-        if !sessions.isEmpty {
-            last =
-                sql.expire(sessions, lastSeenBefore: lastSeenBefore, usedFor: usedFor)
-                + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil, isExpired: true)
-            // The rows of the second statement are the removed sessions.
-            if usedFor == nil { last.insert(sql.endPassingOver(sessions, dueBefore: dueBefore), at: 0) }
-        }
-        let kept = try transaction.commit(last)
-        if hasTombstones { hasTombstones = results[1].affected == 512 }
-        removed = sessions.isEmpty ? [] : try kept[usedFor == nil ? 2 : 1].map { row in try row.key(0) }
-        count += removed.count
-        if sessions.isEmpty, usedFor == nil, let next = LifeClass(rawValue: life.rawValue + 1) {
-            life = next
-        } else {
-            hasSessions = !sessions.isEmpty && count < self.limit
-        }
+        // The rows of its last statement are the removed sessions.
+        let first = sessions.isEmpty ? [] : sql.expire(sessions, expiry)
+        let rest =
+            sessions.isEmpty ? [] : sql.removeRest(of: sessions, tombstoneUntil: expiry.tombstoneUntil, isExpired: true)
+        let kept = try commit(first + rest)
+        if expiry.hasTombstones { expiry.hasTombstones = results[1].affected == 512 }
+        let removed = sessions.isEmpty ? [] : try kept[first.count - 1].map { row in try row.key(0) }
+        expiry.removed(removed.count, isLast: sessions.count < limit)
+        return removed
     }
 }

@@ -243,7 +243,7 @@ public final class PostgresJournal: SharedJournal {
         lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            PostgresExpiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done
+            Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done
         )
     }
 
@@ -251,7 +251,7 @@ public final class PostgresJournal: SharedJournal {
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            PostgresExpiry(
+            Expiry(
                 lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit), done
         )
     }

@@ -118,20 +118,23 @@ final class SQLiteEngine: Sendable {
         if let refusal = enqueue(read, isAccepted: isAccepted) { done(.failure(refusal)) }
     }
 
+    func step(_ expiry: Expiry, _ done: @escaping Done<Int>) {
+        step(SQLiteExpiry(expiry, tombstoneLimit: options.sessionLimit), done)
+    }
+
     /// Runs the next step of an expiry in a later transaction, and then the others.
-    func step(_ expiry: SQLiteExpiry, _ done: @escaping Done<Int>) {
+    private func step(_ expiry: SQLiteExpiry, _ done: @escaping Done<Int>) {
         let write = SQLiteWrite(scope: .all) { [self] database in
-            var expiry = expiry
-            try database.step(&expiry, until: .now + options.stepTime, sessions: options.stepSessions)
-            let isClean =
-                expiry.usedFor != nil || !expiry.hasTombstones && !expiry.hasReminders && !database.hasGarbage
-            let (next, isOver) = (expiry, isClean && !expiry.hasSessions)
-            return .other { isOver ? done(.success(next.count)) : self.step(next, done) }
+            var next = expiry
+            try database.step(&next, until: .now + options.stepTime, sessions: options.stepSessions)
+            let isClean = expiry.common.usedFor != nil || !next.hasReminders && !database.hasGarbage
+            let (after, isOver) = (next, isClean && next.common.isOver)
+            return .other { isOver ? done(.success(after.common.count)) : self.step(after, done) }
         } fail: { error, _ in
             .other { done(.failure(error)) }
         }
         if let refusal = enqueue(write) {
-            done(expiry.count > 0 ? .success(expiry.count) : .failure(refusal))
+            done(expiry.common.count > 0 ? .success(expiry.common.count) : .failure(refusal))
         }
     }
 

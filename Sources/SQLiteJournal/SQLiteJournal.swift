@@ -124,19 +124,15 @@ public final class SQLiteJournal: Journal {
         lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            SQLiteExpiry(
-                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit,
-                tombstoneLimit: engine.options.sessionLimit), done)
+            Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
     }
 
     package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            SQLiteExpiry(
-                lastSeenBefore: PerLifeClass(lastSeenBefore), now: .zero, tombstoneUntil: tombstoneUntil, limit: limit,
-                tombstoneLimit: engine.options.sessionLimit, usedFor: usedFor, hasTombstones: false,
-                hasReminders: false), done)
+            Expiry(lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit), done
+        )
     }
 
     // MARK: Reading

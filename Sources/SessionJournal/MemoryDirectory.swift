@@ -57,16 +57,8 @@ struct MemoryDirectory {
 
     // MARK: Credentials
 
-    /// Returns the reason why a session cannot have credentials with these new tokens, or nil if it can.
-    func fault(newTokens: some Sequence<TokenHash>, of key: SessionKey) -> StoreError? {
-        for token in newTokens {
-            if let owner = tokens[token] {
-                if owner != key { return .tokenIsUsed }
-            } else if tombstones[token] != nil {
-                return .credentialsChanged
-            }
-        }
-        return nil
+    func name(_ token: TokenHash) -> TokenName {
+        tokens[token].map { .session($0) } ?? (tombstones[token] == nil ? .unknown : .ended)
     }
 
     /// True if a subject has a shared session.

@@ -10,37 +10,27 @@ extension MemoryJournal {
                 return shard(of: change.session).withLock { shard in
                     guard let session = shard.sessions[change.session] else { return .failure(.sessionGone) }
                     let old = session.credentials
-                    if let fault = fault(change, of: session, directory) { return .failure(fault) }
-                    session.credentials = change.merged(into: old)
-                    // The session's place in the other tables stays the same.
-                    directory.move(
-                        change.session, from: session.subject, to: change.subject, isShared: session.record.isShared)
-                    let life = session.record.lifeClass
-                    session.subject = change.subject
-                    if session.record.lifeClass != life { shard.addUse(of: session, change.session) }
-                    session.accessChanges += 1
-                    if !change.reminders.isEmpty { set(change.reminders, of: change.session, session) }
-                    for credential in change.kept { directory.add(credential.token, of: change.session) }
-                    // The session's own token still names it.
-                    let gone = Set(old.map(\.token)).intersection(change.removed)
-                    for token in gone where token != session.record.tokenHash {
-                        directory.remove(token, tombstoneUntil: change.tombstoneUntil, limit: limit)
-                    }
-                    return .success(())
+                    let stored = StoredAccess(
+                        token: session.record.tokenHash, subject: session.subject, isShared: session.record.isShared,
+                        credentials: old.map { ($0.token, $0.number) })
+                    return change.endedTokens(stored, name: directory.name, hasShared: directory.hasShared)
+                        .map { ended in
+                            session.credentials = change.merged(into: old)
+                            // The session's place in the other tables stays the same.
+                            directory.move(
+                                change.session, from: session.subject, to: change.subject, isShared: stored.isShared)
+                            let life = session.record.lifeClass
+                            session.subject = change.subject
+                            if session.record.lifeClass != life { shard.addUse(of: session, change.session) }
+                            session.accessChanges += 1
+                            if !change.reminders.isEmpty { set(change.reminders, of: change.session, session) }
+                            for credential in change.kept { directory.add(credential.token, of: change.session) }
+                            for token in ended {
+                                directory.remove(token, tombstoneUntil: change.tombstoneUntil, limit: limit)
+                            }
+                        }
                 }
             })
-    }
-
-    private func fault(
-        _ change: CredentialChange, of session: MemorySession, _ directory: MemoryDirectory
-    ) -> StoreError? {
-        let old = session.credentials.map { (token: $0.token, number: $0.number) }
-        if let fault = change.fault(subject: session.subject, credentials: old) { return fault }
-        if let fault = directory.fault(newTokens: change.kept.lazy.map(\.token), of: change.session) { return fault }
-        guard session.record.isShared, let subject = change.subject, !subject.isSame(as: session.subject) else {
-            return nil
-        }
-        return directory.hasShared(subject) ? .sharedExists : nil
     }
 
     package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

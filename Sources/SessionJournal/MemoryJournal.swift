@@ -123,29 +123,25 @@ public final class MemoryJournal: Journal {
             return done(.failure(.journalClosed))
         }
         while directory.withLock({ $0.removeTombstones(now: now) }) {}
-        let dueBefore = now - StoredReminder.sessionLife
-        var count = 0
+        var expiry = Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit)
         for step in 0..<shards.count {
             let index = (first + step) & (shards.count - 1)
-            count += expire(
-                shards[index], lastSeenBefore: lastSeenBefore, dueBefore: dueBefore, tombstoneUntil: tombstoneUntil,
-                limit: limit - count)
-            guard count < limit else {
+            for life in LifeClass.allCases { expire(life, shards[index], &expiry) }
+            guard expiry.hasSessions else {
                 // The next call continues here.
                 directory.withLock { $0.nextShard = index }
                 break
             }
         }
-        done(.success(count))
+        done(.success(expiry.count))
     }
 
     package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
-        let isReclaimed: (MemorySession) -> Bool = { session in
-            session.record.subject == nil && session.reminders.isEmpty && session.record.lastSeen < lastSeenBefore
-                && session.record.lastSeen - session.record.created <= usedFor
-        }
+        let expiry = Expiry(
+            lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit)
+        let isReclaimed: (MemorySession) -> Bool = { $0.reminders.isEmpty && $0.record.ends(by: expiry) }
         var found: [(key: SessionKey, seen: Duration)] = []
         for shard in shards {
             found += shard.withLock { shard in
@@ -159,37 +155,22 @@ public final class MemoryJournal: Journal {
         answer(count, done)
     }
 
-    private func expire(
-        _ shard: Lock<MemoryShard>, lastSeenBefore: PerLifeClass, dueBefore: Duration, tombstoneUntil: Duration,
-        limit: Int
-    ) -> Int {
-        LifeClass.allCases.reduce(0) { count, life in
-            count
-                + expire(
-                    life, shard, lastSeenBefore: lastSeenBefore, dueBefore: dueBefore, tombstoneUntil: tombstoneUntil,
-                    limit: limit - count)
-        }
-    }
-
-    private func expire(
-        _ life: LifeClass, _ shard: Lock<MemoryShard>, lastSeenBefore: PerLifeClass, dueBefore: Duration,
-        tombstoneUntil: Duration, limit: Int
-    ) -> Int {
-        var count = 0
-        while count < limit {
+    private func expire(_ life: LifeClass, _ shard: Lock<MemoryShard>, _ expiry: inout Expiry) {
+        while expiry.hasSessions {
+            let now = expiry
             // A few at a time, since appends wait for the lock.
             let (unused, isOver) = shard.withLock {
                 $0.takeUnused(
-                    life, since: lastSeenBefore[life], dueBefore: dueBefore, lookingAt: min(64, limit - count))
+                    life, since: now.lastSeenBefore[life], dueBefore: now.dueBefore, lookingAt: now.stepSize(atMost: 64)
+                )
             }
             for key in unused {
                 // Checked again: it may have been used meanwhile.
-                let isRemoved = remove(key, tombstoneUntil: tombstoneUntil, isExpired: true) {
-                    $0.record.lastSeen < lastSeenBefore[$0.record.lifeClass]
-                        && $0.lastDue.map { $0 < dueBefore } ?? true
+                let isRemoved = remove(key, tombstoneUntil: now.tombstoneUntil, isExpired: true) {
+                    $0.record.ends(by: now) && $0.lastDue.map { $0 < now.dueBefore } ?? true
                 }
                 if isRemoved {
-                    count += 1
+                    expiry.removed(1, isLast: false)
                 } else {
                     shard.withLock { shard in
                         if let session = shard.sessions[key] { shard.addUse(of: session, key) }
@@ -198,7 +179,6 @@ public final class MemoryJournal: Journal {
             }
             if isOver { break }
         }
-        return count
     }
 
     /// Removes a session if it is present and `condition` holds. Returns true if it was removed. Loads see the token
@@ -268,5 +248,11 @@ public final class MemoryJournal: Journal {
             if let value = read(key, { body(key, $0) }) { return value }
         }
         return nil
+    }
+}
+
+extension SessionRecord {
+    fileprivate func ends(by expiry: Expiry) -> Bool {
+        expiry.ends(lifeClass, created: created, lastSeen: lastSeen)
     }
 }

@@ -49,6 +49,23 @@ import Testing
         await third.close()
     }
 
+    @Test func `an expiry looks at sessions of all classes of lifetime in one transaction`() async throws {
+        let journal = try await TestSchema().journal()
+        let session = try await journal.newSession()
+        for count in [1, 0] {
+            let before = journal.statistics.transactions
+            let later = TestSession.start + .seconds(1)
+            let removed = try await awaitResult { done in
+                journal.expire(
+                    lastSeenBefore: PerLifeClass(later), now: later, tombstoneUntil: later, limit: 100, done: done)
+            }.get()
+            #expect(removed == count)
+            #expect(journal.statistics.transactions == before + 1)
+        }
+        if case .found = try await journal.load(session) { Issue.record("the session is there") }
+        await journal.close()
+    }
+
     @Test func `nobody is signed out while a server uses the journal, and its key is not replaced twice at once`()
         async throws
     {

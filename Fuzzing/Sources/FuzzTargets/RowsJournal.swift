@@ -96,8 +96,11 @@ final class RowsJournal: Journal {
         let result = state.withLock { state -> Result<Void, StoreError> in
             guard !state.isRemoved else { return .failure(.sessionGone) }
             let (record, credentials) = (state.rows.record, state.rows.credentials)
-            let old = credentials.map { (token: $0.token, number: $0.number) }
-            if let fault = change.fault(subject: record.subject, credentials: old) { return .failure(fault) }
+            let stored = StoredAccess(
+                token: record.tokenHash, subject: record.subject, isShared: record.isShared,
+                credentials: credentials.map { ($0.token, $0.number) })
+            let ended = change.endedTokens(stored, name: { _ in .unknown }, hasShared: { _ in false })
+            if case .failure(let refusal) = ended { return .failure(refusal) }
             state.rows.credentials = change.merged(into: credentials)
             state.rows.record.subject = change.subject
             state.rows.reminders += change.reminders

@@ -143,65 +143,62 @@ extension Statements {
             [.int8(time), .int8(Int64(count - 1))])
     }
 
-    /// Locks the heads of a class's sessions that seem unused, and of those of any class whose reminders were all due
-    /// before a time but that are still marked as kept alive by them.
-    func lockUnused(_ life: LifeClass, since time: Duration, dueBefore: Duration, limit: Int) -> PostgresStatement {
-        PostgresStatement(
+    /// Locks the heads of sessions that seem unused, and of those whose reminders were all due before a time but that are
+    /// still marked as kept alive by them.
+    func lockUnused(_ expiry: Expiry, limit: Int) -> PostgresStatement {
+        var values: [PostgresValue] = [.int8(Int64(limit)), .time(expiry.lastSeenBefore.anonymous)]
+        let found: [String]
+        if let usedFor = expiry.usedFor {
+            values.append(.time(usedFor))
+            found = ["\(Self.isBrieflyUsed) AND noted < $2 AND noted::numeric - created <= $3"]
+        } else {
+            values += [
+                .time(expiry.lastSeenBefore.unshared), .time(expiry.lastSeenBefore.shared), .time(expiry.dueBefore),
+            ]
+            found = LifeClass.allCases.map { life in
+                "\(Self.life) = \(life.rawValue) AND noted < $\(life.rawValue + 2) AND NOT reminded"
+            }
+        }
+        let keys = found.map { "ARRAY(SELECT key FROM \(schema).sessions WHERE \($0) ORDER BY noted, key LIMIT $1)" }
+        let reminded = """
+            ARRAY(SELECT r.session FROM \(schema).reminders AS r JOIN \(schema).sessions AS s ON s.key = r.session
+                WHERE r.due < $5 AND s.reminded AND NOT EXISTS (
+                    SELECT FROM \(schema).reminders AS l WHERE l.session = r.session AND l.due >= $5)
+                GROUP BY r.session LIMIT $1)
             """
-            SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
-                SELECT key FROM \(schema).sessions WHERE \(Self.life) = $4 AND noted < $1 AND NOT reminded
-                ORDER BY noted, key LIMIT $2)
-                || ARRAY(
-                SELECT r.session FROM \(schema).reminders AS r JOIN \(schema).sessions AS s ON s.key = r.session
-                WHERE r.due < $3 AND s.reminded AND NOT EXISTS (
-                    SELECT FROM \(schema).reminders AS l WHERE l.session = r.session AND l.due >= $3)
-                GROUP BY r.session LIMIT $2))
-            ORDER BY key FOR NO KEY UPDATE
-            """, [.time(time), .int8(Int64(limit)), .time(dueBefore), .int4(Int32(life.rawValue))])
+        let all = (keys + (expiry.usedFor == nil ? [reminded] : [])).joined(separator: " || ")
+        return PostgresStatement(
+            """
+            SELECT key FROM \(schema).heads WHERE key = ANY ((\(all))[1:$1::int]) ORDER BY key FOR NO KEY UPDATE
+            """, values)
     }
 
-    /// Locks the heads of anonymous sessions without reminders that seem unused and were used only briefly.
-    func lockUnused(since time: Duration, usedFor: Duration, limit: Int) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
-                SELECT key FROM \(schema).sessions
-                WHERE \(Self.isBrieflyUsed) AND noted < $1 AND noted::numeric - created <= $3
-                ORDER BY noted, key LIMIT $2))
-            ORDER BY key FOR NO KEY UPDATE
-            """, [.time(time), .int8(Int64(limit)), .time(usedFor)])
-    }
-
-    /// Marks sessions with locked heads as no longer kept alive by reminders, if all of these were due before a time.
-    func endPassingOver(_ sessions: [SessionKey], dueBefore: Duration) -> PostgresStatement {
-        PostgresStatement(
+    /// Marks sessions with locked heads as no longer kept alive by reminders that were all due long ago. Updates the last
+    /// use of those that were used after all; deletes and returns the others' rows.
+    func expire(_ sessions: [SessionKey], _ expiry: Expiry) -> [PostgresStatement] {
+        let time = expiry.lastSeenBefore
+        let keys = PostgresValue.int8s(sessions.map(\.number))
+        let values: [PostgresValue] =
+            [keys, .time(time.anonymous), .time(time.unshared), .time(time.shared)]
+            + (expiry.usedFor.map { [.time($0)] } ?? [])
+        // As `Expiry.ends`.
+        let isUnused = "h.seen < (CASE WHEN s.subject IS NULL THEN $2 WHEN s.shared THEN $4 ELSE $3 END)"
+        let isBrief = expiry.usedFor == nil ? "" : "AND s.subject IS NULL AND h.seen::numeric - s.created <= $5"
+        let endPassingOver = PostgresStatement(
             """
             UPDATE \(schema).sessions AS s SET reminded = false WHERE s.key = ANY ($1) AND s.reminded
                 AND NOT EXISTS (SELECT FROM \(schema).reminders AS r WHERE r.session = s.key AND r.due >= $2)
-            """, [.int8s(sessions.map(\.number)), .time(dueBefore)])
-    }
-
-    /// Updates the last use of sessions with locked heads if they were used after all; deletes and returns the others'
-    /// rows.
-    func expire(
-        _ sessions: [SessionKey], lastSeenBefore time: PerLifeClass, usedFor: Duration?
-    ) -> [PostgresStatement] {
-        let values: [PostgresValue] =
-            [.int8s(sessions.map(\.number)), .time(time.anonymous), .time(time.unshared), .time(time.shared)]
-            + (usedFor.map { [.time($0)] } ?? [])
-        let time = "(CASE WHEN s.subject IS NULL THEN $2 WHEN s.shared THEN $4 ELSE $3 END)"
-        let usedLonger = usedFor == nil ? "" : "OR h.seen::numeric - s.created > $5"
-        let usedBriefly = usedFor == nil ? "" : "AND s.issuer IS NULL AND h.seen::numeric - s.created <= $5"
-        return [
+            """, [keys, .time(expiry.dueBefore)])
+        return (expiry.usedFor == nil ? [endPassingOver] : []) + [
             PostgresStatement(
                 """
                 UPDATE \(schema).sessions AS s SET noted = h.seen FROM \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND (h.seen >= \(time) \(usedLonger))
+                WHERE s.key = ANY ($1) AND h.key = s.key AND NOT (\(isUnused) \(isBrief))
                 """, values),
             PostgresStatement(
                 """
                 DELETE FROM \(schema).sessions AS s USING \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < \(time) AND NOT s.reminded \(usedBriefly)
+                WHERE s.key = ANY ($1) AND h.key = s.key AND NOT s.reminded AND \(isUnused) \(isBrief)
                 RETURNING s.key
                 """, values),
         ]

@@ -8,19 +8,20 @@ extension WriteTransaction {
         if !change.kept.isEmpty, let refusal = try refusal(toSignIn: change.subject, sql) { return .failure(refusal) }
         let results = try run([sql.lock([change.session])] + sql.credentialState(change))
         guard let session = results[1].first else { return .failure(.sessionGone) }
-        let (own, owner, isShared) = (try session.token(0), try session.subject(1), try session.bool(3))
-        let old = try results[2].map { row in (token: try row.token(0), number: Int(try row.int8(1))) }
-        if let fault = change.fault(subject: owner, credentials: old) { return .failure(fault) }
-        for row in results[3].rows {
-            // Remembered as ended, or another session's.
-            guard let session = try row.optionalInt8(1) else { return .failure(.credentialsChanged) }
-            if session != change.session.number { return .failure(.tokenIsUsed) }
+        let stored = StoredAccess(
+            token: try session.token(0), subject: try session.subject(1), isShared: try session.bool(3),
+            credentials: try results[2].map { row in (token: try row.token(0), number: Int(try row.int8(1))) })
+        let names = Dictionary(
+            try results[3].map { row in
+                (try row.token(0), try row.optionalInt8(1).map { TokenName.session(SessionKey($0)) } ?? .ended)
+            }, uniquingKeysWith: { $1 })
+        let ended: [TokenHash]
+        switch change.endedTokens(
+            stored, name: { names[$0] ?? .unknown }, hasShared: { _ in !results[4].rows.isEmpty })
+        {
+        case .failure(let refusal): return .failure(refusal)
+        case .success(let tokens): ended = tokens
         }
-        if isShared, change.subject != nil, !Subject.isSame(change.subject, owner), !results[4].rows.isEmpty {
-            return .failure(.sharedExists)
-        }
-        let had = Set(old.map(\.token))
-        let ended = change.removed.filter { had.contains($0) && $0 != own }
         _ = try commit(sql.make(change, ended: ended))
         news.change(change.session)
         return .success(())

@@ -8,32 +8,27 @@ extension JournalDatabase {
     func create(
         _ session: SessionRecord, credential: StoredCredential?, limit: Int
     ) throws -> Result<SessionKey, StoreError> {
-        if try isBuried(session.tokenHash) { return .failure(.sessionGone) }
-        if let credential {
-            if try isBuried(credential.token) { return .failure(.sessionGone) }
-            guard credential.token != session.tokenHash, try owner(of: credential.token) == nil else {
-                return .failure(.sessionExists)
-            }
-        }
-        if try connection.session(ofCredential: session.tokenHash) != nil { return .failure(.sessionExists) }
+        let tokens = [session.tokenHash] + (credential.map { [$0.token] } ?? [])
+        let names = try tokens.map(name)
+        let hasID = try connection.first("SELECT 1 FROM sessions WHERE id = ?", [.text(session.id)]) { try $0.int(0) }
+        let isNew = Set(tokens).count == tokens.count && names.allSatisfy { $0 == .unknown || $0 == .ended }
+        guard isNew, hasID == nil else { return .failure(.sessionExists) }
+        if names.contains(.ended) { return .failure(.sessionGone) }
         if session.isShared, let subject = session.subject, try hasShared(subject) { return .failure(.sharedExists) }
         let count = try sessionCount ?? connection.first("SELECT count(*) FROM sessions") { try $0.int(0) } ?? 0
         sessionCount = count
-        let values: [SQLiteValue] = [
-            .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
-            .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
-            SQLiteValue(session.subject?.issuer), SQLiteValue(session.subject?.id), .integer(session.isShared ? 1 : 0),
-        ]
-        let changes = try connection.execute(
+        guard count < session.limit(ofAll: limit) else { return .failure(.tooManyKept) }
+        try connection.execute(
             """
             INSERT INTO sessions (token, id, epoch, credential, created, last_seen, issuer, subject, shared)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
-            """, values)
-        guard changes == 1 else { return .failure(.sessionExists) }
-        guard count < session.limit(ofAll: limit) else {
-            try connection.execute("DELETE FROM sessions WHERE key = ?", [.integer(connection.lastInsertedRow)])
-            return .failure(.tooManyKept)
-        }
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
+                .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
+                SQLiteValue(session.subject?.issuer), SQLiteValue(session.subject?.id),
+                .integer(session.isShared ? 1 : 0),
+            ])
         sessionCount = count + 1
         let key = SessionKey(connection.lastInsertedRow)
         if let credential { try insert(credential, of: key) }
@@ -117,42 +112,54 @@ extension JournalDatabase {
 
     /// Runs one step of an expiry: as much as possible until `end`, at least a little, and at most `sessions` sessions.
     func step(_ expiry: inout SQLiteExpiry, until end: ContinuousClock.Instant, sessions: Int) throws {
-        if expiry.hasTombstones {
+        if expiry.common.hasTombstones {
             let count = try connection.execute(
                 "DELETE FROM tombstones WHERE token IN (SELECT token FROM tombstones WHERE until <= ? LIMIT ?)",
-                [.time(expiry.now), .integer(sessions)])
-            expiry.hasTombstones = count == sessions
+                [.time(expiry.common.now), .integer(sessions)])
+            expiry.common.hasTombstones = count == sessions
             tombstoneCount = tombstoneCount.map { $0 - Int(count) }
         }
         if expiry.hasReminders {
-            let dueBefore = expiry.now - StoredReminder.sessionLife
-            let count = try connection.execute(Self.endPassingOverSQL, [.time(dueBefore), .integer(sessions)])
+            let count = try connection.execute(
+                Self.endPassingOverSQL, [.time(expiry.common.dueBefore), .integer(sessions)])
             expiry.hasReminders = count == sessions
         }
-        guard expiry.hasSessions else { return }
-        if let usedFor = expiry.usedFor { return try reclaim(&expiry, usedFor, sessions) }
-        let limit = max(0, min(sessions, expiry.limit - expiry.count))
-        let lastSeenBefore = expiry.lastSeenBefore[expiry.life]
-        let candidates = try connection.query(
-            Self.unusedSQL, [.integer(expiry.life.rawValue), .time(lastSeenBefore), .integer(limit)]
-        ) { row in (SessionKey(try row.integer(0)), try row.integer(1)) }
-        for (index, (session, lastSeen)) in candidates.enumerated() {
-            let newest = try lastUse(of: session, seen: lastSeen)
-            if newest < lastSeenBefore {
+        guard expiry.common.hasSessions else { return }
+        let isReclaim = expiry.common.usedFor != nil
+        let limit = isReclaim ? sessions : expiry.common.stepSize(atMost: sessions)
+        var candidates: [(key: Int64, seen: Int64, created: Duration, life: LifeClass)] = []
+        for life in isReclaim ? [.anonymous] : LifeClass.allCases where candidates.count < limit {
+            let after: [SQLiteValue] = isReclaim ? [.integer(expiry.after.seen), .integer(expiry.after.key)] : []
+            candidates += try connection.query(
+                isReclaim ? Self.brieflyUsedSQL : Self.unusedSQL,
+                [.integer(life.rawValue), .time(expiry.common.lastSeenBefore[life])] + after
+                    + [.integer(limit - candidates.count)]
+            ) { row in (key: try row.integer(0), seen: try row.integer(1), created: try row.time(2), life: life) }
+        }
+        var removed = 0
+        for (index, candidate) in candidates.enumerated() where removed < expiry.common.limit - expiry.common.count {
+            expiry.after = (candidate.seen, candidate.key)
+            let session = SessionKey(candidate.key)
+            func ends(_ seen: Duration) -> Bool {
+                expiry.common.ends(candidate.life, created: candidate.created, lastSeen: seen)
+            }
+            // The row's time may be old. A reclaim passes over those that are no candidates even so.
+            guard ends(.nanoseconds(candidate.seen)) else { continue }
+            let last = try lastUse(of: session, seen: candidate.seen)
+            if ends(last) {
                 try remove(
-                    session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit, isExpired: true)
-                expiry.count += 1
+                    session, tombstoneUntil: expiry.common.tombstoneUntil, limit: expiry.tombstoneLimit, isExpired: true
+                )
+                removed += 1
             } else {
-                try note(session, seen: newest)
+                try note(session, seen: last)
             }
             // The next step takes the others.
-            if ContinuousClock.now >= end, index < candidates.count - 1 { return }
+            if ContinuousClock.now >= end, index < candidates.count - 1 {
+                return expiry.common.removed(removed, isLast: false)
+            }
         }
-        if candidates.count < limit, let next = LifeClass(rawValue: expiry.life.rawValue + 1) {
-            expiry.life = next
-        } else {
-            expiry.hasSessions = candidates.count == limit && expiry.count < expiry.limit
-        }
+        expiry.common.removed(removed, isLast: candidates.count < limit)
     }
 
     /// Returns the last use, including appends, which note their time only in their store's row.
@@ -163,32 +170,11 @@ extension JournalDatabase {
         return .nanoseconds(max(seen, (time ?? nil) ?? seen))
     }
 
-    /// Examines the next sessions, longest unused first, and removes anonymous ones that were used only briefly.
-    private func reclaim(_ expiry: inout SQLiteExpiry, _ usedFor: Duration, _ sessions: Int) throws {
-        let lastSeenBefore = expiry.lastSeenBefore.anonymous
-        let candidates = try connection.query(
-            Self.brieflyUsedSQL,
-            [.time(lastSeenBefore), .integer(expiry.after.seen), .integer(expiry.after.key), .integer(sessions)]
-        ) { row in (key: try row.integer(0), seen: try row.integer(1), created: try row.time(2)) }
-        for candidate in candidates where expiry.count < expiry.limit {
-            expiry.after = (candidate.seen, candidate.key)
-            guard .nanoseconds(candidate.seen) - candidate.created <= usedFor else { continue }
-            let session = SessionKey(candidate.key)
-            let last = try lastUse(of: session, seen: candidate.seen)
-            if last < lastSeenBefore, last - candidate.created <= usedFor {
-                try remove(session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit)
-                expiry.count += 1
-            } else {
-                try note(session, seen: last)
-            }
-        }
-        expiry.hasSessions = candidates.count == sessions && expiry.count < expiry.limit
-    }
-
+    /// Anonymous sessions, longest unused first.
     private static let brieflyUsedSQL =
         """
         SELECT key, last_seen, created FROM sessions
-        WHERE life = 0 AND last_seen < ?1 AND reminded = 0 AND (last_seen, key) > (?2, ?3) ORDER BY last_seen, key LIMIT ?4
+        WHERE life = ? AND last_seen < ? AND reminded = 0 AND (last_seen, key) > (?, ?) ORDER BY last_seen, key LIMIT ?
         """
 
     /// Marks sessions whose reminders were all due long ago as no longer kept alive by them.
@@ -202,7 +188,10 @@ extension JournalDatabase {
 
     /// Sessions of a class without reminders that seem unused. The index contains no others.
     static let unusedSQL =
-        "SELECT key, last_seen FROM sessions WHERE life = ? AND last_seen < ? AND reminded = 0 ORDER BY last_seen LIMIT ?"
+        """
+        SELECT key, last_seen, created FROM sessions
+        WHERE life = ? AND last_seen < ? AND reminded = 0 ORDER BY last_seen LIMIT ?
+        """
 
     /// Deletes rows of removed sessions: as much as possible until `end`, at least a little.
     func deleteGarbage(until end: ContinuousClock.Instant) throws {
@@ -246,23 +235,16 @@ extension JournalDatabase {
     }
 }
 
-/// An expiry, which runs in many steps.
+/// An expiry with what only this journal's needs.
 struct SQLiteExpiry: Sendable {
-    let lastSeenBefore: PerLifeClass
-    let now: Duration
-    let tombstoneUntil: Duration
-    let limit: Int
+    var common: Expiry
     let tombstoneLimit: Int
-    /// The longest use of the anonymous sessions to reclaim; nil to expire all unused sessions.
-    var usedFor: Duration?
-    /// The last examined session of the anonymous ones.
+    /// The last examined one of the anonymous sessions to reclaim.
     var after = (seen: Int64.min, key: Int64.min)
-    /// The number of removed sessions.
-    var count = 0
-    var hasTombstones = true
     /// True if reminders may exist that were due too long ago to keep their sessions alive.
-    var hasReminders = true
-    var hasSessions = true
-    /// The class whose sessions the next step examines.
-    var life = LifeClass.anonymous
+    var hasReminders: Bool
+
+    init(_ expiry: Expiry, tombstoneLimit: Int) {
+        (common, self.tombstoneLimit, hasReminders) = (expiry, tombstoneLimit, expiry.usedFor == nil)
+    }
 }

@@ -24,6 +24,14 @@ extension JournalCheck {
             }
             #expect(try await journal.load(unkept.tokenHash, now: Sample.muchLater).get().isUnknown)
         },
+        JournalCheck("a session with an ended token and an id in use is refused as one that exists") { journal in
+            let log = try await journal.newLog()
+            let ended = Sample.session(id: log.record.id)
+            _ = try await journal.bury(ended.tokenHash, until: Sample.muchLater).get()
+            #expect(try await journal.create(ended).failure == .exists)
+            try await journal.reload()
+            #expect(try await journal.create(ended).failure == .exists)
+        },
         JournalCheck("a session is loaded by its token as it was created") { journal in
             for credential in [SessionCredential.bearer, .cookie] {
                 let log = try await journal.newLog(Sample.session(credential: credential))

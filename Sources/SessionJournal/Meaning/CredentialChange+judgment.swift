@@ -1,0 +1,73 @@
+import MVI
+
+/// What a session's rows say about access to it, as of one moment.
+package struct StoredAccess {
+    /// The session's own token.
+    package var token: TokenHash
+    package var subject: Subject?
+    package var isShared: Bool
+    package var credentials: [(token: TokenHash, number: Int)]
+
+    package init(
+        token: TokenHash, subject: Subject?, isShared: Bool, credentials: [(token: TokenHash, number: Int)]
+    ) {
+        (self.token, self.subject, self.isShared, self.credentials) = (token, subject, isShared, credentials)
+    }
+}
+
+/// What a journal knows of a token.
+package enum TokenName: Hashable {
+    case unknown
+    case session(SessionKey)
+    /// It is remembered as ended.
+    case ended
+}
+
+extension CredentialChange {
+    /// Checks the change, before anything is written: the same reasons in the same order in every journal.
+    ///
+    /// - Parameters:
+    ///   - name: Returns what a token names.
+    ///   - hasShared: Returns true if a subject has a shared session.
+    /// - Returns: The tokens to remember as ended: those that the session had, except its own, which still names it.
+    package func endedTokens(
+        _ stored: StoredAccess, name: (TokenHash) throws -> TokenName, hasShared: (Subject) throws -> Bool
+    ) rethrows -> Result<[TokenHash], StoreError> {
+        let tokens = Set(kept.lazy.map(\.token))
+        guard tokens.count == kept.count, tokens.isDisjoint(with: removed),
+            Set(kept.lazy.map(\.number)).count == kept.count
+        else { return .failure(StoreError(.invalid, "A change of credentials names a token or a number twice.")) }
+        let had = Set(stored.credentials.map(\.token))
+        // Two writers that each add a credential choose the same number.
+        let others = stored.credentials.lazy.filter { !tokens.contains($0.token) && !removed.contains($0.token) }
+        guard Subject.isSame(expecting, stored.subject), requires.allSatisfy(had.contains),
+            Set(others.map(\.number)).isDisjoint(with: kept.lazy.map(\.number))
+        else { return .failure(.credentialsChanged) }
+        for credential in kept {
+            switch try name(credential.token) {
+            case .session(let owner) where owner != session: return .failure(.tokenIsUsed)
+            case .ended: return .failure(.credentialsChanged)
+            default: break
+            }
+        }
+        if stored.isShared, let subject, !subject.isSame(as: stored.subject), try hasShared(subject) {
+            return .failure(.sharedExists)
+        }
+        return .success(removed.filter { had.contains($0) && $0 != stored.token })
+    }
+
+    /// Returns the session's credentials after the change, ordered by number.
+    package func merged(into old: [StoredCredential]) -> [StoredCredential] {
+        let changed = Set(kept.map(\.token) + removed)
+        return (old.filter { !changed.contains($0.token) } + kept).sorted { $0.number < $1.number }
+    }
+}
+
+extension Subject {
+    /// True if two subjects are equal byte for byte, see `SubjectBytes`.
+    package func isSame(as other: Subject?) -> Bool { Self.isSame(self, other) }
+
+    package static func isSame(_ left: Subject?, _ right: Subject?) -> Bool {
+        left.map(SubjectBytes.init) == right.map(SubjectBytes.init)
+    }
+}
