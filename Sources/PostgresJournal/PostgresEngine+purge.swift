@@ -172,7 +172,7 @@ extension Statements {
     }
 
     private func hasRows(_ key: String) -> String {
-        ["labels", "receipts"].map { "EXISTS (SELECT FROM \(schema).\($0) AS r WHERE r.session = \(key))" }
+        Rows.tables.filter(\.hasEras).map { "EXISTS (SELECT FROM \(schema).\($0.name) AS r WHERE r.session = \(key))" }
             .joined(separator: " OR ")
     }
 

@@ -110,26 +110,3 @@ struct ReceiptColumns: Hashable {
         return .sequence(name.reduce(0) { $0 << 8 | UInt64($1) }, epoch: rest)
     }
 }
-
-extension PostgresRow {
-    /// Reads a receipt of `Statements.receiptColumns`, which begin at a column.
-    func receipt(_ column: Int) throws -> StoredReceipt {
-        let columns = ReceiptColumns(scope: try bytes(column), name: try bytes(column + 1))
-        let outcome: StoredReceipt.Outcome =
-            isNull(column + 5)
-            ? .refused(status: Int(try int8(column + 6)), body: try bytes(column + 8))
-            : .ran(version: try bits(column + 5))
-        return StoredReceipt(
-            key: try columns.key(), number: try bits(column + 2), bodyHash: try bytes(column + 7),
-            intent: try text(column + 4), outcome: outcome, made: try time(column + 3))
-    }
-
-    func credential() throws -> StoredCredential {
-        guard let kind = SessionCredential(rawValue: try text(2)) else {
-            throw StoreError.unexpected("row \(try int8(0))", "a credential")
-        }
-        return StoredCredential(
-            token: try token(1), kind: kind, number: Int(try int8(0)), principal: try bytes(5), made: try time(3),
-            lastSeen: try time(6), revokedUntil: isNull(4) ? nil : try time(4))
-    }
-}

@@ -76,6 +76,12 @@ struct SessionReads {
         and more: [(Part, String)] = []
     ) {
         let at = sql.schema
+        func rows(_ table: RowTable, _ condition: String = "") -> String {
+            """
+            SELECT \(table.selection("r")), a.place FROM asked AS a
+            JOIN \(at).\(table.name) AS r ON r.session = a.key \(condition) ORDER BY \(table.order)
+            """
+        }
         var texts: [(Part, String)] = [
             (
                 .session,
@@ -89,69 +95,21 @@ struct SessionReads {
             ),
             (
                 .labels,
-                """
-                SELECT l.number, l.place, l.feature, l.version, l.intent, l.json, l.expiry, l.written, a.place
-                FROM asked AS a JOIN \(at).heads AS h ON h.key = a.key
-                JOIN \(at).labels AS l ON l.session = a.key AND l.number > a.since
-                    AND (l.number, l.place) >= (h.first_number, h.first_place)
-                ORDER BY l.number, l.place
-                """
+                rows(
+                    Rows.labels.table,
+                    """
+                    AND r.number > a.since AND (r.number, r.place) >= (
+                        SELECT h.first_number, h.first_place FROM \(at).heads AS h WHERE h.key = a.key)
+                    """)
             ),
-            (
-                .receipts,
-                """
-                SELECT \(Statements.receiptColumns), a.place FROM asked AS a
-                JOIN \(at).receipts AS r ON r.session = a.key AND r.number > a.since ORDER BY r.number
-                """
-            ),
-            (
-                .credentials,
-                """
-                SELECT c.number, c.token, c.kind, c.made, c.revoked_until, c.principal, greatest(c.made, c.seen), a.place
-                FROM asked AS a JOIN \(at).credentials AS c ON c.session = a.key ORDER BY c.number
-                """
-            ),
-            (
-                .reminders,
-                """
-                SELECT r.feature, r.name, r.due, r.number, r.action, r.not_before, a.place
-                FROM asked AS a JOIN \(at).reminders AS r ON r.session = a.key ORDER BY r.due, r.feature, r.name
-                """
-            ),
-            (
-                .summaries,
-                """
-                SELECT \(Self.summaryColumns), a.place FROM asked AS a JOIN \(at).stores AS t ON t.session = a.key
-                ORDER BY t.made, t.feature
-                """
-            ),
+            (.receipts, rows(Rows.receipts.table, "AND r.number > a.since")),
+            (.credentials, rows(Rows.credentials.table)), (.reminders, rows(Rows.reminders.table)),
+            (.summaries, rows(Rows.summaries.table)),
         ]
-        if extent != .plain {
-            texts.append(
-                (
-                    .stores,
-                    """
-                    SELECT \(Self.storeColumns), a.place FROM asked AS a
-                    JOIN \(at).stores AS t ON t.session = a.key AND t.number > a.since ORDER BY t.made, t.feature
-                    """
-                ))
-        }
+        if extent != .plain { texts.append((.stores, rows(Rows.stores.table, "AND r.number > a.since"))) }
         if extent == .export {
             texts += [
-                (
-                    .turns,
-                    """
-                    SELECT r.number, r.feature, r.time, r.body, a.place
-                    FROM asked AS a JOIN \(at).recordings AS r ON r.session = a.key AND r.number > a.turn ORDER BY r.number
-                    """
-                ),
-                (
-                    .setAside,
-                    """
-                    SELECT r.feature, r.schema, r.state, r.reason, r.time, a.place
-                    FROM asked AS a JOIN \(at).set_aside AS r ON r.session = a.key ORDER BY r.id
-                    """
-                ),
+                (.turns, rows(Rows.recordings.table, "AND r.number > a.turn")), (.setAside, rows(Rows.setAside.table)),
             ]
         }
         texts = texts.map { part, text in (part, "WITH asked AS (\(asked))\n\(text)") } + more
@@ -163,8 +121,6 @@ struct SessionReads {
     /// The columns that `PostgresRow.sessionRecord` reads, from tables named `s` and `h`.
     static let recordColumns =
         "s.key, s.token, s.id, s.credential, s.created, s.issuer, s.subject, s.shared, h.seen, h.epoch"
-    private static let summaryColumns = "t.feature, t.number, t.version, t.made, t.replaced, t.seen"
-    private static let storeColumns = "\(summaryColumns), t.schema, t.state, t.view, t.view_intent"
 
     // MARK: Results
 
@@ -196,40 +152,24 @@ struct SessionReads {
             return StoredSession(
                 key: try row.key(0), record: try row.sessionRecord(),
                 recentHeads: withRecentHeads ? try row.heads(12, before: head) : [head],
-                stores: try self[.summaries].map { try $0.summary() },
+                stores: try self[.summaries].map { try Rows.summaries.read($0, 0) },
                 changed: withRecentHeads ? try stores() : [],
-                labels: try self[.labels].map { row in
-                    StoredLabel(
-                        id: LabelID(number: try row.bits(0), index: Int(try row.int8(1))),
-                        feature: try row.feature(2), version: try row.bits(3), intent: try row.optionalText(4),
-                        json: try row.bytes(5), expiry: try row.time(6), isWritten: try row.bool(7))
-                },
-                lostLabels: lost, receipts: try self[.receipts].map { try $0.receipt(0) },
-                credentials: try self[.credentials].map { try $0.credential() },
-                reminders: try self[.reminders].map { row in
-                    StoredReminder(
-                        feature: try row.feature(0), id: try row.text(1), due: try row.time(2),
-                        number: try row.bits(3), action: try row.bytes(4), notBefore: try row.time(5))
-                }, owner: try row.owner(16), accessChanges: try row.bits(19))
+                labels: try self[.labels].map { try Rows.labels.read($0, 0) }, lostLabels: lost,
+                receipts: try self[.receipts].map { try Rows.receipts.read($0, 0) },
+                credentials: try self[.credentials].map { try Rows.credentials.read($0, 0) },
+                reminders: try self[.reminders].map { try Rows.reminders.read($0, 0) }, owner: try row.owner(16),
+                accessChanges: try row.bits(19))
         }
 
         func export() throws -> SessionExport? {
             guard let session = try session(withRecentHeads: false) else { return nil }
             return SessionExport(
                 session: session, stores: try stores(),
-                turns: try self[.turns].map { row in
-                    RecordedTurn(
-                        number: try row.bits(0), feature: try row.feature(1), time: try row.time(2),
-                        recording: try row.bytes(3))
-                },
-                setAside: try self[.setAside].map { row in
-                    SetAsideState(
-                        feature: try row.feature(0), schemaVersion: Int(try row.int8(1)), state: try row.bytes(2),
-                        reason: try row.text(3), time: try row.time(4))
-                })
+                turns: try self[.turns].map { try Rows.recordings.read($0, 0) },
+                setAside: try self[.setAside].map { try Rows.setAside.read($0, 0) })
         }
 
-        private func stores() throws -> [StoredStore] { try self[.stores].map { try $0.store() } }
+        private func stores() throws -> [StoredStore] { try self[.stores].map { try Rows.stores.read($0, 0) } }
     }
 
     /// Returns the results of each session in the order of the request.
@@ -254,7 +194,7 @@ struct SessionReads {
         let rows = asked.enumerated().flatMap { place, question in question.features.map { (place, question, $0) } }
         return PostgresStatement(
             """
-            SELECT \(storeColumns), h.number, h.nonce, h.access_changes, s.token,
+            SELECT \(Rows.stores.table.selection("t")), h.number, h.nonce, h.access_changes, s.token,
                 CASE WHEN h.past = m.past THEN h.epoch ELSE '' END, a.place
             FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::text[]) AS a (place, key, token, feature)
             JOIN \(sql.schema).sessions AS s ON s.key = a.key AND s.token = a.token
@@ -318,12 +258,6 @@ extension PostgresRow {
             lastSeen: try time(8), subject: try subject(5), isShared: try bool(7))
     }
 
-    fileprivate func summary() throws -> StoreSummary {
-        StoreSummary(
-            feature: try feature(0), number: try bits(1), version: try bits(2), made: try bits(3),
-            replaced: try bits(4), lastSeen: try time(5))
-    }
-
     /// Reads a mark from `SessionReads.stores`.
     func mark() throws -> SessionMark {
         SessionMark(
@@ -331,11 +265,5 @@ extension PostgresRow {
     }
 
     /// Reads a store from `SessionReads.stores`; nil if the session does not have it.
-    func foundStore() throws -> StoredStore? { isNull(0) ? nil : try store() }
-
-    fileprivate func store() throws -> StoredStore {
-        StoredStore(
-            summary: try summary(), schemaVersion: Int(try int8(6)), state: try bytes(7), view: try bytes(8),
-            viewIntent: try optionalText(9))
-    }
+    func foundStore() throws -> StoredStore? { isNull(0) ? nil : try Rows.stores.read(self, 0) }
 }

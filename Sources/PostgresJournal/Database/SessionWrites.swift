@@ -92,8 +92,8 @@ extension Statements {
             WHERE t.token = c.token AND t.session = c.session AND \(gone("c.session"))
             """, [keys])
         return (isExpired ? [forgotten] : [])
-            + ["stores", "credentials", "reminders", "recordings", "set_aside", "streams"].map {
-                PostgresStatement("DELETE FROM \(schema).\($0) AS t WHERE \(gone("t.session"))", [keys])
+            + Rows.tables.filter { !$0.hasEras }.map {
+                PostgresStatement("DELETE FROM \(schema).\($0.name) AS t WHERE \(gone("t.session"))", [keys])
             } + [
                 PostgresStatement(
                     "UPDATE \(schema).tokens AS t SET session = NULL, until = $2 WHERE \(gone("t.session"))",
@@ -243,50 +243,33 @@ extension Statements {
                 UPDATE \(schema).tokens SET session = NULL, until = $3 WHERE session = $1 AND token = ANY ($2)
                 """, [session, .byteas(ended.map(\.bytes)), .time(change.tombstoneUntil)]),
         ]
-            + change.kept.flatMap { credential in
-                [
-                    // Conflicts with the session's own token are ignored. Another's is an error, and the change is
-                    // checked again.
-                    PostgresStatement(
-                        """
-                        INSERT INTO \(schema).tokens (token, session)
-                        SELECT $2, $1 WHERE NOT EXISTS (SELECT FROM \(schema).tokens WHERE token = $2 AND session = $1)
-                        """, [session, .bytea(credential.token.bytes)]),
-                    PostgresStatement(
-                        """
-                        INSERT INTO \(schema).credentials
-                            (session, number, token, kind, made, revoked_until, proof, principal, seen)
-                        VALUES ($1, $2, $3, $4, $5, $6, \(Statements.noProof("$6")), $7, $8)
-                        """,
-                        [
-                            session, .int8(Int64(credential.number)), .bytea(credential.token.bytes),
-                            .text(credential.kind.rawValue), .time(credential.made),
-                            .int8(credential.revokedUntil?.nanoseconds), .bytea(credential.principal),
-                            .time(credential.lastSeen),
-                        ]),
-                ]
-            } + set(change.reminders, of: session)
+            + change.kept.map { credential in
+                // Conflicts with the session's own token are ignored. Another's is an error, and the change is checked
+                // again.
+                PostgresStatement(
+                    """
+                    INSERT INTO \(schema).tokens (token, session)
+                    SELECT $2, $1 WHERE NOT EXISTS (SELECT FROM \(schema).tokens WHERE token = $2 AND session = $1)
+                    """, [session, .bytea(credential.token.bytes)])
+            } + [Rows.credentials.insert(change.kept, of: change.session, self)].compactMap(\.self)
+            + set(change.reminders, of: change.session)
     }
 
     /// Sets reminders of a session whose head is locked.
-    private func set(_ reminders: [StoredReminder], of session: PostgresValue) -> [PostgresStatement] {
-        guard !reminders.isEmpty else { return [] }
-        return reminders.flatMap { reminder in
-            [
-                PostgresStatement(
-                    "DELETE FROM \(schema).reminders WHERE session = $1 AND feature = $2 AND name = $3",
-                    [session, .text(reminder.feature.text), .utf8(reminder.id)]),
-                PostgresStatement(
-                    """
-                    INSERT INTO \(schema).reminders (session, feature, name, due, number, action, not_before)
-                    VALUES ($1, $2, $3, $4, $5, $6, $7)
-                    """,
-                    [
-                        session, .text(reminder.feature.text), .utf8(reminder.id), .time(reminder.due),
-                        .bits(reminder.number), .bytea(reminder.action), .time(reminder.notBefore),
-                    ]),
-            ]
-        } + [PostgresStatement("UPDATE \(schema).sessions SET reminded = true WHERE key = $1", [session])]
+    private func set(_ reminders: [StoredReminder], of session: SessionKey) -> [PostgresStatement] {
+        guard let insertion = Rows.reminders.insert(reminders, of: session, self) else { return [] }
+        return [
+            PostgresStatement(
+                """
+                DELETE FROM \(schema).reminders AS r USING unnest($2::text[], $3::bytea[]) AS i (feature, name)
+                WHERE r.session = $1 AND r.feature = i.feature AND r.name = i.name
+                """,
+                [
+                    .key(session), .texts(reminders.map(\.feature.text)),
+                    .byteas(reminders.map { Array($0.id.utf8) }),
+                ]), insertion,
+            PostgresStatement("UPDATE \(schema).sessions SET reminded = true WHERE key = $1", [.key(session)]),
+        ]
     }
 
     /// The column `proof`, which is always empty: nodes of older builds expect one in the rows of revoked credentials.

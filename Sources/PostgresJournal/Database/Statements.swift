@@ -49,7 +49,7 @@ struct Statements: Sendable {
             JOIN \(at).receipts AS r
                 ON r.session = i.session AND r.hash = i.hash AND r.scope = i.scope AND r.name = i.name
             """
-        findReceipts = "SELECT i.row, \(Self.receiptColumns) \(foundReceipts)"
+        findReceipts = "SELECT i.row, \(Rows.receipts.table.selection("r")) \(foundReceipts)"
         let storeRows = """
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
                     $8::bytea[], $9::bytea[], $10::bytea[]
@@ -70,15 +70,9 @@ struct Statements: Sendable {
             USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS i (session, head, nonce, feature)
             \(committed) WHERE s.session = i.session AND s.feature = i.feature
             """
-        addLabels = """
-            INSERT INTO \(at).labels
-                (era, session, number, place, feature, version, intent, expiry, written, json)
-            SELECT \(Self.era), i.session, i.number, i.place, i.feature, i.version, i.intent, i.expiry, i.written, i.json
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
-                    $8::bytea[], $9::bigint[], $10::boolean[], $11::bytea[])
-                AS i (session, head, nonce, number, place, feature, version, intent, expiry, written, json)
-            \(committed)
-            """
+        addLabels = Rows.labels.table.insertion(into: at, committed: committed)
+        addReceipts = Rows.receipts.table.insertion(into: at, committed: committed)
+        addReminders = Rows.reminders.table.insertion(into: at, committed: committed)
         forgetLabels = """
             DELETE FROM \(at).labels AS l
             USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
@@ -92,29 +86,11 @@ struct Statements: Sendable {
             \(committed)
             WHERE r.session = i.session AND r.hash = i.hash AND r.scope = i.scope AND r.name = i.name
             """
-        addReceipts = """
-            INSERT INTO \(at).receipts
-                (era, session, hash, scope, name, number, made, intent, version, status, body_hash, body)
-            SELECT \(Self.era), i.session, i.hash, i.scope, i.name, i.number, i.made, i.intent, i.version, i.status,
-                i.body_hash, i.body
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[],
-                    $8::bigint[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bytea[])
-                AS i (session, head, nonce, hash, scope, name, number, made, intent, version, status, body_hash, body)
-            \(committed)
-            """
         forgetReminders = """
             DELETE FROM \(at).reminders AS r
             USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[])
                 AS i (session, head, nonce, feature, name)
             \(committed) WHERE r.session = i.session AND r.feature = i.feature AND r.name = i.name
-            """
-        addReminders = """
-            INSERT INTO \(at).reminders (session, feature, name, due, number, action, not_before)
-            SELECT i.session, i.feature, i.name, i.due, i.number, i.action, i.not_before
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[],
-                    $8::bytea[], $9::bigint[])
-                AS i (session, head, nonce, feature, name, due, number, action, not_before)
-            \(committed)
             """
         noteReminded = """
             UPDATE \(at).sessions AS s SET reminded = now.reminded
@@ -133,8 +109,6 @@ struct Statements: Sendable {
     private static let fewRows = "i.session * 0 = 0"
     /// The present era by the database's clock.
     static let era = "floor(extract(epoch FROM now()) / \(PostgresSchema.eraSeconds))::int"
-    /// The columns that `PostgresRow.receipt` reads, from a table named `r`.
-    static let receiptColumns = "r.scope, r.name, r.number, r.made, r.intent, r.version, r.status, r.body_hash, r.body"
 
     // MARK: Writers
 

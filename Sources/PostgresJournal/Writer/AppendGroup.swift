@@ -19,13 +19,12 @@ struct AppendGroup {
     private var changed = ParameterRows(.text, .int8, .int8, .int8, .bytea, .bytea, .bytea)
     private var made = ParameterRows(.text, .int8, .int8, .int8, .bytea, .bytea, .bytea, .int8, .int8)
     private var disposed = ParameterRows(.text)
-    private var labels = ParameterRows(.int8, .int8, .text, .int8, .bytea, .int8, .bool, .bytea)
+    private var labels = ParameterRows(Rows.labels.table)
     private var forgottenLabels = ParameterRows(.int8, .int8)
     private var forgottenReceipts = ParameterRows(.int8, .bytea, .bytea)
-    private var receipts = ParameterRows(
-        .int8, .bytea, .bytea, .int8, .int8, .bytea, .int8, .int8, .bytea, .bytea)
+    private var receipts = ParameterRows(Rows.receipts.table)
     private var changedReminders = ParameterRows(.text, .bytea)
-    private var reminders = ParameterRows(.text, .bytea, .int8, .int8, .bytea, .int8)
+    private var reminders = ParameterRows(Rows.reminders.table)
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
     private var owners = ParameterRows(.int8, .int8, .int8, .bool, .int8, .int8, .int8, .bytea)
     /// The indexes of the look-ups among the statements' results.
@@ -42,12 +41,7 @@ struct AppendGroup {
             addHead(of: batch)
             if hasOwners { addOwner(of: batch) }
             for change in batch.stores { add(change, of: batch) }
-            for label in batch.labels {
-                labels.append(
-                    batch, .bits(label.id.number), .int8(Int64(label.id.index)), .feature(label.feature),
-                    .bits(label.version), .utf8(label.intent), .time(label.expiry), .bool(label.isWritten),
-                    .bytea(label.json))
-            }
+            for label in batch.labels { labels.append(batch, Rows.labels.cells(label)) }
             for label in batch.forgottenLabels {
                 forgottenLabels.append(batch, .bits(label.number), .int8(Int64(label.index)))
             }
@@ -103,21 +97,12 @@ struct AppendGroup {
             forgottenReceipts.append(batch, .int8(columns.hash), .bytea(columns.scope), .bytea(columns.name))
         }
         for receipt in batch.receipts {
-            let columns = ReceiptColumns(receipt.key)
+            let cells = Rows.receipts.cells(receipt)
+            receipts.append(batch, cells)
             // A receipt that the same batch deletes is no duplicate.
-            if !batch.forgottenReceipts.contains(receipt.key) {
-                checkedReceipts.append(batch, .int8(columns.hash), .bytea(columns.scope), .bytea(columns.name))
-                receiptRows.append(Int32(row))
-            }
-            var (version, status, body): (UInt64?, Int?, [UInt8]?)
-            switch receipt.outcome {
-            case .ran(let ran): version = ran
-            case .refused(let code, let text): (status, body) = (code, text)
-            }
-            receipts.append(
-                batch, .int8(columns.hash), .bytea(columns.scope), .bytea(columns.name), .bits(receipt.number),
-                .time(receipt.made), .utf8(receipt.intent), .bits(version), .int8(status.map { Int64($0) }),
-                .bytea(receipt.bodyHash), .bytea(body))
+            guard !batch.forgottenReceipts.contains(receipt.key) else { continue }
+            checkedReceipts.append(batch, Array(cells[..<3]))
+            receiptRows.append(Int32(row))
         }
     }
 
@@ -134,9 +119,7 @@ struct AppendGroup {
             guard seen.insert(Array(feature.text.utf8) + [0] + Array(id.utf8)).inserted else { continue }
             changedReminders.append(batch, .feature(feature), .utf8(id))
             guard case .set(let reminder) = change else { continue }
-            reminders.append(
-                batch, .feature(feature), .utf8(id), .time(reminder.due), .bits(reminder.number),
-                .bytea(reminder.action), .time(reminder.notBefore))
+            reminders.append(batch, Rows.reminders.cells(reminder))
         }
     }
 
@@ -209,7 +192,7 @@ struct AppendGroup {
             )
         }
         for row in results.dropFirst().first?.rows ?? [] {
-            let (place, receipt) = (try row.int4(0), try row.receipt(1))
+            let (place, receipt) = (try row.int4(0), try Rows.receipts.read(row, 1))
             // In the order of the batch's receipts.
             let order = batches[place].receipts.map(\.key)
             if let known = found.duplicates[place], let first = order.firstIndex(of: known.key),

@@ -28,9 +28,13 @@ struct ParameterRows {
     /// Creates empty columns of these kinds, after those of the session and its head.
     init(_ columns: PostgresArray.Kind...) { self.columns = columns.map { PostgresArray($0) } }
 
+    init(_ table: RowTable) { columns = table.columns.map { PostgresArray($0.kind) } }
+
     var isEmpty: Bool { sessions.count == 0 }
 
-    mutating func append(_ batch: JournalBatch, _ cells: Cell...) {
+    mutating func append(_ batch: JournalBatch, _ cells: Cell...) { append(batch, cells) }
+
+    mutating func append(_ batch: JournalBatch, _ cells: [Cell]) {
         precondition(cells.count == columns.count, "a row has a cell for each column")
         sessions.append(batch.session.number)
         numbers.append(Int64(bitPattern: batch.head.number))
