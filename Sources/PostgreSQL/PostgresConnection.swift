@@ -96,6 +96,9 @@ package final class PostgresConnection {
             guard descriptor.fd >= 0 else { throw failure() }
             guard poll(&descriptor, 1, 0) > 0 else { return }
             guard PQconsumeInput(handle) == 1 else { throw failure() }
+            // Parses it. A server gives its reason before it closes the connection.
+            _ = PQisBusy(handle)
+            if let reason = notices.end { throw .lost(reason) }
         }
     }
 
@@ -355,15 +358,23 @@ package struct PipelineFailure: Error, Sendable {
 private final class NoticeKeeper {
     /// SQLSTATEs.
     var warnings: [String] = []
+    /// The reason for which the server ends the connection.
+    var end: String?
 }
 
 /// libpq's notice receiver, called on the thread that reads results.
 private func receiveNotice(_ keeper: UnsafeMutableRawPointer?, _ result: OpaquePointer?) {
-    guard let keeper, let result, let severity = PQresultErrorField(result, diagnostic("V")),
-        String(cString: severity) == "WARNING"
-    else { return }
-    let state = PQresultErrorField(result, diagnostic("C")).map { String(cString: $0) } ?? ""
-    Unmanaged<NoticeKeeper>.fromOpaque(keeper).takeUnretainedValue().warnings.append(state)
+    guard let keeper, let result, let severity = PQresultErrorField(result, diagnostic("V")) else { return }
+    let notices = Unmanaged<NoticeKeeper>.fromOpaque(keeper).takeUnretainedValue()
+    func field(_ letter: Unicode.Scalar) -> String {
+        PQresultErrorField(result, diagnostic(letter)).map { String(cString: $0) } ?? ""
+    }
+    switch String(cString: severity) {
+    case "WARNING": notices.warnings.append(field("C"))
+    // Sent while no statement runs.
+    case "FATAL", "PANIC": notices.end = field("M").oneLine
+    default: break
+    }
 }
 
 /// The code of an error's field: https://www.postgresql.org/docs/15/protocol-error-fields.html

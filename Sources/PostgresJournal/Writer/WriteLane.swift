@@ -290,7 +290,10 @@ final class WriteLane {
         let failure = error as? WriteFailure
         let isUnknown = failure?.isUnknown == true
         if let failure, failure.error.isOfDatabase || isUnknown {
-            return loseConnection(failure, writes).map { .over($0) }
+            let lost = loseConnection(failure, writes)
+            // By an idle timeout of the database or of a pooler, or by a restart.
+            if !failure.isBegun, attempt == 1, reopenIfDue() { return again(writes, attempt + 1) }
+            return lost.map { .over($0) }
         }
         guard rollBack() else { return writes.map { fail($0, error) } }
         if writes.count == 1, failure?.error.isOfLock == true { return [.locked] }

@@ -5,6 +5,8 @@ struct WriteFailure: Error {
     let error: PostgresError
     /// True if it may be committed.
     let isUnknown: Bool
+    /// False if nothing of the transaction was sent: the connection was closed while it was idle.
+    var isBegun = true
 }
 
 /// A writing transaction on one writer's connection and thread. Its statements are sent in steps, each one pipeline;
@@ -68,7 +70,9 @@ final class WriteTransaction {
         } catch {
             // All statements were answered before the connection was lost.
             guard commits, error.completed.count == all.count else {
-                throw WriteFailure(error: error.error, isUnknown: commits && error.mayBeCommitted(count: all.count))
+                throw WriteFailure(
+                    error: error.error, isUnknown: commits && error.mayBeCommitted(count: all.count),
+                    isBegun: before.isEmpty || error.isSent)
             }
             (results, warnings) = (error.completed, error.warnings)
         }
