@@ -38,6 +38,8 @@ import Testing
             #expect(before.session.receipts == after.session.receipts)
             #expect(before.session.reminders == after.session.reminders)
             #expect(Set(before.stores) == Set(after.stores))
+            let uses = [before, after].map { $0.stores.map { [$0.id: $0.summary.lastSeen] } }
+            #expect(Set(uses[0]) == Set(uses[1]))
             #expect(before.turns == after.turns && before.setAside == after.setAside)
             sessions.append(before.session)
         }
