@@ -31,7 +31,11 @@ final class Maintenance {
                     }
                     failures = 0
                     engine.wakeWriters()
-                    try lookAfter(connection)
+                    try prepare(connection)
+                    // The rest may take minutes.
+                    if isFirst { opened(.success(())) }
+                    isFirst = false
+                    lookAfter(connection)
                     next = engine.options.maintenanceInterval * Double.random(in: 0.9...1.1)
                 } else {
                     waits()
@@ -67,16 +71,21 @@ final class Maintenance {
         engine.logger.warning(sentence, metadata: ["reason": "\(StoreError(error, at: engine.place))"])
     }
 
-    private func lookAfter(_ connection: PostgresConnection) throws {
+    /// Does what a start waits for, however large the tables are.
+    private func prepare(_ connection: PostgresConnection) throws {
         try DatabaseSetup(connection, engine: engine, deadline: .now + engine.options.transactionTime).makePartitions()
+        try countSessions(connection)
+    }
+
+    private func lookAfter(_ connection: PostgresConnection) {
         for step in [
-            dropPartitions, dropWriters, countSessions, trimTombstones, deleteRemoved, lookAtTransactions,
-            exchangeForgotten,
+            dropPartitions, dropWriters, trimTombstones, deleteRemoved, lookAtTransactions, exchangeForgotten,
         ] {
             do { try step(connection) } catch {
                 // A transaction blocks a partition: the next round retries.
                 warn("A part of the journal's maintenance was deferred.", error)
-                guard (try? run(connection, "ROLLBACK")) != nil else { return }
+                let end = ContinuousClock.now + engine.options.transactionTime
+                guard (try? connection.run([PostgresStatement("ROLLBACK")], deadline: end)) != nil else { return }
             }
         }
     }

@@ -2,6 +2,7 @@ import Locking
 import MVI
 import PostgreSQL
 import SessionJournal
+import TestSupport
 import Testing
 
 @testable import PostgresJournal
@@ -312,6 +313,24 @@ import Testing
         await journal.close()
         #expect(try await schema.number("SELECT count(*) FROM @.tokens") == 12_000)
         #expect(try await schema.number("SELECT min(until) FROM @.tokens") == 1 << 60 + 13_001)
+    }
+
+    @Test func `a server starts before its maintenance ends`() async throws {
+        let schema = try await TestSchema()
+        await (try await schema.journal()).close()
+        try await schema.run("INSERT INTO @.tokens (token, until) SELECT sha256('a'), 1 UNION SELECT sha256('b'), 2")
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        try holder.script("BEGIN; LOCK TABLE \(schema.name).tokens IN SHARE MODE", deadline: .now + .seconds(30))
+        let log = LogKeeper()
+        let journal = try await schema.journal(logger: log.logger) { options in
+            (options.sessionLimit, options.transactionTime) = (1, .seconds(20))
+        }
+        // The deletion of tombstones waits.
+        #expect(try await schema.number("SELECT count(*) FROM @.tokens") == 2)
+        #expect(!log.messages.contains { $0.contains("was deferred") }, "\(log.lines)")
+        try holder.script("ROLLBACK", deadline: .now + .seconds(30))
+        await journal.close()
     }
 
     @Test func `an expiry that waits for the database delays no session`() async throws {
