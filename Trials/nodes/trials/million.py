@@ -1,10 +1,12 @@
-"""A node that starts on a million stored sessions, in PostgreSQL and in SQLite: how long it takes, and what it holds."""
+"""A node on a million stored sessions, in PostgreSQL and in SQLite: its start and memory. Then, in PostgreSQL, what deletions,
+sweeps and new clients cost others."""
 
 import asyncio
 import json
 import sqlite3
 import time
 
+import burden
 from figures import Failure
 from processes import TERMINATE, rss_mib
 
@@ -53,6 +55,7 @@ async def run(world):
         figures.fault("memory grows with what is stored")
     if many[0] - few[0] > 2:
         figures.fault("the start takes longer with what is stored")
+    await burden.run(world, stored)
 
 
 async def _load(world, node, *arguments):
