@@ -180,6 +180,24 @@ struct RecordingWriterTests {
         #expect(try await kept(session).map(\.recording.count).max().map { $0 < 5_000 } == true)
     }
 
+    @Test func `much that waits is written before its second is over, and nothing of it is lost`() async throws {
+        let writer = RecordingWriter(
+            journal, delay: .seconds(1), clock: clock, executor: executor,
+            report: { [reports] _ in
+                reports.withLock { $0.append("lost") }
+            })
+        let (session, _) = try table(RecordingLimit(turns: 1_000, bytes: 100 << 20)).made(.bearer)
+        try write(1, in: session)
+        let key = try #require(session.core.withLock { $0.key })
+        let megabyte = [UInt8](repeating: 1, count: 1 << 20)
+        for number in 10..<70 as Range<UInt64> {
+            let turn = RecordedTurn(number: number, feature: registry, time: .zero, recording: megabyte)
+            writer.add([WitnessedTurn(turn: turn, state: nil)], of: key, RecordingLimit(turns: 1_000))
+            await executor.idle()
+        }
+        #expect(try await kept(session).count == 60 && reports.withLock { $0 }.isEmpty)
+    }
+
     @Test func `what a slow journal leaves waiting is bounded`() async throws {
         let writer = RecordingWriter(
             journal, delay: .seconds(1), clock: clock, executor: executor,

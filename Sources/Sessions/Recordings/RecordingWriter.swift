@@ -44,8 +44,10 @@ final class RecordingWriter: Sendable {
         var error: StoreError?
     }
 
-    /// The size of all recordings that may wait, and the size and number of sessions of one operation of the journal.
+    /// The size of all recordings that may wait, the one that waits no longer, and the size and number of sessions of one
+    /// operation of the journal.
     private static let mostBytes = 32 << 20
+    private static let dueBytes = 4 << 20
     private static let piece = (bytes: 256 << 10, sessions: 64)
 
     private let journal: any Journal
@@ -67,7 +69,8 @@ final class RecordingWriter: Sendable {
 
     /// Takes the recordings of a session's committed turns.
     func add(_ turns: [WitnessedTurn], of session: SessionKey, _ limit: RecordingLimit) {
-        let isFirst = state.withLock { state in
+        let (isFirst, isDue) = state.withLock { state in
+            let before = state.bytes
             for turn in turns {
                 guard state.bytes + turn.turn.recording.count <= Self.mostBytes else {
                     state.lost += 1
@@ -78,13 +81,15 @@ final class RecordingWriter: Sendable {
             }
             state.waiting[session]?.limit = limit
             defer { state.isScheduled = true }
-            return !state.isScheduled
+            return (!state.isScheduled, before < Self.dueBytes && state.bytes >= Self.dueBytes)
         }
-        guard isFirst else { return }
-        if delay == .zero { return write() }
-        Task(executorPreference: executor) { [self, clock, delay] in
-            try? await clock.sleep(for: delay)
-            write()
+        if delay == .zero {
+            if isFirst { write() }
+        } else if isFirst || isDue {
+            Task(executorPreference: executor) { [self, clock, delay] in
+                if !isDue { try? await clock.sleep(for: delay) }
+                write()
+            }
         }
     }
 
