@@ -1,4 +1,5 @@
 import Locking
+@testable import MVIClient
 import WireJSON
 
 #if canImport(FoundationEssentials)
@@ -8,9 +9,9 @@ import WireJSON
 #endif
 
 /// A client without the app's types, for the driver of the conformance kit.
-package final class RawClient: Sendable {
+final class RawClient: Sendable {
     /// An event, with received JSON unchanged.
-    package enum Event: Sendable {
+    enum Event: Sendable {
         case state(feature: String, version: UInt64, state: [UInt8])
         case label(feature: String, id: String, isReplay: Bool, label: [UInt8])
         /// A label that waited for its reader.
@@ -39,7 +40,7 @@ package final class RawClient: Sendable {
     /// - Parameters:
     ///   - usesCookie: true if the session's credential is a cookie, as in a browser, instead of a token.
     ///   - told: called with each event from any thread; two calls overlap only for a ``Event/readLabel(feature:label:)``.
-    package init(
+    init(
         _ url: URL, options: RemoteServer.Options, usesCookie: Bool, told: @escaping @Sendable (Event) -> Void
     ) {
         var settings = ConnectionSettings(options)
@@ -56,7 +57,7 @@ package final class RawClient: Sendable {
     }
 
     /// - Parameter readsLabels: false if labels wait for ``read(_:)``.
-    package func watch(_ feature: String, readsLabels: Bool = true) {
+    func watch(_ feature: String, readsLabels: Bool = true) {
         let (told, features) = (told, features)
         features.withLock { $0.append(feature) }
         // The first label may come at once.
@@ -90,27 +91,27 @@ package final class RawClient: Sendable {
     }
 
     /// Delivers the labels of a feature that wait, and later ones.
-    package func read(_ feature: String) {
+    func read(_ feature: String) {
         guard let store = stores.withLock({ $0[feature] }) else { return }
         Task { [told, labels = store.feed.labels(keeping: server)] in
             for await label in labels { told(.readLabel(feature: feature, label: label.bytes)) }
         }
     }
 
-    package func unwatch(_ feature: String) {
+    func unwatch(_ feature: String) {
         features.withLock { $0.removeAll { $0 == feature } }
         _ = stores.withLock { $0.removeValue(forKey: feature) }
         core.unwatch(feature, by: number)
     }
 
     /// Sends an intent. `done` is called once.
-    package func send(
+    func send(
         _ intent: [UInt8], to feature: String, done: @escaping @Sendable (Result<IntentReceipt, any Error>) -> Void
     ) {
         core.send(intent, to: feature, key: UUID().uuidString.lowercased(), completion: .committed, done: done)
     }
 
-    package func setOnline(_ isOnline: Bool) { core.handle(.online(isOnline)) }
-    package func foreground() { core.handle(.foreground) }
-    package func close() { core.close() }
+    func setOnline(_ isOnline: Bool) { core.handle(.online(isOnline)) }
+    func foreground() { core.handle(.foreground) }
+    func close() { core.close() }
 }
