@@ -19,7 +19,8 @@ public struct IdentifiedArray<Element: Identifiable>: RandomAccessCollection, Mu
 
     @inlinable
     public subscript(index: Int) -> Element {
-        get { elements[index] }
+        // Not a copy, of which a computed property of an element would need only a part.
+        _read { yield elements[index] }
         _modify { yield &elements[index] }
     }
 

@@ -4,9 +4,9 @@ import MVI
 ///
 /// They are the turns from `expecting.number + 1` to `head.number`.
 package struct JournalBatch: Sendable {
-    package var session: SessionKey
     /// The head that the log must have.
     package var expecting: SessionHead
+    package var session: SessionKey
     /// The log's head after the append.
     package var head: SessionHead
     /// Time since 1970, noted as the session's last use.
@@ -38,32 +38,22 @@ package struct JournalBatch: Sendable {
     package var expectedAccess: UInt64?
     /// The change of the owner, or nil to keep it.
     package var ownerChange: OwnerChange?
+}
 
-    @inlinable
+extension JournalBatch {
+    // Over the synthesized initializer: one that sets members of such a large structure copies and destroys all of it.
     package init(
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         forgottenReceipts: [ReceiptKey] = [], firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [],
-        lostLabels: LostLabels? = nil,
-        epoch: String? = nil, expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil,
-        ownerChange: OwnerChange? = nil
+        lostLabels: LostLabels? = nil, epoch: String? = nil, expectedOwner: SessionOwner? = nil,
+        expectedAccess: UInt64? = nil, ownerChange: OwnerChange? = nil
     ) {
-        self.session = session
-        self.expecting = expecting
-        self.head = head
-        self.time = time
-        self.stores = stores
-        self.labels = labels
-        self.receipts = receipts
-        self.reminders = reminders
-        self.forgottenReceipts = forgottenReceipts
-        self.firstLabel = firstLabel
-        self.forgottenLabels = forgottenLabels
-        self.lostLabels = lostLabels
-        self.epoch = epoch
-        self.expectedOwner = expectedOwner
-        self.expectedAccess = expectedAccess
-        self.ownerChange = ownerChange
+        self.init(
+            expecting: expecting, session: session, head: head, time: time, stores: stores, labels: labels,
+            receipts: receipts, reminders: reminders, forgottenReceipts: forgottenReceipts, firstLabel: firstLabel,
+            forgottenLabels: forgottenLabels, lostLabels: lostLabels, epoch: epoch, expectedOwner: expectedOwner,
+            expectedAccess: expectedAccess, ownerChange: ownerChange)
     }
 }
 
@@ -80,8 +70,8 @@ package struct StoreChange: Sendable {
         case disposed
     }
 
-    package var feature: FeatureID
     package var kind: Kind
+    package var feature: FeatureID
     /// The number of the batch's last turn of this store.
     package var number: UInt64
     /// The number of the last turn that changed its view state.
@@ -99,15 +89,17 @@ package struct StoreChange: Sendable {
     /// The reason for setting the stored state aside: it is unreadable and the new store replaces it, or the new state
     /// lacks members of it. Nil to set nothing aside.
     package var setsAside: String?
+}
 
-    @inlinable
+extension StoreChange {
+    // As that of a batch.
     package init(
         feature: FeatureID, kind: Kind, number: UInt64, version: UInt64, made: UInt64, schemaVersion: Int = 1,
         state: [UInt8]? = nil, view: [UInt8]? = nil, viewIntent: String? = nil, setsAside: String? = nil
     ) {
-        (self.feature, self.kind, self.number, self.version) = (feature, kind, number, version)
-        (self.made, self.schemaVersion, self.state) = (made, schemaVersion, state)
-        (self.view, self.viewIntent, self.setsAside) = (view, viewIntent, setsAside)
+        self.init(
+            kind: kind, feature: feature, number: number, version: version, made: made, schemaVersion: schemaVersion,
+            state: state, view: view, viewIntent: viewIntent, setsAside: setsAside)
     }
 }
 

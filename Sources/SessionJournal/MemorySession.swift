@@ -97,7 +97,8 @@ final class MemorySession {
         let fault = batch.fault(storeCount: stores.count) { stores.index(of: $0) != nil }
         if let fault { return .failed(fault) }
 
-        for change in batch.stores { apply(change, time: batch.time) }
+        // By index: a loop over the elements would copy each change.
+        for index in batch.stores.indices { apply(batch.stores[index], time: batch.time) }
         if head == .empty {
             // Implied, not stored: most idle sessions have one turn, the creation of their first store.
         } else if earlierHeads.count < SessionHead.remembered - 1 {

@@ -102,43 +102,40 @@ struct StoreSlot: Identifiable {
     var intent: String?
     /// The time of its last turn, read or stream, on the monotonic clock.
     private(set) var lastUse: Duration
-    private var kept: Kept?
+    /// Nil for most stores. Another object after each change, so that a copy of the slot keeps its own. Read as a stored
+    /// property: a computed one would copy the slot.
+    private(set) var rare: Rare?
 
-    /// Stored outside the slot, since few stores have one of these.
-    private indirect enum Kept { case rare(Rare) }
+    final class Rare: Sendable {
+        let patches: [SharedPatch]
+        let start: Start
+        let lost: [String]
+        let waiters: [VersionWaiter]
 
-    private struct Rare {
-        var patches: [SharedPatch] = []
-        var start = Start.done
-        var lost: [String] = []
-        var waiters: [VersionWaiter] = []
-
-        var isBlank: Bool {
-            guard case .done = start else { return false }
-            return patches.isEmpty && lost.isEmpty && waiters.isEmpty
+        fileprivate init?(_ patches: [SharedPatch], _ start: Start, _ lost: [String], _ waiters: [VersionWaiter]) {
+            if case .done = start, patches.isEmpty, lost.isEmpty, waiters.isEmpty { return nil }
+            (self.patches, self.start, self.lost, self.waiters) = (patches, start, lost, waiters)
         }
     }
 
-    @inline(__always) private var rare: Rare {
-        get { if case .rare(let rare)? = kept { rare } else { Rare() } }
-        set { kept = newValue.isBlank ? nil : .rare(newValue) }
-    }
-
     /// The patches to `view`, each created once for all streams that show changes.
-    var patches: [SharedPatch] { rare.patches }
-    @inline(__always) var start: Start {
-        get { rare.start }
-        set { rare.start = newValue }
+    private(set) var patches: [SharedPatch] {
+        get { rare?.patches ?? [] }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(newValue, start, lost, waiters) } }
+    }
+    var start: Start {
+        get { rare?.start ?? .done }
+        set { rare = Rare(patches, newValue, lost, waiters) }
     }
     /// JSON Pointers of members that the next commit would lose: the stored state is set aside then.
-    @inline(__always) var lost: [String] {
-        get { rare.lost }
-        set { rare.lost = newValue }
+    var lost: [String] {
+        get { rare?.lost ?? [] }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(patches, start, newValue, waiters) } }
     }
     /// Requests that wait for the view state to change.
-    @inline(__always) var waiters: [VersionWaiter] {
-        get { rare.waiters }
-        set { rare.waiters = newValue }
+    var waiters: [VersionWaiter] {
+        get { rare?.waiters ?? [] }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(patches, start, lost, newValue) } }
     }
 
     /// A stored store that is not in memory.
@@ -173,12 +170,12 @@ struct StoreSlot: Identifiable {
     mutating func patch(_ name: PatchName, from old: [UInt8]) -> SharedPatch {
         if let patch = patches.first(where: { $0.name == name }) { return patch }
         let patch = SharedPatch(name, old: old, new: view)
-        rare.patches.append(patch)
+        patches.append(patch)
         return patch
     }
 
     /// Removes the patches, since no stream shows changes any more.
-    mutating func forgetPatches() { if kept != nil { rare.patches = [] } }
+    mutating func forgetPatches() { if rare != nil { patches = [] } }
 
     var feature: FeatureID { summary.feature }
     var id: FeatureID { summary.feature }

@@ -329,18 +329,10 @@ package struct IntentRequest: Sendable {
     package var wait: Duration?
     /// True if the outcome should contain the view state.
     package var wantsState: Bool
-    /// The client that sends it.
-    package var client: SessionClient
     /// The span of the request; nil without tracing.
     package var trace: ServiceContext?
-
-    package init(
-        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
-        wantsState: Bool = true, client: SessionClient = SessionClient(), trace: ServiceContext? = nil
-    ) {
-        (self.client, self.trace) = (client, trace)
-        (self.body, self.name, self.ifMatch, self.wait, self.wantsState) = (body, name, ifMatch, wait, wantsState)
-    }
+    /// The client that sends it.
+    package var client: SessionClient
 
     /// Throws if the client's condition on the state fails. Nil is a version that no client can know.
     func check(version: UInt64?) throws(StoreError) {
@@ -364,6 +356,17 @@ package struct IntentRequest: Sendable {
             return ReceiptName(
                 key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: hash.digest())
         }
+    }
+}
+
+extension IntentRequest {
+    // As that of a journal's batch.
+    package init(
+        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
+        wantsState: Bool = true, client: SessionClient = SessionClient(), trace: ServiceContext? = nil
+    ) {
+        self.init(
+            body: body, name: name, ifMatch: ifMatch, wait: wait, wantsState: wantsState, trace: trace, client: client)
     }
 }
 

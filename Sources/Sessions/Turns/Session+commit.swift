@@ -251,10 +251,9 @@ extension SessionCore {
     /// Has streams and waiting requests show a changed view state.
     mutating func markChanged(_ feature: FeatureID, at index: Int, since first: UInt64, _ applied: inout Applied) {
         streams.markDirty(feature, since: first)
-        if !stores[index].waiters.isEmpty {
-            applied.changes += stores[index].waiters.map { .news($0) }
-            stores[index].waiters = []
-        }
+        guard let waiters = stores[index].rare?.waiters, !waiters.isEmpty else { return }
+        applied.changes += waiters.map { .news($0) }
+        stores[index].waiters = []
     }
 
     mutating func remove(_ feature: FeatureID, _ applied: inout Applied) {

@@ -117,7 +117,7 @@ extension SessionCore {
                 return isPastLife(at: index, lives)
                     ? .absent(refusal: refusal, wasDisposed: true) : .passive(rare?.loads.failure(of: feature))
             }
-            place = batch.add(stores[index].summary, store, lost: stores[index].lost)
+            place = batch.add(stores[index].summary, store, lost: stores[index].rare?.lost ?? [])
         }
         if let place, let store = batch.entries[place].store, !batch.entries[place].isDisposed {
             var effects: [Effect]?
@@ -170,7 +170,7 @@ extension SessionCore {
             return batch.entries[place].store === store && !batch.entries[place].isDisposed ? place : nil
         }
         guard let index = stores.index(of: store.feature), stores[index].store === store else { return nil }
-        return batch.add(stores[index].summary, store, lost: stores[index].lost)
+        return batch.add(stores[index].summary, store, lost: stores[index].rare?.lost ?? [])
     }
 
     /// The pending start of a store in memory.
