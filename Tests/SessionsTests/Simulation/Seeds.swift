@@ -8,9 +8,11 @@
 
 /// The seeds of a test run.
 enum Seeds {
-    /// - Parameter usual: the number of seeds unless the environment sets another one, as script/night does.
+    /// - Parameter usual: the number of seeds unless the environment sets another one, as script/night does. It may also
+    ///   skip seeds, so that thousands run in several processes: a run's memory grows with them.
     static func list(from first: UInt64, usual: UInt64 = 60) -> [UInt64] {
         if let one = number("MVI_SIMULATION_SEED") { return [one] }
+        let first = first + (number("MVI_SIMULATION_SKIP") ?? 0)
         return (0..<(number("MVI_SIMULATION_SEEDS") ?? usual)).map { first + $0 }
     }
 
