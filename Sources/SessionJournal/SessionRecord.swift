@@ -56,20 +56,30 @@ package struct SessionRecord: Sendable, Hashable {
         set { owner = newValue.map { .subject($0) } }
     }
 
+    /// The name of the space, or nil for a client's session. A space has no subject.
+    package var space: SpaceName? {
+        get { if case .space(let name)? = owner { name } else { nil } }
+        set { owner = newValue.map { .space($0) } }
+    }
+
     /// The number of existing sessions up to which this one can be stored, of `limit` in all. A sixteenth is reserved
     /// for sessions with a subject.
     package func limit(ofAll limit: Int) -> Int { subject == nil ? limit - limit / 16 : limit }
 
     /// Stores a subject outside the record: most sessions have none, and a journal in memory has a record for each.
-    private indirect enum Owner: Sendable, Hashable { case subject(Subject) }
+    private indirect enum Owner: Sendable, Hashable {
+        case subject(Subject)
+        case space(SpaceName)
+    }
 
     package init(
         id: String, tokenHash: TokenHash, epoch: String, credential: SessionCredential, created: Duration,
-        lastSeen: Duration, subject: Subject? = nil, isShared: Bool = false
+        lastSeen: Duration, subject: Subject? = nil, isShared: Bool = false, space: SpaceName? = nil
     ) {
         (self.id, self.tokenHash, self.epoch, self.credential) = (id, tokenHash, epoch, credential)
         (self.isShared, self.created, self.lastSeen) = (isShared, created, lastSeen)
         self.subject = subject
+        if let space { self.space = space }
     }
 }
 

@@ -170,7 +170,7 @@ private enum TextsBuilder {
     static func buildBlock(_ texts: String...) -> [String] { texts }
 }
 
-private struct Seat: Feature {
+struct Seat: Feature {
     struct State: Codable, Equatable, Sendable {
         var holder: String?
         var ticks = 0

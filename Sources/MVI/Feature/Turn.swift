@@ -48,7 +48,11 @@ public struct Turn<F: Feature>: ~Copyable {
     /// from outside the API.
     @inlinable public var principal: Principal? { context.principal }
 
-    /// The session that the store belongs to.
+    /// The client that sent the intent, in a store that many clients share. Nil in a session's own store, whose client it is,
+    /// and for bootstrap, reminders, launched work and intents from outside the API.
+    public var sender: Sender? { context.sender }
+
+    /// The session that the store belongs to; for a shared store, its space.
     public var session: SessionInfo { runner.environment.session }
 
     /// The feature instance, such as `counter` or `order-detail:42`.

@@ -36,6 +36,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var schemaVersion: Int?
     /// The subject of the intent's sender; nil if anonymous.
     public var subject: Subject?
+    /// The client that sent the intent to a shared store.
+    public var sender: Sender?
     /// The wall-clock time that the turn read; nil if it read none.
     public var now: Timestamp?
     /// The UUIDs that the turn used, in order.
@@ -63,6 +65,7 @@ public struct TurnFacts: Sendable, Equatable {
     init<F: Feature>(_ turn: borrowing Turn<F>) {
         schemaVersion = F.schemaVersion
         subject = turn.principal.map { Subject(issuer: $0.issuer, id: $0.subject) }
+        sender = turn.sender
         if !turn.effects.isEmpty { launched = turn.effects.compactMap { $0.request.map { $0.id?.description ?? "" } } }
         by = turn.origin?.turn ?? turn.context.by
         guard let rare = turn.rare else { return }

@@ -151,13 +151,14 @@ package struct TurnContext: Sendable {
         let trace: ServiceContext?
         let isSent: Bool
         let by: UInt64?
+        let sender: Sender?
 
         init(
             _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
-            isSent: Bool, by: UInt64?
+            isSent: Bool, by: UInt64?, _ sender: Sender?
         ) {
             (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
-            (self.isSent, self.by) = (isSent, by)
+            (self.isSent, self.by, self.sender) = (isSent, by, sender)
         }
     }
 
@@ -170,12 +171,13 @@ package struct TurnContext: Sendable {
     package init(
         _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, earlier: [Effect] = [],
         inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
-        isSent: Bool = false, by: UInt64? = nil
+        isSent: Bool = false, by: UInt64? = nil, sender: Sender? = nil
     ) {
         (self.intentID, self.host, self.earlier) = (intentID, host, earlier)
         let isPlain =
             principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent && by == nil
-        rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by)
+            && sender == nil
+        rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender)
     }
 
     /// The sender of the intent that led to the turn.
@@ -190,6 +192,8 @@ package struct TurnContext: Sendable {
     @usableFromInline package var isSent: Bool { rare?.isSent ?? false }
     /// The number of the turn that set the reminder whose turn it is; nil for other turns.
     @usableFromInline var by: UInt64? { rare?.by }
+    /// The client that sent the intent to a shared store.
+    package var sender: Sender? { rare?.sender }
 
     /// Returns a copy with the given values replaced.
     package func with(
@@ -197,6 +201,6 @@ package struct TurnContext: Sendable {
     ) -> TurnContext {
         TurnContext(
             intentID, host, principal: principal, earlier: earlier, inputs: inputs ?? self.inputs,
-            failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by)
+            failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by, sender: sender)
     }
 }

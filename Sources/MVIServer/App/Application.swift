@@ -10,6 +10,7 @@ import Sessions
 /// Has no socket; tests call it in memory.
 package final class Application: RequestHandler {
     let router: Router
+    private let sessions: SessionTable
     private let crossSite: CrossSiteRule
     private let hosts: HostRule
     private let credentials: CallerResolver
@@ -82,7 +83,7 @@ package final class Application: RequestHandler {
         try EndpointError.check(endpoints, Router(own))
         try PageResourceError.check(page, Router(own + custom))
         router = Router(own + custom + DocumentEndpoints.ofPage(page))
-        (self.crossSite, self.isAdmin) = (crossSite, isAdmin)
+        (self.sessions, self.crossSite, self.isAdmin) = (sessions, crossSite, isAdmin)
         hosts = isAdmin ? HostRule() : HostRule(settings)
         self.credentials = credentials
         self.identity = identity
@@ -170,7 +171,7 @@ package final class Application: RequestHandler {
                     try identity.check(caller, incoming, endpoint)
                     try incoming.checkIsMeant(for: caller.session)
                     terms.cookies = caller.refresh
-                    answer = try judge(incoming, caller)
+                    answer = try answerer(incoming, endpoint, judge, caller)
                 case .pending(let pending):
                     answer = { [self] body, reply in
                         pending.lookup.whenReady { [self] found in
@@ -190,10 +191,33 @@ package final class Application: RequestHandler {
         return .accept(bodyLimit: endpoint.bodyLimit) { request.handle($0, $1) }
     }
 
+    /// Returns the answer of a request whose session is known: after the lookup of the space that it acts in, if any.
+    private func answerer(
+        _ incoming: Incoming, _ endpoint: Route,
+        _ judge: @escaping @Sendable (Incoming, Caller) throws(Problem) -> Route.Answer, _ caller: Caller
+    ) throws(Problem) -> Route.Answer {
+        let features = sessions.environment.features
+        guard endpoint.actsOnInstance, !features.shared.isEmpty,
+            let feature = try? incoming.feature(features), let space = features.space(of: feature)
+        else { return try judge(incoming, caller) }
+        if let found = sessions.space(inMemory: space) {
+            return try judge(incoming, try caller.acting(in: found, feature))
+        }
+        return { [sessions] body, reply in
+            sessions.space(space, makes: features.makesSpaces(of: feature)) { found in
+                do throws(Problem) {
+                    try judge(incoming, try caller.acting(in: found, feature))(body, reply)
+                } catch {
+                    reply.refuse(error)
+                }
+            }
+        }
+    }
+
     /// Continues a request after the lookup of its session.
     private func resume(
         _ incoming: Incoming, _ endpoint: Route,
-        _ judge: @Sendable (Incoming, Caller) throws(Problem) -> Route.Answer, _ pending: PendingCaller,
+        _ judge: @escaping @Sendable (Incoming, Caller) throws(Problem) -> Route.Answer, _ pending: PendingCaller,
         _ found: SessionLookup, _ body: [UInt8], _ reply: Reply
     ) {
         var terms = reply.terms
@@ -205,7 +229,8 @@ package final class Application: RequestHandler {
                 try identity.check(caller, incoming, endpoint)
                 try incoming.checkIsMeant(for: caller.session)
                 terms.cookies = caller.refresh
-                Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)
+                let answer = try answerer(incoming, endpoint, judge, caller)
+                Reply.Request(terms, answer).handle(body, reply.send)
             } catch {
                 guard let sessionFallback = endpoint.sessionFallback else { throw error }
                 reply.send(terms.finish(try sessionFallback(error, incoming)))

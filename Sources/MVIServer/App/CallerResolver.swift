@@ -7,6 +7,10 @@ import Sessions
 /// The caller of a request.
 struct Caller: Sendable {
     let session: Session
+    /// The space in which the request acts; nil if it acts in its session.
+    var space: Session?
+    /// The session in which it acts.
+    var target: Session { space ?? session }
     /// The token as the client sent it.
     let token: SessionToken
     /// True if the browser sent the credential by itself.
@@ -18,11 +22,16 @@ struct Caller: Sendable {
     /// The principal at the time of the request.
     var principal: Principal?
     /// The client for the session, which checks its access at each action.
-    var client: SessionClient { SessionClient(credential) }
+    var client: SessionClient { space == nil ? SessionClient(credential) : SessionClient(credential, caller: session) }
+    /// The client in its own session.
+    var ownClient: SessionClient { SessionClient(credential) }
     /// The client of a waiting request, which counts against its network's places until the client leaves.
     func client(waitingFor head: RequestHead, at address: PeerAddress) -> SessionClient {
-        guard let connection = head.connection else { return SessionClient(credential, address: address) }
-        return SessionClient(credential, address: address) { connection.onLeave($0) }
+        let caller = space == nil ? nil : session
+        guard let connection = head.connection else {
+            return SessionClient(credential, address: address, caller: caller)
+        }
+        return SessionClient(credential, address: address, onLeave: { connection.onLeave($0) }, caller: caller)
     }
     /// The damage for which the session can only be ended.
     var damage: StoreError?
@@ -183,5 +192,19 @@ final class Promise<Value: Sendable>: Sendable {
             return state.value
         }
         if let value { action(value) }
+    }
+}
+
+extension Caller {
+    /// The same caller as it acts in a space that was looked up for an instance.
+    func acting(in found: SessionLookup, _ feature: FeatureID) throws(Problem) -> Caller {
+        switch found {
+        case .live(let space, _):
+            var caller = self
+            caller.space = space
+            return caller
+        case .damaged(_, let error), .failed(let error): throw Problem(error, feature)
+        case .ended, .unknown: throw Problem(.featureNotFound, "No instance \"\(feature)\" exists.")
+        }
     }
 }

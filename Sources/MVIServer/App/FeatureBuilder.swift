@@ -41,6 +41,12 @@ public enum FeatureBuilder {
         ServerContent(features: [feature])
     }
 
+    /// A shared feature has to say who may use it.
+    @available(
+        *, unavailable, message: "say who may use it: add .allows(.everyone) or .allows { who, key, access in … }"
+    )
+    public static func buildExpression(_ shared: Shared) -> ServerContent { ServerContent() }
+
     /// A custom endpoint.
     public static func buildExpression(_ endpoint: Endpoint) -> ServerContent { ServerContent(endpoints: [endpoint]) }
 

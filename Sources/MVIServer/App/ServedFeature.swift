@@ -43,7 +43,10 @@ public struct ServedFeature: Sendable {
     ) -> ServedFeature {
         var feature = self
         let earlier = self.rule
-        feature.rule = { earlier?($0, $1, $2) != false && rule($0, $1, $2) }
+        feature.rule = { principal, key, access in
+            guard let principal else { return false }
+            return earlier?(principal, key, access) != false && rule(principal, key, access)
+        }
         return feature
     }
 

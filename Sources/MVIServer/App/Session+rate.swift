@@ -3,7 +3,7 @@ import Sessions
 
 extension Caller {
     /// Returns true if a request calls the maker of a feature's key, because the session has no such store.
-    func makes(_ feature: FeatureID) -> Bool { feature.key != nil && !session.hasStore(feature) }
+    func makes(_ feature: FeatureID) -> Bool { feature.key != nil && !target.hasStore(feature) }
 
     /// Counts a request that commits something (an intent or a disposal), and refuses it if the rate is exceeded.
     /// Requests that other nodes forward were counted there.

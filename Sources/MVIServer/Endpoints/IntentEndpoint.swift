@@ -38,14 +38,14 @@ final class IntentEndpoint: Sendable {
             Route(
                 "sendIntent", .post, "/features/{id}/intents",
                 checkPath: Incoming.checkFeature(sessions.environment.features), bodyLimit: bodyLimit,
-                refusalsVary: AnswerFields.intentVary, onBodyTooLarge: cutOff, .session(send))
+                actsOnInstance: true, refusalsVary: AnswerFields.intentVary, onBodyTooLarge: cutOff, .session(send))
         ]
     }
 
     @Sendable
     private func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         let fields = incoming.fields
-        let session = caller.session
+        let session = caller.target
         // The order of checks of `docs/http.md`: session, cross-site rule, feature, size, media type. The others need
         // the body.
         try crossSite.check(fields)
@@ -108,7 +108,7 @@ final class IntentEndpoint: Sendable {
     /// Checks the key before the body, without making a store for a request that may be refused.
     private func checkInstance(_ feature: FeatureID, _ caller: Caller) throws(Problem) {
         guard caller.makes(feature) else { return }
-        do throws(StoreError) { _ = try caller.session.initialState(of: feature, for: caller.principal) } catch {
+        do throws(StoreError) { _ = try caller.target.initialState(of: feature, for: caller.principal) } catch {
             throw Problem(error, feature)
         }
     }
@@ -157,7 +157,7 @@ final class IntentEndpoint: Sendable {
         _ name: IntentRequest.Name, _ caller: Caller, _ problem: Problem, _ feature: FeatureID, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
-        caller.session.useUp(
+        caller.target.useUp(
             name, problem.recorded(instance: reply.terms.path), of: caller.client, for: feature
         ) { [self] result in
             switch result {
@@ -176,7 +176,7 @@ final class IntentEndpoint: Sendable {
     ) -> Problem {
         guard let name = try? IntentName.read(head.fields), case .sequence = name else { return problem }
         let wasBefore = Lock(false)
-        caller.session.useUp(
+        caller.target.useUp(
             name, problem.recorded(instance: head.path), of: caller.client, for: feature
         ) { result in
             if case .success(true) = result { wasBefore.withLock { $0 = true } }
@@ -202,7 +202,8 @@ final class IntentEndpoint: Sendable {
     }
 
     private func cutOff(_ incoming: Incoming, _ caller: Caller?, _ feature: FeatureID, _ problem: Problem) -> Problem {
-        guard let caller, (try? identity.check(caller, incoming)) != nil,
+        guard let caller, sessions.environment.features.space(of: feature) == nil,
+            (try? identity.check(caller, incoming)) != nil,
             (try? incoming.checkIsMeant(for: caller.session)) != nil,
             (try? sessions.environment.features.checkAccess(to: feature, caller.principal, .send)) != nil,
             (try? checkInstance(feature, caller)) != nil
@@ -293,7 +294,7 @@ private final class PostedIntent: Sendable {
 
     /// Sends the request again. Calls `done` with false if another node still owns the session.
     private func send(_ request: IntentRequest, _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) {
-        caller.session.send(request, to: feature, record: { self.recorded($0) }) { result in
+        caller.target.send(request, to: feature, record: { self.recorded($0) }) { result in
             if case .failure(let error) = result, error.code == .elsewhere { return done(false) }
             self.completed(result)
             done(true)

@@ -45,6 +45,8 @@ final class Route: Sendable {
     /// True if the endpoint accepts any `Host`, as health checks: probes choose the name, and the answer is the same
     /// for all.
     let takesAnyHost: Bool
+    /// True if the path names a feature's instance in which the request acts: of its session or of a space.
+    let actsOnInstance: Bool
     /// The maximal size of a body.
     let bodyLimit: Int
     /// The `Vary` field of refusals; nil without a session.
@@ -56,7 +58,8 @@ final class Route: Sendable {
 
     init(
         _ name: String, _ method: Method, _ path: String, checkPath: PathCheck? = nil, bodyLimit: Int = 0,
-        takesDamaged: Bool = false, takesExpired: Bool = false, takesAnyHost: Bool = false, refusalsVary: String? = nil,
+        takesDamaged: Bool = false, takesExpired: Bool = false, takesAnyHost: Bool = false,
+        actsOnInstance: Bool = false, refusalsVary: String? = nil,
         sessionFallback: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
         onBodyTooLarge: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
     ) {
@@ -68,7 +71,7 @@ final class Route: Sendable {
         self.bodyLimit = bodyLimit
         self.takesDamaged = takesDamaged
         self.takesExpired = takesExpired
-        self.takesAnyHost = takesAnyHost
+        (self.takesAnyHost, self.actsOnInstance) = (takesAnyHost, actsOnInstance)
         if case .session = access {
             self.refusalsVary = refusalsVary ?? AnswerFields.sessionVary
         } else {

@@ -14,8 +14,8 @@ struct StateEndpoints: Sendable {
         [
             Route(
                 "readState", .get, "/features/{id}/state",
-                checkPath: Incoming.checkFeature(sessions.environment.features), .session(read)),
-            Route("disposeStore", .delete, "/features/{id}/state", .session(dispose)),
+                checkPath: Incoming.checkFeature(sessions.environment.features), actsOnInstance: true, .session(read)),
+            Route("disposeStore", .delete, "/features/{id}/state", actsOnInstance: true, .session(dispose)),
         ]
     }
 
@@ -52,7 +52,7 @@ struct StateEndpoints: Sendable {
     ) {
         guard let forwarder else { return reply.refuse(Forwarder.unreachable) }
         forwarder.makeStores(
-            [feature], incoming, ForwardedSession(caller.session), again: again,
+            [feature], incoming, ForwardedSession(caller.target), again: again,
             refuse: { refusal in
                 switch refusal {
                 case .problem(let problem): reply.refuse(problem)
@@ -65,7 +65,7 @@ struct StateEndpoints: Sendable {
         _ caller: Caller, _ feature: FeatureID, _ known: EntityTags?, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
-        caller.session.state(of: feature, for: caller.client) { result in
+        caller.target.state(of: feature, for: caller.client) { result in
             switch result {
             case .success(let state): reply.answer(answer(state, known))
             case .failure(let error) where error.code == .elsewhere: return done(false)
@@ -92,10 +92,10 @@ struct StateEndpoints: Sendable {
             done(true)
         }
         guard let known else {
-            return caller.session.settledState(
+            return caller.target.settledState(
                 of: feature, for: client, wait: .seconds(seconds), completion: answerState)
         }
-        caller.session.state(
+        caller.target.state(
             of: feature, for: client, wait: .seconds(seconds), until: { !known.matchesWeakly($0.entityTag) },
             completion: answerState)
     }
@@ -111,10 +111,10 @@ struct StateEndpoints: Sendable {
     private func head(
         _ caller: Caller, _ feature: FeatureID, _ known: EntityTags?
     ) throws(Problem) -> Route.Answer {
-        guard caller.session.hasStore(feature) else {
+        guard caller.target.hasStore(feature) else {
             let response = try headOfNew(caller, feature)
             return { _, reply in
-                if let refusal = caller.session.refusal(of: caller.client, feature, .read) {
+                if let refusal = caller.target.refusal(of: caller.client, feature, .read) {
                     reply.refuse(Problem(refusal, feature))
                 } else {
                     reply.answer(response)
@@ -134,7 +134,7 @@ struct StateEndpoints: Sendable {
         do throws(StoreError) {
             return Response(
                 status: 200, fields: AnswerFields.state,
-                body: .bytes(try caller.session.initialState(of: feature, for: caller.principal)))
+                body: .bytes(try caller.target.initialState(of: feature, for: caller.principal)))
         } catch {
             throw Problem(error, feature)
         }
@@ -150,7 +150,7 @@ struct StateEndpoints: Sendable {
         try caller.checkRate(incoming)
         if caller.makes(feature) {
             do throws(StoreError) {
-                _ = try caller.session.initialState(of: feature, for: caller.principal)
+                _ = try caller.target.initialState(of: feature, for: caller.principal)
             } catch {
                 if error.code == .featureNotFound { throw Problem(error, feature) }
             }
@@ -158,7 +158,7 @@ struct StateEndpoints: Sendable {
         return { _, reply in
             let remove: Forwarder.Attempt = { done in
                 // A missing store is as good as a disposed one: DELETE is idempotent.
-                caller.session.removeStore(feature, for: caller.client) { result in
+                caller.target.removeStore(feature, for: caller.client) { result in
                     switch result {
                     case .success: reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
                     case .failure(let error) where error.code == .elsewhere: return done(false)
@@ -173,7 +173,7 @@ struct StateEndpoints: Sendable {
                 forwarder.forward(
                     ForwardedRequest(
                         incoming: incoming, method: .delete, feature: feature, resource: .state, isRepeatable: true,
-                        session: ForwardedSession(caller.session), reply: reply),
+                        session: ForwardedSession(caller.target), reply: reply),
                     again: remove)
             }
         }

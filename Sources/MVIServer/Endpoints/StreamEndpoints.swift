@@ -149,7 +149,9 @@ struct StreamEndpoints: Sendable {
     /// Counts each key without a store as an intent: both call the key's maker.
     private func checkRate(_ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller) throws(Problem) {
         guard case .features(let named) = filter else { return }
-        for feature in named where caller.makes(feature) { try caller.checkRate(incoming) }
+        for feature in named where features.space(of: feature) == nil && caller.makes(feature) {
+            try caller.checkRate(incoming)
+        }
     }
 
     /// The `Last-Event-ID` that browsers send, before that of the query, which pages can choose. A malformed id counts
@@ -177,7 +179,9 @@ struct StreamEndpoints: Sendable {
     ) throws(Problem) -> Route.Answer {
         if case .features(let named) = filter {
             for feature in named
-            where !caller.session.hasStore(feature) && features.allows(caller.principal, feature, .read) {
+            where features.space(of: feature) == nil && !caller.session.hasStore(feature)
+                && features.allows(caller.principal, feature, .read)
+            {
                 do throws(StoreError) {
                     _ = try caller.session.initialState(of: feature, for: caller.principal)
                 } catch {
@@ -205,9 +209,7 @@ struct StreamEndpoints: Sendable {
             putOff(.drain, problem, wantsProblem, reply)
             return done(true)
         }
-        caller.session.openStream(
-            filter, without: withoutRoom, from: start, delta: delta, for: caller.client, holding: place
-        ) { result in
+        let opened: @Sendable (Result<any ClientStream, StoreError>) -> Void = { result in
             switch result {
             case .success(let stream):
                 // Until it is closed, when it leaves the place.
@@ -220,6 +222,52 @@ struct StreamEndpoints: Sendable {
             case .failure(let refusal): refuse(refusal, filter, caller, wantsProblem, reply)
             }
             done(true)
+        }
+        if case .features(let named) = filter, named.contains(where: { features.space(of: $0) != nil }) {
+            return openBundle(named, start, delta, caller, place, opened)
+        }
+        caller.session.openStream(
+            filter, without: withoutRoom, from: start, delta: delta, for: caller.client, holding: place
+        ) { opened($0.map { $0 }) }
+    }
+
+    /// Opens a stream that names shared features, when the spaces have been looked up.
+    private func openBundle(
+        _ named: [FeatureID], _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller, _ place: NetworkPlaces.Place,
+        _ opened: @escaping @Sendable (Result<any ClientStream, StoreError>) -> Void
+    ) {
+        let own = named.filter { features.space(of: $0) == nil }
+        // In the order of their names, so that those beyond the limit are the same at each reconnect.
+        let bySpace = Dictionary(grouping: named.filter { !own.contains($0) }) { features.space(of: $0) }
+            .compactMap { space, features in space.map { (space: $0, features: features.sorted { $0.text < $1.text }) }
+            }
+            .sorted { $0.space.text < $1.space.text }
+        let shown = bySpace.prefix(StreamBundle.spaceLimit)
+        let beyond = bySpace.dropFirst(StreamBundle.spaceLimit).flatMap(\.features)
+        let lookups = Lock<[SessionLookup?]>(Array(repeating: nil, count: shown.count))
+        for (index, (space, instances)) in shown.enumerated() {
+            sessions.space(space, makes: features.makesSpaces(of: instances[0])) { found in
+                let all = lookups.withLock { lookups -> [SessionLookup]? in
+                    lookups[index] = found
+                    let known = lookups.compactMap { $0 }
+                    return known.count == lookups.count ? known : nil
+                }
+                guard let all else { return }
+                var spaces: [StreamBundle.Named] = []
+                for (lookup, (_, instances)) in zip(all, shown) {
+                    switch lookup {
+                    case .live(let space, _): spaces.append(StreamBundle.Named(space, instances))
+                    case .damaged(_, let error), .failed(let error): return opened(.failure(error))
+                    case .ended, .unknown:
+                        return opened(
+                            .failure(StoreError(.featureNotFound, "No instance \"\(instances[0])\" exists.")))
+                    }
+                }
+                StreamBundle.open(
+                    caller.session, own, spaces, withoutRoom: beyond, from: start, delta: delta, for: caller.client,
+                    holding: place
+                ) { opened($0.map { $0 }) }
+            }
         }
     }
 
@@ -286,9 +334,20 @@ struct StreamEndpoints: Sendable {
 
 extension StreamHandle: StreamWaker {}
 
+/// A stream as a client has opened it.
+private protocol ClientStream: StreamSource {
+    func goAway(_ reason: GoAwayReason)
+    func opened(_ waker: any StreamWaker)
+    func ping() -> [UInt8]
+    func closed(_ ending: StreamEnding)
+}
+
 /// The HTTP layer's interface to a session's stream: provides bytes when the socket has room, and is notified once of
 /// the end.
-extension SessionStream: StreamSource {
+extension SessionStream: StreamSource, ClientStream {}
+extension StreamBundle: StreamSource, ClientStream {}
+
+extension ClientStream {
     package func opened(_ handle: StreamHandle) { opened(handle as any StreamWaker) }
 
     package func heartbeat() -> [UInt8]? { ping() }

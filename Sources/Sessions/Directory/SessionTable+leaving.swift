@@ -10,6 +10,7 @@ extension SessionTable {
         session.closeAll()
         let (key, isBeingKept, origin) = session.core.withLock { ($0.key, $0.rare?.keepers != nil, $0.rare?.origin) }
         let whole = tombstoneUntil(session)
+        if key == nil, !isBeingKept, session.space != nil { return ended(session, .success(()), completion) }
         if key == nil, !isBeingKept {
             // A session that is not stored would come back with its token. Beyond its network's share it does so after
             // a while: clients can end such sessions without limit.
@@ -90,8 +91,8 @@ extension SessionTable {
             let there = shard.sessions[hash]
             shard.sessions[hash] = nil
             if let there { forgetKey(of: there) }
-            // At once, since the token's session may be loading.
-            shard.bury(hash, until: until, limit: tombstoneLimit)
+            // At once, since the token's session may be loading. The name of a space is free again.
+            if session.space == nil { shard.bury(hash, until: until, limit: tombstoneLimit) }
             return there
         }
         let credentials = (there ?? session).credentials

@@ -172,8 +172,9 @@ package final class SessionTable: Sendable {
     /// Looks up the hash of a token.
     ///
     /// - Parameter token: a token that may prove itself; nil if the session must be in the journal.
+    /// - Parameter space: a space that is made if the journal has none of that name.
     func find(
-        _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use,
+        _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use, orMake space: SpaceName? = nil,
         _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
         if let found = lookup(hash, purpose, now: environment.time.monotonic()) { return completion(found) }
@@ -183,12 +184,14 @@ package final class SessionTable: Sendable {
             shard.loading[hash, default: []].append((purpose, completion))
             return (nil, shard.loading[hash]?.count == 1)
         }
-        if found != nil { return find(hash, token, for: purpose, completion) }
+        if found != nil { return find(hash, token, for: purpose, orMake: space, completion) }
         guard isFirst else { return }
-        environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in loaded(hash, token, $0) }
+        environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in
+            loaded(hash, token, space, $0)
+        }
     }
 
-    private func lookup(_ hash: TokenHash, _ purpose: Purpose, now: Duration) -> SessionLookup? {
+    func lookup(_ hash: TokenHash, _ purpose: Purpose, now: Duration) -> SessionLookup? {
         let (found, use) = shard(hash).withLock { shard -> (SessionLookup?, Session.Use?) in
             guard let session = shard.sessions[hash] else {
                 if let credential = shard.credentials[hash] { return (nil, .credential(credential)) }
@@ -218,11 +221,14 @@ package final class SessionTable: Sendable {
         return session.lookup(credential)
     }
 
-    private func loaded(_ hash: TokenHash, _ token: SessionToken?, _ result: Result<SessionLoad, StoreError>) {
+    private func loaded(
+        _ hash: TokenHash, _ token: SessionToken?, _ space: SpaceName?, _ result: Result<SessionLoad, StoreError>
+    ) {
         switch result {
         case .failure(let failure): found(hash, .failed(failure))
         case .success(.ended): found(hash, .ended)
-        case .success(.unknown): if let token { proven(token) } else { found(hash, .unknown) }
+        case .success(.unknown):
+            if let token { proven(token) } else { found(hash, space.map { enter($0, hash) } ?? .unknown) }
         case .success(.damaged(let key, let reason)):
             enterAgain()
             let session = Session(damaged: hash, key, reason, environment: environment)
@@ -374,9 +380,7 @@ extension SessionLookup {
         case .ended, .unknown, .failed: nil
         }
     }
-}
 
-extension SessionLookup {
     /// True for a credential that was not used for its life, as far as this node knows.
     var isUnused: Bool {
         if case .live(let session, let credential?) = self { session.isUnused(credential) } else { false }

@@ -44,6 +44,8 @@ package final class Redactor: Sendable {
             }
             recording.facts.sends = recording.facts.sends.map { redaction.feature($0) }
             recording.facts.subject = recording.facts.subject.flatMap { redaction.pseudonyms.subject($0) }
+            // Its id is one in this space only; states may have it.
+            recording.facts.sender = recording.facts.sender.map { Sender(id: $0.id, session: "") }
             recording.facts.failure = recording.facts.failure.map { _ in Self.text }
             recording.facts.refusal = recording.facts.refusal.map { _ in Self.text }
             guard let encodable = recording as? any Encodable else { return nil }

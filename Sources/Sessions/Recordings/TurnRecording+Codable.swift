@@ -4,7 +4,7 @@ import WireJSON
 /// The members of a recording. Outside of `TurnRecording`, since a generic type's own types are looked up at run time.
 private enum Member: CodingKey {
     case intent, cause, actions, messages, state, view, labels
-    case kind, schemaVersion, subject, now, uuids, reads, sends, launched, by, microseconds, failure, refusal
+    case kind, schemaVersion, subject, sender, now, uuids, reads, sends, launched, by, microseconds, failure, refusal
 }
 
 /// In this module, since `MVI` does not know the wire's JSON.
@@ -27,6 +27,7 @@ extension TurnRecording {
         if let kind = facts.kind { object.add("kind", kind.rawValue) }
         if let version = facts.schemaVersion { object.add("schemaVersion", version) }
         if let subject = facts.subject { try object.add("subject", storing: subject) }
+        if let sender = facts.sender { try object.add("sender", storing: sender) }
         if let now = facts.now { try object.add("now", storing: now) }
         if !facts.uuids.isEmpty { try object.add("uuids", storing: facts.uuids) }
         if !facts.reads.isEmpty { try object.add("reads", storing: facts.reads) }
@@ -48,6 +49,7 @@ extension TurnRecording {
         facts.kind = try members.decodeIfPresent(TurnFacts.Kind.self, forKey: .kind)
         facts.schemaVersion = try members.decodeIfPresent(Int.self, forKey: .schemaVersion)
         facts.subject = try members.decodeIfPresent(Subject.self, forKey: .subject)
+        facts.sender = try members.decodeIfPresent(Sender.self, forKey: .sender)
         facts.now = try members.decodeIfPresent(Timestamp.self, forKey: .now)
         (facts.uuids, facts.reads) = (try list(.uuids), try list(.reads))
         (facts.sends, facts.launched) = (try list(.sends), try list(.launched))

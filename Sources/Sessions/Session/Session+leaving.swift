@@ -69,6 +69,7 @@ extension Session {
     func evict(now: Moment, after patience: Duration, _ passive: inout [SessionStore]) -> SessionNote? {
         core.withLock { core in
             guard core.isLive, core.rare?.keepers == nil, !core.ownsWork, queue.isIdle,
+                pins.load(ordering: .relaxed) == 0,
                 now.monotonic - core.lastUse >= patience
             else { return nil }
             passive = core.passivateIdleStores(
@@ -76,6 +77,7 @@ extension Session {
                 beyond: shared.limits.loadedStores)
             guard core.isUnused else { return nil }
             core.phase = .evicted
+            accessGeneration.add(1, ordering: .releasing)
             _ = queue.close(.evicted)
             return core.note(now, shared.limits, isFinal: true, orLabels: 1)
         }

@@ -30,7 +30,7 @@ extension Session {
     private func record(_ core: SessionCore, _ now: Moment) -> SessionRecord {
         SessionRecord(
             id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
-            lastSeen: max(created, now.sinceEpoch(core.lastTouch)))
+            lastSeen: max(created, now.sinceEpoch(core.lastTouch)), space: space)
     }
 
     /// The record if the session exists only in memory; otherwise nil.
@@ -53,6 +53,10 @@ extension Session {
     private func findKept(_ error: StoreError) {
         shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { [self] result in
             switch result {
+            case .success(.found(let stored)) where space != nil && stored.record.id != id:
+                // Another node made the space; its name leads there.
+                kept(.failure(.evicted))
+                leave()
             case .success(.found(let stored)): kept(.success(stored.key))
             case .success(.ended): kept(.failure(.sessionGone))
             case .success(.damaged(_, let reason)):
@@ -118,12 +122,13 @@ extension Session {
     /// Loads the turns after the local head in one attempt. The credentials in the result are never older than those
     /// known here.
     func loadOnce(_ done: @escaping Done<SessionNews>) {
-        let (head, generation) = core.withLock { ($0.head, $0.accessGeneration) }
+        let generation = accessGeneration.load(ordering: .acquiring)
+        let head = core.withLock { $0.head }
         keep { [self] result in
             switch result {
             case .success(let key):
                 shared.journal.load(key, since: head) { [self] result in
-                    guard core.withLock({ $0.accessGeneration }) == generation else { return loadOnce(done) }
+                    guard accessGeneration.load(ordering: .acquiring) == generation else { return loadOnce(done) }
                     switch result {
                     case .success(let found): done(.success(judge(found)))
                     case .failure(let error): examine(error, done)

@@ -2,6 +2,7 @@ import EventStream
 import Locking
 import MVI
 import SessionJournal
+import Synchronization
 
 /// The stores of one client and the log that its streams show.
 ///
@@ -17,6 +18,8 @@ package final class Session: Sendable {
     var created: Duration { info.created.sinceEpoch }
     /// True if its subject's devices share it, each with a credential of its own.
     package let isShared: Bool
+    /// The name of the space; nil for a client's session.
+    package let space: SpaceName?
 
     /// The error in its rows. Such a session can only be ended; none of its rows is used.
     let fault: StoreError?
@@ -24,6 +27,11 @@ package final class Session: Sendable {
     let shared: SessionEnvironment
     let core: Lock<SessionCore>
     package let queue = TurnQueue()
+    /// The number of access changes here, its end included, each made under the lock: what was judged before is judged
+    /// again. Other sessions compare it without the lock.
+    let accessGeneration = Atomic<UInt64>(0)
+    /// The number of requests of its client that act in spaces now.
+    let pins = Atomic<Int>(0)
 
     private init(
         _ record: SessionRecord, _ environment: SessionEnvironment, _ core: SessionCore, fault: StoreError? = nil
@@ -32,16 +40,16 @@ package final class Session: Sendable {
         info = SessionInfo(
             id: record.id, created: Timestamp(sinceEpoch: record.created), subject: record.subject)
         (credential, tokenHash) = (record.credential, record.tokenHash)
-        isShared = record.isShared
+        (isShared, space) = (record.isShared, record.space)
         (shared, self.core) = (environment, Lock(core))
     }
 
     /// A session without a turn, which the journal does not have.
     convenience init(_ record: SessionRecord, environment: SessionEnvironment) {
         let now = Moment(environment.time)
-        self.init(
-            record, environment,
-            SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch))))
+        var core = SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch)))
+        core.life = record.lifeClass
+        self.init(record, environment, core)
     }
 
     /// A stored session. Its stores are loaded on demand.
@@ -201,6 +209,7 @@ package final class Session: Sendable {
         let ended = core.withLock { core -> Ended? in
             guard core.phase != .ended, core.phase != phase else { return nil }
             core.phase = phase
+            accessGeneration.add(1, ordering: .releasing)
             core.streams.finish(reason, at: core.lastPosition(now: now))
             let held = core.rare?.checks?.takeAll() ?? []
             defer { core.stores = [] }

@@ -31,9 +31,8 @@ struct SessionCore {
     var lastCredential = 0
     /// The number of access changes, as far as known: see `SessionMark`.
     var accessChanges: UInt64 = 0
-    /// The clients that are excluded, and the number of access changes here: see `Session+gate.swift`.
+    /// The clients that are excluded: see `Session+gate.swift`.
     var gate = SessionGate.open
-    var accessGeneration: UInt64 = 0
     /// The time of the last check for changes by other nodes, on the monotonic clock.
     var confirmed: Duration
     /// The instances that each credential may not read, by its number; nil if there are no access rules.
@@ -199,7 +198,9 @@ extension SessionCore {
         // The journal learns about the owner with a turn.
         if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
         var (needs, next, owner) = (BatchNeed.append, head, OwnerChange?.none)
-        if let judged = working.accessGeneration, judged != accessGeneration {
+        if let judged = working.accessGeneration, judged != session.accessGeneration.load(ordering: .relaxed) {
+            needs = .judgement
+        } else if !working.callers.allSatisfy(\.isCurrent) {
             needs = .judgement
         } else if working.count > 0 {
             appending = SessionHead(number: head.number + working.count, nonce: nonces.next())

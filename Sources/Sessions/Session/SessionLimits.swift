@@ -72,15 +72,19 @@ package struct SessionLimits: Sendable {
     var touchDelays: PerLifeClass {
         PerLifeClass(
             anonymous: min(sessionLife / 10, touchInterval), unshared: min(credentialLife / 10, Self.day),
-            shared: min(subjectLife / 10, Self.day))
+            shared: min(subjectLife / 10, Self.day), space: min(spaceLife / 10, Self.day))
     }
 
     /// The lifetime of a session after its last use. One that has only one credential outlives it a little: its client
     /// is told to sign in again.
     var lives: PerLifeClass {
         PerLifeClass(
-            anonymous: sessionLife, unshared: credentialLife + min(credentialLife / 10, Self.day), shared: subjectLife)
+            anonymous: sessionLife, unshared: credentialLife + min(credentialLife / 10, Self.day), shared: subjectLife,
+            space: spaceLife)
     }
+
+    /// The lifetime of a space after its last use.
+    package var spaceLife: Duration = .seconds(90 * 24 * 3600)
 
     private static let day: Duration = .seconds(24 * 3600)
     /// The delay with which the journal learns of a store's last use.

@@ -14,19 +14,20 @@ final class Wait: Sendable {
     }
 
     let number: UInt64
-    /// The number of the waiting client's credential.
-    let credential: Int
+    /// The waiting client.
+    let client: CallerID
     /// The time of its timeout, on the monotonic clock.
     let deadline: Duration
     private let finish: @Sendable (Bool) -> Void
     private let state = Lock(State())
 
     init(
-        number: UInt64, credential: Int = 0, deadline: Duration = .zero, place: NetworkPlaces.Place? = nil,
+        number: UInt64, client: CallerID = CallerID(session: nil, credential: 0), deadline: Duration = .zero,
+        place: NetworkPlaces.Place? = nil,
         finish: @escaping @Sendable (Bool) -> Void
     ) {
         self.number = number
-        self.credential = credential
+        self.client = client
         self.deadline = deadline
         self.finish = finish
         state.withLock { $0.place = place }
@@ -83,13 +84,13 @@ extension Session {
         let number = shared.nextNumber()
         let deadline = shared.time.monotonic() + duration
         let wait = Wait(
-            number: number, credential: client.credential?.number ?? 0, deadline: deadline, place: place
+            number: number, client: client.id, deadline: deadline, place: place
         ) { [self] came in
             core.withLock { _ = $0.rare?.waits.removeValue(forKey: number) }
             finish(came)
         }
         let hasPlace = core.withLock { core in
-            let count = core.waits.count { $0.credential == wait.credential }
+            let count = core.waits.count { $0.client == wait.client }
             guard count < limits.waitsPerSession, core.isLive else { return false }
             core.makeRare().waits[number] = wait
             return true
@@ -102,12 +103,12 @@ extension Session {
         return wait
     }
 
-    /// The error for a request that cannot wait, with the time until the first of the credential's waits is over at the
+    /// The error for a request that cannot wait, with the time until the first of the client's waits is over at the
     /// latest.
     private func waitRefusal(of client: SessionClient) -> StoreError {
         guard !isEnded else { return .sessionEnded }
-        let credential = client.credential?.number ?? 0
-        let waits = core.withLock { $0.waits.filter { $0.credential == credential }.map(\.deadline) }
+        let id = client.id
+        let waits = core.withLock { $0.waits.filter { $0.client == id }.map(\.deadline) }
         guard waits.count >= shared.limits.waitsPerSession, let first = waits.min() else { return .tooManyWaits }
         return .tooManyWaits(retryAfter: max(.zero, first - shared.time.monotonic()))
     }

@@ -94,7 +94,8 @@ struct PastAccess {
 extension SessionCore {
     /// Records the instances that a credential may not read from now on.
     mutating func noteAccess(of credential: Credential?, _ access: StreamAccess, isChange: Bool = false) {
-        guard !access.judged.isEmpty else { return }
+        // A space keeps no history: a caller that comes with other claims begins at the present.
+        guard !access.judged.isEmpty, life != .space else { return }
         let number = credential?.number ?? 0
         var record = self.access?[number] ?? AccessRecord()
         record.update(access, head: head.number, isChange: isChange)

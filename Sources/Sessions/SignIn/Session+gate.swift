@@ -31,25 +31,23 @@ extension SessionCore {
         let isGood = client.credential.map { !$0.isRevoked } ?? credentials.isEmpty
         return isGood ? nil : .signedOut
     }
+}
 
-    /// True if a client has one of the credentials, or is anonymous and nil is among them.
-    private static func isOf(_ credential: Credential?, _ gone: [Credential?]) -> Bool {
-        gone.contains { $0 === credential }
-    }
-
-    /// Counts an access change, and ends the streams and waits of clients that lost access.
+extension Session {
+    /// Counts an access change, and ends the streams and waits of clients that lost access. Called under the lock.
     ///
     /// - Parameters:
     ///   - gone: their credentials; nil is the token that the session began with.
     ///   - endsWaits: true to end waits now; otherwise they are judged when they end by themselves.
-    mutating func noteAccessChange(
-        endingStreamsOf gone: [Credential?] = [], _ reason: GoAwayReason = .ended, endsWaits: Bool = true
+    func noteAccessChange(
+        _ core: inout SessionCore, endingStreamsOf gone: [Credential?] = [], _ reason: GoAwayReason = .ended,
+        endsWaits: Bool = true
     ) -> SessionAccessChange {
-        accessGeneration += 1
-        streams.cut(reason) { Self.isOf($0.credential, gone) }
-        let numbers = endsWaits ? gone.map { $0?.number ?? 0 } : []
+        accessGeneration.add(1, ordering: .releasing)
+        core.streams.cut(reason) { stream in gone.contains { $0 === stream.credential } }
+        let ids = endsWaits ? gone.map { SessionClient($0).id } : []
         return SessionAccessChange(
-            wakers: streams.takeWakers(), waits: waits.filter { numbers.contains($0.credential) })
+            wakers: core.streams.takeWakers(), waits: core.waits.filter { ids.contains($0.client) })
     }
 }
 
@@ -70,7 +68,7 @@ extension Session {
     package func refusal(
         of client: SessionClient, _ feature: FeatureID? = nil, _ access: Access = .read
     ) -> StoreError? {
-        if let refusal = core.withLock({ $0.refusal(of: client) }) { return refusal }
+        if let refusal = core.withLock({ $0.refusal(of: client) }) ?? client.refusal { return refusal }
         return ruling(of: client, feature, access)
     }
 
@@ -90,29 +88,36 @@ extension Session {
 
     /// The same without the checks that need the session's lock.
     private func ruling(of client: SessionClient, _ feature: FeatureID?, _ access: Access) -> StoreError? {
-        let principals = client.credential?.principals ?? client.principal.map { [$0] } ?? []
+        let principals = client.standing
         let now = Timestamp(sinceEpoch: shared.time.sinceEpoch())
         if let credential = client.credential {
-            if principals.isEmpty || principals.contains(where: { $0.hasExpired(at: now) }) { return .identityExpired }
+            if principals.isEmpty || principals.contains(where: { $0?.hasExpired(at: now) != false }) {
+                return .identityExpired
+            }
             if isUnused(credential) { return .identityExpired }
         }
         guard let feature, shared.features.isRuled(feature) else { return nil }
-        guard !principals.isEmpty else { return .noAccess(isAnonymous: true) }
         return principals.allSatisfy { shared.features.allows($0, feature, access) }
-            ? nil : .noAccess(isAnonymous: false)
+            ? nil : .noAccess(isAnonymous: principals == [nil])
     }
 
-    /// True if the lock alone decides about a client: it has no credential, and the feature no rule.
+    /// True if the lock alone decides about a client of the session: it has no credential, and the feature no rule.
     func isPlain(_ client: SessionClient, _ feature: FeatureID) -> Bool {
-        client.credential == nil && (shared.features.ruled.isEmpty || !shared.features.isRuled(feature))
+        client.credential == nil && space == nil
+            && (shared.features.ruled.isEmpty || !shared.features.isRuled(feature))
     }
 
     /// Judges the client of a job at its turn. The batch is valid only until access changes.
     ///
     /// Called only by the queue's runner.
     func judgeTurn(_ client: SessionClient, _ feature: FeatureID, _ access: Access) -> StoreError? {
-        core.withLock { core in
-            core.batch.accessGeneration = core.batch.accessGeneration ?? core.accessGeneration
+        if let caller = client.caller {
+            let judged = JudgedCaller(caller)
+            core.withLock { $0.batch.callers.append(judged) }
+            return refusal(of: client, feature, access)
+        }
+        return core.withLock { core in
+            core.batch.accessGeneration = core.batch.accessGeneration ?? accessGeneration.load(ordering: .relaxed)
             return core.refusal(of: client)
         } ?? (isPlain(client, feature) ? nil : ruling(of: client, feature, access))
     }
@@ -122,13 +127,13 @@ extension Session {
         as client: SessionClient, _ feature: FeatureID, _ body: (inout SessionCore) -> Value
     ) -> Result<Value, StoreError> {
         while true {
-            var judged: UInt64?
+            var judged: JudgedCaller?
             if !isPlain(client, feature) {
-                judged = core.withLock { $0.accessGeneration }
+                judged = JudgedCaller(client.caller ?? self)
                 if let refusal = refusal(of: client, feature, .read) { return .failure(refusal) }
             }
             let result = core.withLock { core -> Result<Value, StoreError>? in
-                if let judged, judged != core.accessGeneration { return nil }
+                if judged?.isCurrent == false { return nil }
                 if let refusal = core.refusal(of: client) { return .failure(refusal) }
                 return .success(body(&core))
             }
@@ -142,10 +147,15 @@ extension Session {
     /// The principal's expiry does not count: its client may renew it as long as the work goes on.
     func allows(_ principal: Principal?, _ feature: FeatureID, _ access: Access) -> Bool {
         guard shared.features.isRuled(feature) else { return true }
-        guard let principal else { return false }
-        guard let number = principal.credential else { return shared.features.allows(principal, feature, access) }
+        // In a space, the batch is valid only as long as its callers' access is.
+        guard let number = principal?.credential, space == nil else {
+            return shared.features.allows(principal, feature, access)
+        }
         let (generation, credential) = core.withLock { core in
-            (core.accessGeneration, core.gate == .ending ? nil : core.credentials.first { $0.number == number })
+            (
+                accessGeneration.load(ordering: .acquiring),
+                core.gate == .ending ? nil : core.credentials.first { $0.number == number }
+            )
         }
         core.withLock { $0.batch.accessGeneration = $0.batch.accessGeneration ?? generation }
         guard let credential, !credential.isRevoked else { return false }
@@ -164,7 +174,7 @@ extension Session {
             case .ending: break
             }
             // Waits are told that the token is replaced, after that is committed.
-            return core.noteAccessChange(endingStreamsOf: [nil], .identity, endsWaits: false)
+            return noteAccessChange(&core, endingStreamsOf: [nil], .identity, endsWaits: false)
         }.finish()
     }
 
@@ -174,7 +184,7 @@ extension Session {
         let isUnknown = core.withLock { core in
             guard case .signingIn(let running) = core.gate else { return false }
             core.gate = running > 1 || !isCertain ? .signingIn(running: max(0, running - 1)) : .open
-            core.accessGeneration += 1
+            accessGeneration.add(1, ordering: .releasing)
             return !isCertain
         }
         if isUnknown { catchUp() }
@@ -185,7 +195,7 @@ extension Session {
         core.withLock { core in
             guard core.gate == .signingIn(running: 0) else { return }
             core.gate = .open
-            core.accessGeneration += 1
+            accessGeneration.add(1, ordering: .releasing)
         }
     }
 
@@ -193,13 +203,13 @@ extension Session {
     func close(_ credentials: [Credential], _ reason: GoAwayReason = .ended) {
         guard !credentials.isEmpty else { return }
         for credential in credentials { credential.revoke() }
-        core.withLock { $0.noteAccessChange(endingStreamsOf: credentials, reason) }.finish()
+        core.withLock { noteAccessChange(&$0, endingStreamsOf: credentials, reason) }.finish()
     }
 
     /// Restricts a credential, at once, to what the principal that will replace its own may do as well.
     func restrict(_ credential: Credential, to principal: Principal) -> Credential.Renewal {
         let (renewal, change) = core.withLock { core in
-            (credential.restrict(to: principal, since: core.head.number), core.noteAccessChange())
+            (credential.restrict(to: principal, since: core.head.number), noteAccessChange(&core))
         }
         change.finish()
         return renewal
@@ -216,7 +226,7 @@ extension Session {
     func renew(_ credential: Credential, by renewal: Credential.Renewal) -> PrincipalHistory {
         let now = Moment(shared.time)
         return core.withLock { core in
-            core.accessGeneration += 1
+            accessGeneration.add(1, ordering: .releasing)
             return credential.renew(by: renewal, at: core.lastAppended, core.outbox, of: core.head.number, now: now)
         }
     }
@@ -226,7 +236,7 @@ extension Session {
     func closeAll() {
         core.withLock { core in
             core.gate = .ending
-            return core.noteAccessChange(endingStreamsOf: [nil] + core.credentials, .ended, endsWaits: false)
+            return noteAccessChange(&core, endingStreamsOf: [nil] + core.credentials, .ended, endsWaits: false)
         }.finish()
     }
 }
@@ -254,36 +264,6 @@ extension StoreError {
     }
 }
 
-/// The client of a request. It is judged whenever the request acts, since it may have lost access meanwhile.
-package struct SessionClient: Sendable {
-    /// Nil for the token that the session began with, which is valid until a client signs in.
-    package let credential: Credential?
-    /// The principal of a client without a credential, in tests of features.
-    private let given: Principal?
-    /// The address whose network shares limits; nil for a client in this process.
-    let address: PeerAddress?
-    /// Registers an action for the moment when the client leaves; nil for a client that does not.
-    let onLeave: (@Sendable (_ action: @escaping @Sendable () -> Void) -> Void)?
-
-    /// A client with a credential, or an anonymous one.
-    package init(
-        _ credential: Credential? = nil, principal: Principal? = nil, address: PeerAddress? = nil,
-        onLeave: (@Sendable (_ action: @escaping @Sendable () -> Void) -> Void)? = nil
-    ) {
-        (self.credential, given, self.address, self.onLeave) = (credential, principal, address, onLeave)
-    }
-
-    /// Its principal now; nil for an anonymous client.
-    package var principal: Principal? { credential?.principal ?? given }
-
-    /// A client's own name for something, qualified by its credential if several share a session. No client can write
-    /// the separator.
-    func scoped(_ name: String) -> String {
-        guard let credential, credential.isOneOfMany else { return name }
-        return "\(credential.number)\u{1F}\(name)"
-    }
-}
-
 extension Session {
     /// Calls `body` under the lock, with the rules' results for the instances that a filter shows. Rules are called
     /// outside the lock, again if access or the instances have changed meanwhile.
@@ -291,25 +271,26 @@ extension Session {
         _ filter: StreamFilter, of client: SessionClient, _ body: (inout SessionCore, StreamAccess) -> Value
     ) -> Value {
         let features = shared.features
-        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess(features)) } }
+        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess(features, in: space)) } }
         while true {
-            let (principals, former) = client.credential?.standing ?? (client.principal.map { [$0] } ?? [], [])
-            let (generation, judged, isPastKnown) = core.withLock { core in
+            let caller = JudgedCaller(client.caller ?? self)
+            // A space keeps no history of access.
+            let former = space == nil ? client.credential?.standing.former ?? [] : []
+            let principals = client.standing
+            let (judged, isPastKnown) = core.withLock { core in
                 let judged = core.ruled(filter, features)
                 let record = former.isEmpty ? nil : core.access?[client.credential?.number ?? 0]
-                return (
-                    core.accessGeneration, judged,
-                    former.isEmpty || record?.knowsPast(of: judged, core.accessGeneration) == true
-                )
+                return (judged, former.isEmpty || record?.knowsPast(of: judged, caller.generation) == true)
             }
-            let past = isPastKnown ? nil : PastAccess(former, of: judged, features, generation)
+            let past = isPastKnown ? nil : PastAccess(former, of: judged, features, caller.generation)
+            let isOut = client.refusal != nil
             let denied = judged.filter { feature in
-                principals.isEmpty || !principals.allSatisfy { features.allows($0, feature, .read) }
+                isOut || principals.isEmpty || !principals.allSatisfy { features.allows($0, feature, .read) }
             }
             let value = core.withLock { core -> (Value, granted: [FeatureID])? in
-                guard core.accessGeneration == generation, core.ruled(filter, features) == judged else { return nil }
+                guard caller.isCurrent, core.ruled(filter, features) == judged else { return nil }
                 if let past, let credential = client.credential { core.note(past, of: credential) }
-                let value = body(&core, StreamAccess(features, judged: judged, denied: denied))
+                let value = body(&core, StreamAccess(features, in: space, judged: judged, denied: denied))
                 defer { core.rare?.granted = [] }
                 return (value, core.rare?.granted ?? [])
             }
@@ -323,14 +304,15 @@ extension Session {
 /// The results of access rules for the feature instances that a stream shows.
 struct StreamAccess {
     private let features: FeatureRegistry
+    private let space: SpaceName?
     /// The instances that have a rule, and those of them that the stream's client may not read.
     var judged: [FeatureID] = []
     var denied: [FeatureID] = []
 
-    init(_ features: FeatureRegistry, judged: [FeatureID] = [], denied: [FeatureID] = []) {
-        (self.features, self.judged, self.denied) = (features, judged, denied)
+    init(_ features: FeatureRegistry, in space: SpaceName?, judged: [FeatureID] = [], denied: [FeatureID] = []) {
+        (self.features, self.space, self.judged, self.denied) = (features, space, judged, denied)
     }
 
-    /// True if this build serves the feature.
-    func serves(_ feature: FeatureID) -> Bool { features.definition(for: feature) != nil }
+    /// True if this build serves the feature in the session.
+    func serves(_ feature: FeatureID) -> Bool { features.definition(for: feature, in: space) != nil }
 }

@@ -10,7 +10,9 @@ extension Session {
     /// Returns the reminders that tell the stores of a sign-in. Complete only while the session's turns are held.
     func signInReminders(_ principal: Principal, credential: Int?) throws(StoreError) -> [StoredReminder] {
         // A store that this build does not serve learns of the subject at its next start.
-        let features = core.withLock { $0.stores.map(\.feature) }.filter { shared.features.definition(for: $0) != nil }
+        let features = core.withLock { $0.stores.map(\.feature) }.filter {
+            shared.features.definition(for: $0, in: space) != nil
+        }
         guard !features.isEmpty else { return [] }
         let sign = try SignIn(principal: principal, credential: credential).encoded
         let now = shared.time.sinceEpoch()
@@ -153,11 +155,11 @@ extension Session {
             }
             core.credentials += added
             for credential in removed { core.access?[credential.number] = nil }
-            var changes = [core.noteAccessChange(endingStreamsOf: removed)]
+            var changes = [noteAccessChange(&core, endingStreamsOf: removed)]
             if subject != nil {
                 core.life = LifeClass(isOfSubject: true, isShared: isShared)
                 // The anonymous client's streams are another client's now. Storing the credentials revokes its token.
-                changes.append(core.noteAccessChange(endingStreamsOf: [nil], .identity))
+                changes.append(noteAccessChange(&core, endingStreamsOf: [nil], .identity))
                 if case .signingIn = core.gate { core.gate = .open }
             }
             return (added, changes)
@@ -193,7 +195,7 @@ extension Session {
     /// Tests access again: records new exclusions, with or without a stream, and has streams do the same before they
     /// write.
     func recheck(_ isMeant: (Credential) -> Bool) {
-        core.withLock { $0.accessGeneration += 1 }
+        accessGeneration.add(1, ordering: .releasing)
         for credential in credentials where isMeant(credential) && !shared.features.ruled.isEmpty {
             judging(.all, of: SessionClient(credential)) { $0.noteAccess(of: credential, $1, isChange: true) }
         }

@@ -30,6 +30,8 @@ package final class FeatureDefinition: Sendable {
     package let types: ValueTypes
     /// The access rule; nil if all clients may use it.
     package let rule: AccessRule?
+    /// The spaces that its stores belong to; nil for a feature with stores for each session.
+    package let spaces: SpaceGroup?
 
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Decodes a body for the feature, and for the store whose runner it is.
@@ -50,9 +52,10 @@ package final class FeatureDefinition: Sendable {
     ///
     /// Throws `FeatureDefinitionError` if its name or the JSON of its examples is invalid.
     @inlinable
-    package convenience init<F: Feature>(_ feature: F, rule: AccessRule? = nil) throws {
+    package convenience init<F: Feature>(_ feature: F, rule: AccessRule? = nil, spaces: SpaceGroup? = nil) throws {
         try self.init(
             of: F.self, isKeyed: false, stateExample: { feature.view(feature.initialState) }, rule: rule,
+            spaces: spaces,
             decode: DecodedIntent.reader(of: F.self),
             replayer: Replayer(feature),
             make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
@@ -64,11 +67,12 @@ package final class FeatureDefinition: Sendable {
     /// Creates the examples. Throws `FeatureDefinitionError`, also if one of them cannot be created.
     @inlinable
     package convenience init<F: Feature>(
-        rule: AccessRule? = nil, examples: ExampleKeys<F> = ExampleKeys(),
+        rule: AccessRule? = nil, spaces: SpaceGroup? = nil, examples: ExampleKeys<F> = ExampleKeys(),
         keyed make: @escaping @Sendable (_ key: String, _ caller: InstanceContext) throws -> F?
     ) throws {
         try self.init(
             of: F.self, isKeyed: true, exampleKeys: examples.keys, stateExample: examples.viewState, rule: rule,
+            spaces: spaces,
             decode: DecodedIntent.reader(of: F.self),
             replayer: Replayer(keyed: make),
             make: { key, seed in
@@ -81,7 +85,8 @@ package final class FeatureDefinition: Sendable {
     @usableFromInline
     init<F: Feature>(
         of type: F.Type, isKeyed: Bool, exampleKeys: [String] = [], stateExample: () throws -> F.ViewState?,
-        rule: AccessRule?, decode: @escaping @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent,
+        rule: AccessRule?, spaces: SpaceGroup?,
+        decode: @escaping @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent,
         replayer: Replayer,
         make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     ) throws {
@@ -97,7 +102,7 @@ package final class FeatureDefinition: Sendable {
         if isKeyed, rule != nil { example = nil }
         types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self)
         isRecordable = TurnRecording<F>.self is any Encodable.Type
-        self.rule = rule
+        (self.rule, self.spaces) = (rule, spaces)
         do {
             for example in F.examples { try WireJSON.checkMapping(of: example) }
             for example in F.labelExamples { try WireJSON.checkMapping(of: example) }
@@ -168,6 +173,8 @@ package struct FeatureRegistry: Sendable {
     private let byName: [String: FeatureDefinition]
     /// The features with an access rule.
     package let ruled: [FeatureDefinition]
+    /// The features whose stores many sessions share.
+    package let shared: [FeatureDefinition]
     /// The features whose stores have a lifetime of their own.
     package let mortal: [FeatureDefinition]
 
@@ -182,6 +189,7 @@ package struct FeatureRegistry: Sendable {
         }
         self.byName = byName
         ruled = definitions.filter { $0.rule != nil }
+        shared = definitions.filter { $0.spaces != nil }
         mortal = definitions.filter { $0.storeLife != nil }
     }
 
@@ -193,23 +201,36 @@ package struct FeatureRegistry: Sendable {
         guard let definition = byName[id.name], definition.isKeyed == id.hasKey else { return nil }
         return definition
     }
+
+    /// The same if stores of the instance belong to a space, or to sessions if that is nil.
+    func definition(for id: FeatureID, in space: SpaceName?) -> FeatureDefinition? {
+        guard let definition = definition(for: id), definition.spaces?.space(of: id.key) == space else { return nil }
+        return definition
+    }
+
+    /// True if a client's request may make the space of an instance.
+    package func makesSpaces(of id: FeatureID) -> Bool { definition(for: id)?.spaces?.isExisting == false }
+
+    /// The space that an instance's store belongs to; nil if each session has a store of its own.
+    package func space(of id: FeatureID) -> SpaceName? {
+        shared.isEmpty ? nil : definition(for: id)?.spaces?.space(of: id.key)
+    }
 }
 
 /// The name of a feature instance on the wire.
 package typealias FeatureID = MVI.FeatureID
 
-/// Returns true if a principal may access a feature's instance. Called from any thread, never under a lock; must not
-/// block.
+/// Returns true if a principal, nil for an anonymous client, may access a feature's instance. Called from any thread, never
+/// under a lock; must not block.
 ///
 /// The key is nil for a feature without one, and for a question about the feature as a whole.
 @usableFromInline
-package typealias AccessRule = @Sendable (Principal, _ key: String?, Access) -> Bool
+package typealias AccessRule = @Sendable (Principal?, _ key: String?, Access) -> Bool
 
 extension FeatureDefinition {
-    /// True if the principal may use the feature. An anonymous client may only if there is no rule.
+    /// True if the principal may use the feature.
     package func allows(_ principal: Principal?, key: String? = nil, _ access: Access) -> Bool {
-        guard let rule else { return true }
-        return principal.map { rule($0, key, access) } ?? false
+        rule.map { $0(principal, key, access) } ?? true
     }
 }
 

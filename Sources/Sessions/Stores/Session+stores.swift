@@ -107,7 +107,7 @@ extension Session {
     func makeStore(
         _ feature: FeatureID, stored: StoredStore?, principal: Principal?
     ) throws(StoreError) -> SessionStore {
-        guard let definition = shared.features.definition(for: feature) else { throw .featureNotFound }
+        guard let definition = shared.features.definition(for: feature, in: space) else { throw .featureNotFound }
         var environment = shared.storesOfFeature[definition.name] ?? shared.stores
         (environment.instance, environment.session) = (feature.text, info)
         let seed = ErasedStore.Seed(

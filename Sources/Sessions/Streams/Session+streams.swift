@@ -13,6 +13,8 @@ package enum StreamStart: Sendable, Equatable {
     case now
     /// After a cursor, as the client sent it.
     case cursor(String)
+    /// After a position in a space's log, which was read as somebody; see `BundleCursor`.
+    case part(BundleCursor.Part, of: SpaceReader)
 
     /// Reads the value of `Last-Event-ID` or `last_event_id`.
     package init(lastEventID: String?) {
@@ -37,21 +39,21 @@ extension Session {
     ///   - place: held as long as the stream exists.
     package func openStream(
         _ filter: StreamFilter, without withoutRoom: [FeatureID] = [], from start: StreamStart,
-        delta: DeltaForm? = nil,
+        delta: DeltaForm? = nil, isPart: Bool = false,
         for client: SessionClient = SessionClient(), holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
         // A cursor from another node must be known here.
         confirm { [self] in
             openStreamNow(
-                filter, without: withoutRoom, from: start, delta: delta, for: client, holding: place,
+                filter, without: withoutRoom, from: start, delta: delta, isPart: isPart, for: client, holding: place,
                 completion: completion)
         }
     }
 
     private func openStreamNow(
         _ filter: StreamFilter, without withoutRoom: [FeatureID], from start: StreamStart, delta: DeltaForm?,
-        for client: SessionClient, holding place: (any AnyObject & Sendable)?,
+        isPart: Bool, for client: SessionClient, holding place: (any AnyObject & Sendable)?,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
         if let refusal = refusal(of: client) { return completion(.failure(refusal)) }
@@ -60,8 +62,12 @@ extension Session {
             return completion(.failure(.noAccess(isAnonymous: client.principal == nil)))
         }
         open(allowed.without(withoutRoom), for: client, isPartial: true) { [self] result in
-            let opened = result.flatMap { makeStream(filter, from: start, delta, for: client, holding: place) }
-            if case .success = opened, let credential = client.credential { watchIdentity(of: credential) }
+            let opened = result.flatMap {
+                makeStream(filter, from: start, delta, isPart: isPart, for: client, holding: place)
+            }
+            if case .success = opened, space == nil, let credential = client.credential {
+                watchIdentity(of: credential)
+            }
             guard case .success(let stream) = opened else { return completion(opened) }
             noteStreamOpened { [self] isAllowed in
                 if isAllowed { return completion(opened) }
@@ -75,36 +81,45 @@ extension Session {
     static var streamsAtOnce: Int { 4 }
 
     private func makeStream(
-        _ filter: StreamFilter, from start: StreamStart, _ delta: DeltaForm?, for client: SessionClient,
+        _ filter: StreamFilter, from start: StreamStart, _ delta: DeltaForm?, isPart: Bool, for client: SessionClient,
         holding place: (any AnyObject & Sendable)?
     ) -> Result<SessionStream, StoreError> {
-        let credential = client.credential
-        guard shared.streamPlaces.enter() else { return .failure(.tooManyStreams) }
+        // Streams of a space are counted in the sessions of their clients.
+        let credential = space == nil ? client.credential : nil
+        guard space != nil || shared.streamPlaces.enter() else { return .failure(.tooManyStreams) }
         let number = shared.nextNumber()
         let now = shared.time.monotonic()
         let limit = shared.limits.streamsPerSession
         let lives = lives
-        typealias Opened = (stores: [SessionStore], left: [FeatureID], superseded: ShortList<any StreamWaker>)
+        typealias Opened = (
+            stores: [SessionStore], left: [FeatureID], superseded: ShortList<any StreamWaker>,
+            beginning: SessionStream.Beginning
+        )
         let opened = judging(filter, of: client) { core, access -> Result<Opened, StoreError> in
             if let refusal = core.refusal(of: client) { return .failure(refusal) }
             // Ending streams stay until their client has read the farewell or until their deadline: a client that opens
             // streams and reads none must not take every place.
-            let count = core.streams.all.indices.count { core.streams.all[$0].credential === credential }
-            guard count < Self.streamsAtOnce * limit else { return .failure(.tooManyStreams) }
+            if space == nil {
+                let count = core.streams.all.indices.count { core.streams.all[$0].credential === credential }
+                guard count < Self.streamsAtOnce * limit else { return .failure(.tooManyStreams) }
+                core.streams.supersede(limit: limit, of: credential, at: core.lastPosition(now: now))
+            }
             core.lastTouch = now
-            core.streams.supersede(limit: limit, of: credential, at: core.lastPosition(now: now))
             let superseded = core.streams.takeWakers()
-            let (stores, left) = core.open(number, filter, start, delta, credential, access, lives, session: self)
+            let (stores, left, beginning) = core.open(
+                number, filter, start, delta, isPart, credential, access, lives, session: self)
             if let index = core.streams.index(of: number) {
                 (core.streams.all[index].opened, core.streams.all[index].place) = (now, place)
             }
-            return .success((stores, left, superseded))
+            return .success((stores, left, superseded, beginning))
         }
+        let beginning: SessionStream.Beginning
         switch opened {
         case .failure(let error):
-            shared.streamPlaces.leave()
+            if space == nil { shared.streamPlaces.leave() }
             return .failure(error)
-        case .success(let (stores, left, superseded)):
+        case .success(let (stores, left, superseded, began)):
+            beginning = began
             for waker in superseded { waker.wake() }
             for store in stores { store.beginWatching() }
             bringBack(left)
@@ -113,16 +128,17 @@ extension Session {
         shared.metrics.streamsOpened.increment()
         return .success(
             SessionStream(
-                session: self, number: number, filter: filter, credential: credential, showsChanges: delta != nil))
+                session: self, number: number, filter: filter, client: client, showsChanges: delta != nil,
+                beginning: beginning))
     }
 }
 
 extension SessionCore {
     /// Adds a stream. Returns the stores that it watches, and those of this build that left memory before it opened.
     fileprivate mutating func open(
-        _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?,
+        _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?, _ isPart: Bool,
         _ credential: Credential?, _ access: StreamAccess, _ lives: StoreLives?, session: Session
-    ) -> (watched: [SessionStore], left: [FeatureID]) {
+    ) -> (watched: [SessionStore], left: [FeatureID], beginning: SessionStream.Beginning) {
         let denied = access.denied
         let shown = stores.filter { slot in
             slot.isShowable && filter.shows(slot.feature) && !denied.contains(slot.feature)
@@ -135,11 +151,17 @@ extension SessionCore {
         let rare = stream.makeRare()
         rare.delta = delta.map { StreamDelta($0) }
         rare.denied = denied
-        StreamEvents.opening(into: &rare.opening)
-        StreamEvents.hello(
-            session: session.id, epoch: epoch, resumed: place.isResumed,
-            cursor: Cursor(epoch: epoch, sequence: place.number),
-            heartbeat: session.shared.heartbeat, features: shown.map(\.feature), into: &rare.opening)
+        let beginning = SessionStream.Beginning(
+            epoch: epoch, number: place.number, isResumed: place.isResumed, features: shown.map(\.feature))
+        if isPart {
+            rare.covered = place.number
+        } else {
+            StreamEvents.opening(into: &rare.opening)
+            StreamEvents.hello(
+                session: session.id, epoch: epoch, resumed: place.isResumed,
+                cursor: Cursor(epoch: epoch, sequence: place.number).description,
+                heartbeat: session.shared.heartbeat, features: beginning.features, into: &rare.opening)
+        }
         rare.reset = place.reset
         if case .features(let named) = filter {
             rare.newlyDenied = named.filter { denied.contains($0) }
@@ -165,7 +187,7 @@ extension SessionCore {
             stream.watches(store)
         }
         streams.add(stream)
-        return (Array(stream.watched), left)
+        return (Array(stream.watched), left, beginning)
     }
 
     private struct Place {
@@ -190,27 +212,32 @@ extension SessionCore {
             return Place(number: first.label.id.number - 1, label: first.place, isReplay: true)
         case .unspecified:
             var place = unspecified(filter, credential)
-            if outbox.isUnheard(filter) { place.reset = (.overflow, true) }
+            if outbox.isUnheard(filter), life != .space { place.reset = (.overflow, true) }
             return place
         case .cursor(let text):
-            guard let cursor = Cursor(text), cursor.epoch == epoch, cursor.sequence <= head.number else {
-                return reset(.unknownCursor, filter, credential)
-            }
-            guard outbox.dropped(filter) <= cursor.sequence else {
-                return reset(.expired, filter, credential)
-            }
-            var place = Place(
-                number: cursor.sequence, label: outbox.firstPlace(after: cursor.sequence), isResumed: true,
-                isReplay: true)
-            // This client last showed a store that became unreadable and was replaced.
-            let isReplaced = shown.contains { $0.summary.replaced > cursor.sequence }
-            if isReplaced { place.reset = (.storeReplaced, false) }
-            return place
+            return locate(after: BundleCursor.number(of: epoch, in: text), filter, shown, credential)
+        case .part(let part, let reader):
+            return locate(
+                after: part.check == reader.check(of: epoch) ? part.number : nil, filter, shown, credential)
         }
+    }
+
+    /// - Parameter number: that of a cursor of this log; nil for another cursor.
+    private func locate(
+        after number: UInt64?, _ filter: StreamFilter, _ shown: [StoreSlot], _ credential: Credential?
+    ) -> Place {
+        guard let number, number <= head.number else { return reset(.unknownCursor, filter, credential) }
+        guard outbox.dropped(filter) <= number else { return reset(.expired, filter, credential) }
+        var place = Place(number: number, label: outbox.firstPlace(after: number), isResumed: true, isReplay: true)
+        // This client last showed a store that became unreadable and was replaced.
+        if shown.contains(where: { $0.summary.replaced > number }) { place.reset = (.storeReplaced, false) }
+        return place
     }
 
     /// Just before the oldest label of a shown feature that no stream received, otherwise at the head.
     private func unspecified(_ filter: StreamFilter, _ credential: Credential?) -> Place {
+        // A space owes a newcomer nothing.
+        if life == .space { return Place(number: head.number, label: outbox.endPlace) }
         for entry in outbox.entries where filter.shows(entry.label.feature) && !entry.isWritten(to: credential) {
             return Place(number: entry.label.id.number - 1, label: entry.place)
         }

@@ -11,16 +11,25 @@ package final class SessionStream: Sendable {
     /// The session of the stream.
     package let session: Session
     let number: UInt64
-    private let filter: StreamFilter
-    private let credential: Credential?
+    let filter: StreamFilter
+    let client: SessionClient
     private let showsChanges: Bool
+    let beginning: Beginning
 
-    init(session: Session, number: UInt64, filter: StreamFilter, credential: Credential?, showsChanges: Bool) {
-        self.session = session
-        self.filter = filter
-        self.credential = credential
-        self.showsChanges = showsChanges
-        self.number = number
+    /// The position at which a stream began.
+    struct Beginning: Sendable {
+        let epoch: String
+        let number: UInt64
+        let isResumed: Bool
+        let features: [FeatureID]
+    }
+
+    init(
+        session: Session, number: UInt64, filter: StreamFilter, client: SessionClient, showsChanges: Bool,
+        beginning: Beginning
+    ) {
+        (self.session, self.filter, self.client) = (session, filter, client)
+        (self.showsChanges, self.number, self.beginning) = (showsChanges, number, beginning)
     }
 
     /// Attaches the connection. From now on `waker` is called if there is something to write.
@@ -34,9 +43,9 @@ package final class SessionStream: Sendable {
     /// Returns the next bytes to write.
     package func nextStep() -> StreamStep {
         let now = session.shared.time.monotonic()
-        if credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
+        if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
         guard showsChanges else {
-            let (step, tally) = session.judging(filter, of: SessionClient(credential)) { core, access in
+            let (step, tally) = session.judging(filter, of: client) { core, access in
                 (core.nextStep(of: number, now: now, access), core.streams.takeTally(of: number))
             }
             session.shared.metrics.count(tally)
@@ -64,7 +73,6 @@ package final class SessionStream: Sendable {
     /// Patches are computed outside the session's lock. A change meanwhile requires other ones. After a few attempts
     /// the whole state is shown.
     private func nextStepOfChanges(now: Duration) -> StreamStep {
-        let client = SessionClient(credential)
         var patches: [PatchName: [UInt8]?] = [:]
         for _ in 0..<Self.patchAttempts {
             let (step, wanted) = session.judging(filter, of: client) { core, access -> (StreamStep?, [SharedPatch]) in
@@ -111,7 +119,8 @@ package final class SessionStream: Sendable {
         }
         guard let removed else { return }
         session.shared.metrics.ended(removed.farewell.map { .told($0.reason) } ?? ending)
-        session.shared.streamPlaces.leave()
+        // A bundle takes one place, with the part of its client's session.
+        if session.space == nil { session.shared.streamPlaces.leave() }
         for store in removed.watched { store.endWatching() }
         session.noteStreamClosed()
     }
@@ -154,6 +163,7 @@ extension SessionCore {
 
     private mutating func end(_ index: Int, _ reason: GoAwayReason, _ bytes: [UInt8]) -> StreamStep {
         streams.all[index].isOver = true
+        if streams.all[index].isPart { return .finish(bytes) }
         streams.tally.others += 1
         return .finish(bytes + StreamEvents.goAway(reason))
     }
@@ -161,6 +171,8 @@ extension SessionCore {
     /// Notes that the socket took the last step.
     private mutating func noteWritten(_ index: Int) {
         guard streams.all[index].isWaitingForSocket else { return }
+        // In a space it is not known for each caller, so it is known for none.
+        if life == .space { (streams.all[index].handedOut, streams.all[index].handedOutLoss) = ([], false) }
         for place in streams.all[index].handedOut {
             if let id = outbox.markWritten(place, to: streams.all[index].credential) { newlyWritten.append(id) }
         }
@@ -209,9 +221,7 @@ extension SessionCore {
 
     private mutating func appendControl(_ rare: StreamState.Rare, _ index: Int, into bytes: inout [UInt8]) {
         if let reset = rare.reset {
-            StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
-            streams.tally.reset = reset.reason
-            streams.tally.others += 1
+            appendReset(reset, index, into: &bytes)
             streams.all[index].handedOutLoss = reset.labelsLost
             rare.reset = nil
         }
@@ -229,6 +239,18 @@ extension SessionCore {
             streams.tally.others += 1
             rare.identityNotice?.isTold = true
         }
+    }
+
+    private mutating func appendReset(
+        _ reset: (reason: ResetReason, labelsLost: Bool), _ index: Int, into bytes: inout [UInt8]
+    ) {
+        var features: [FeatureID]?
+        if streams.all[index].isPart, case .features(let named) = streams.all[index].filter { features = named }
+        // A part that shows nothing has nothing to reset.
+        if features?.isEmpty == true { return }
+        StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, of: features, into: &bytes)
+        streams.tally.reset = reset.reason
+        streams.tally.others += 1
     }
 
     /// Appends states first, then labels in order. The last label of each turn carries that turn's cursor, the last
@@ -279,6 +301,10 @@ extension SessionCore {
 
     private func appendID(_ number: UInt64, _ index: Int, into bytes: inout [UInt8]) {
         guard number < streams.all[index].rare?.heldFrom ?? .max else { return }
+        if streams.all[index].isPart {
+            streams.all[index].rare?.covered = number
+            return
+        }
         StreamEvents.id(epoch: epoch, sequence: number, into: &bytes)
     }
 
@@ -362,25 +388,4 @@ extension StreamState {
     /// True if a step was returned that counts when the socket took it.
     @inline(__always)
     fileprivate var isWaitingForSocket: Bool { !handedOut.isEmpty || handedOutLoss }
-}
-
-/// The stores that a stream shows.
-package enum StreamFilter: Sendable, Equatable {
-    /// Every store that the session has or creates later.
-    case all
-    /// These, each once.
-    case features([FeatureID])
-
-    /// Returns the filter without some features.
-    func without(_ excluded: [FeatureID]) -> StreamFilter {
-        guard !excluded.isEmpty, case .features(let features) = self else { return self }
-        return .features(features.filter { !excluded.contains($0) })
-    }
-
-    func shows(_ feature: FeatureID) -> Bool {
-        switch self {
-        case .all: true
-        case .features(let features): features.contains(feature)
-        }
-    }
 }

@@ -150,6 +150,7 @@ struct StreamPlace: Equatable, Sendable {
     let dirty: ShortList<StreamState.Dirty>
     let filter: StreamFilter
     let denied: [FeatureID]
+    let isPart: Bool
     /// The versions of the features in `dirty` that a stream of changes has sent, 0 for none; nil for whole states.
     let shown: Shown?
 
@@ -163,7 +164,7 @@ struct StreamPlace: Equatable, Sendable {
         nextLabel = core.streams.all[index].nextLabel
         dirty = core.streams.all[index].dirty
         filter = core.streams.all[index].filter
-        denied = core.streams.all[index].denied
+        (denied, isPart) = (core.streams.all[index].denied, core.streams.all[index].isPart)
         shown = core.streams.all[index].delta.map { [dirty] delta in
             Shown(form: delta.form, versions: dirty.map { delta.version(of: $0.feature) ?? 0 })
         }
@@ -206,6 +207,7 @@ extension SessionCore {
         streams.all[index].dirty = []
         streams.all[index].nextLabel = outbox.endPlace
         streams.all[index].handedOut = step.labels
+        if streams.all[index].isPart { streams.all[index].rare?.covered = head.number }
         streams.tally.add(step.tally)
         return step.bytes
     }

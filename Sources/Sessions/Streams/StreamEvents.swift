@@ -17,8 +17,8 @@ package enum StreamEvents {
     }
 
     static func hello(
-        session: String, epoch: String, resumed: Bool, cursor: Cursor, heartbeat: Int, features: [FeatureID],
-        into bytes: inout [UInt8]
+        session: String, epoch: String, resumed: Bool, cursor: String, heartbeat: Int, features: [FeatureID],
+        shared: [FeatureID]? = nil, into bytes: inout [UInt8]
     ) {
         var data: [UInt8] = []
         data.append(literal: "{\"session\":")
@@ -26,21 +26,33 @@ package enum StreamEvents {
         data.append(literal: ",\"epoch\":")
         WireJSON.appendString(epoch, to: &data)
         data.append(literal: resumed ? ",\"resumed\":true,\"cursor\":" : ",\"resumed\":false,\"cursor\":")
-        WireJSON.appendString(cursor.description, to: &data)
+        WireJSON.appendString(cursor, to: &data)
         data.append(literal: ",\"heartbeat\":")
         WireJSON.appendInteger(UInt64(heartbeat), to: &data)
-        data.append(literal: ",\"features\":[")
+        append(",\"features\":", features, to: &data)
+        if let shared { append(",\"shared\":", shared, to: &data) }
+        data.append(literal: "}")
+        append("hello", id: cursor, data, to: &bytes)
+    }
+
+    private static func append(_ name: StaticString, _ features: [FeatureID], to data: inout [UInt8]) {
+        data.append(literal: name)
+        data.append(UInt8(ascii: "["))
         for (index, feature) in features.enumerated() {
             if index > 0 { data.append(UInt8(ascii: ",")) }
             WireJSON.appendString(feature.text, to: &data)
         }
-        data.append(literal: "]}")
-        append("hello", id: cursor.description, data, to: &bytes)
+        data.append(UInt8(ascii: "]"))
     }
 
-    static func reset(_ reason: ResetReason, labelsLost: Bool, into bytes: inout [UInt8]) {
+    /// - Parameter features: the features of the log that it concerns; nil for all that the stream shows.
+    static func reset(
+        _ reason: ResetReason, labelsLost: Bool, of features: [FeatureID]? = nil, into bytes: inout [UInt8]
+    ) {
         var data: [UInt8] = []
-        data.append(text: "{\"reason\":\"\(reason.rawValue)\",\"labelsLost\":\(labelsLost)}")
+        data.append(text: "{\"reason\":\"\(reason.rawValue)\",\"labelsLost\":\(labelsLost)")
+        if let features { append(",\"features\":", features, to: &data) }
+        data.append(literal: "}")
         append("reset", id: nil, data, to: &bytes)
     }
 

@@ -226,6 +226,9 @@ struct StreamState {
         var reset: (reason: ResetReason, labelsLost: Bool)?
         /// The bytes before anything else.
         var opening: [UInt8] = []
+        /// For a part of a bundle, whose events have no ids of their own: the number of the turn up to which it has shown
+        /// all. Nil for a stream of its own.
+        var covered: UInt64?
         /// Nil until it is told to end.
         fileprivate(set) var farewell: StreamFarewell?
 
@@ -238,6 +241,7 @@ struct StreamState {
 
         var isBlank: Bool {
             isAtRest && delta == nil && denied.isEmpty && identityNotice == nil && leftOut.isEmpty && heldFrom == .max
+                && covered == nil
         }
     }
 
@@ -245,6 +249,8 @@ struct StreamState {
     @inline(__always) var delta: StreamDelta? { rare?.delta }
     @inline(__always) var denied: [FeatureID] { rare?.denied ?? [] }
     @inline(__always) var leftOut: ShortList<FeatureID> { rare?.leftOut ?? [] }
+    /// True for a part of a bundle.
+    @inline(__always) var isPart: Bool { rare?.covered != nil }
     @inline(__always) var farewell: StreamFarewell? { rare?.farewell }
     /// True if it has events that a stream of another build shows, which no cursor may pass.
     @inline(__always) var holdsBack: Bool { rare.map { !$0.leftOut.isEmpty || $0.heldFrom != .max } ?? false }

@@ -116,7 +116,8 @@ final class IntentJob: QueueJob {
         let (refusal, judgement, store) = session.core.withLock { core -> Found in
             core.batch.isAnswer = true
             if outside == nil {
-                core.batch.accessGeneration = core.batch.accessGeneration ?? core.accessGeneration
+                core.batch.accessGeneration =
+                    core.batch.accessGeneration ?? session.accessGeneration.load(ordering: .relaxed)
                 if let no = core.refusal(of: client) { return (no, .reserved, .passive(nil)) }
             }
             return (nil, receipt.map { core.judge($0) } ?? .reserved, core.find(feature, limits: limits, lives))
@@ -172,7 +173,8 @@ final class IntentJob: QueueJob {
             TurnCall(
                 job: self, store: store,
                 context: TurnContext(
-                    intentID, store, principal: principal, inputs: stage.inputs, trace: request.trace),
+                    intentID, store, principal: principal, inputs: stage.inputs, trace: request.trace,
+                    sender: request.client.caller.map { session.sender($0, principal) }),
                 run: run, receipt: receipt),
             after: effects)
     }

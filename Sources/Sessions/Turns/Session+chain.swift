@@ -31,7 +31,7 @@ extension Session {
 
     /// Returns the feature instance if the feature exists and the principal may use it.
     private func checked(_ instance: String, _ principal: Principal?, _ access: Access) throws -> FeatureID {
-        guard let feature = FeatureID(instance), shared.features.definition(for: feature) != nil else {
+        guard let feature = FeatureID(instance), shared.features.definition(for: feature, in: space) != nil else {
             throw StoreError.featureNotFound
         }
         guard allows(principal, feature, access) else { throw Refusal(.forbidden, "You may not use \"\(instance)\".") }
@@ -144,7 +144,7 @@ extension Session {
             for link in links where link.store === store { earlier += link.turn.effects }
             let context = TurnContext(
                 call.context.intentID, store, principal: call.context.principal, earlier: earlier, inputs: knownInputs,
-                failures: call.context.failures, isSent: true)
+                failures: call.context.failures, isSent: true, sender: call.context.sender)
             let turn = next.run(store.runner, context)
             inputs.append(turn.inputs)
             if case .needsStore(let instance) = turn.outcome {

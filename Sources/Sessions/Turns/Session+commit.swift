@@ -27,7 +27,7 @@ extension Session {
         case .lease: return pending.end(.failed(.noLease), .rolledBack)
         case .judgement:
             pending.span?.end(AppendEnding(.conflict))
-            return pending.end(.conflict, .rolledBack)
+            return pending.end(.outdated, .rolledBack)
         }
     }
 

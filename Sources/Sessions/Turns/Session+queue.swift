@@ -7,6 +7,8 @@ enum CommitOutcome: Sendable {
     case committed
     /// Another writer was first. Nothing of the batch is committed, and the session is at the newer head.
     case conflict
+    /// Access changed before it was appended: its jobs are judged anew.
+    case outdated
     /// It is certainly not committed.
     case failed(StoreError)
     /// The outcome of its commit is unknown and cannot be determined: it must not run again.
@@ -155,6 +157,7 @@ extension Session {
             committed(end)
             return true
         case .conflict: return conflicted(end.results)
+        case .outdated: _ = runAgain(end.results)
         case .failed(let error): failed(end.results, error, isRetried: true)
         case .unknown(let error): failed(end.results, error, isRetried: false)
         }
@@ -191,10 +194,7 @@ extension Session {
                 isRetried: true)
             return true
         }
-        // The failed turn runs its failure turn again.
-        let jobs = results.filter { !$0.followsPrevious }.map(\.again)
-        guard let first = jobs.first else { return true }
-        guard putBack(JobBatch(first: first, others: jobs.dropFirst())), conflicts > 1 else { return true }
+        guard runAgain(results), conflicts > 1 else { return true }
         // A random pause, so that two writers do not conflict in step.
         let time = Duration.milliseconds(Int.random(in: 1...(10 << min(conflicts, 3))))
         Task(executorPreference: environment.executor) { [self, clock = environment.clock] in
@@ -203,6 +203,13 @@ extension Session {
             loadNewer { [self] in drive() }
         }
         return false
+    }
+
+    /// Puts the jobs of a batch back, to run before later ones. Returns false if none will run.
+    private func runAgain(_ results: ShortList<JobResult>) -> Bool {
+        // The failed turn runs its failure turn again.
+        let jobs = results.filter { !$0.followsPrevious }.map(\.again)
+        return jobs.first.map { putBack(JobBatch(first: $0, others: jobs.dropFirst())) } ?? false
     }
 
     /// Fails jobs that have a caller; retries the others later.

@@ -30,7 +30,8 @@ extension Session {
             return (nil, index.flatMap { core.stores[$0].store }, index != nil, core.nonces.next())
         }
         if let keptOut { return completion(.failure(keptOut)) }
-        guard let definition = store?.definition ?? shared.features.definition(for: feature) else {
+        guard let definition = store?.definition ?? shared.features.definition(for: feature, in: space)
+        else {
             return completion(.failure(.featureNotFound))
         }
         var id = IntentID(bits: name)

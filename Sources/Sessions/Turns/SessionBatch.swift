@@ -54,6 +54,8 @@ struct SessionBatch {
     var isAnswer = false
     /// The access generation by which the first of its clients was judged; nil if none was.
     var accessGeneration: UInt64?
+    /// The callers of a space whose turns it has.
+    var callers: ShortList<JudgedCaller> = []
 
     /// Adds a stored store. Returns its index.
     mutating func add(_ summary: StoreSummary, _ store: SessionStore?, lost: [String]) -> Int {

@@ -60,9 +60,9 @@ extension JournalCheck {
             }
             let (late, early) = (Sample.later, Sample.start - .seconds(1))
             for (times, expected) in [
-                (PerLifeClass(anonymous: late, unshared: early, shared: early), [0]),
-                (PerLifeClass(anonymous: early, unshared: late, shared: early), [1, 2]),
-                (PerLifeClass(anonymous: early, unshared: early, shared: late), [3]),
+                (PerLifeClass(anonymous: late, unshared: early, shared: early, space: early), [0]),
+                (PerLifeClass(anonymous: early, unshared: late, shared: early, space: early), [1, 2]),
+                (PerLifeClass(anonymous: early, unshared: early, shared: late, space: early), [3]),
             ] {
                 let logs = try await logs()
                 try await journal.reload()

@@ -88,7 +88,7 @@ struct AccessTests {
 
     @Test("66: until a renewal is kept, a client may do only what both principals may")
     func renewalNotKept() async throws {
-        let table = try ruled { principal, _, _ in principal.claim("tier") == "premium" }
+        let table = try ruled { principal, _, _ in principal?.claim("tier") == "premium" }
         let (session, client, token) = try await premium(table.table)
         #expect(read(session, client, table.basket) == nil)
         table.journal.fail(.unavailable)

@@ -69,7 +69,7 @@ struct OwedEventTests {
 
     @Test func `no stream shows labels of a feature that is served no more, and no cursor passes them`() async throws {
         let kept = MemoryJournal()
-        let ruled = try FeatureDefinition(Till(), rule: { principal, _, _ in principal.claim("tier") == "gold" })
+        let ruled = try FeatureDefinition(Till(), rule: { principal, _, _ in principal?.claim("tier") == "gold" })
         let before = try table([ruled, try FeatureDefinition(Trolley())], kept)
         let (made, session) = try await before.create(.bearer, for: anna("gold"), isShared: true).get()
         let (_, gold) = try client(before, made.token)
@@ -101,7 +101,7 @@ struct OwedEventTests {
     {
         let kept = MemoryJournal()
         let definitions = [
-            try FeatureDefinition(Trolley(), rule: { principal, _, _ in principal.claim("tier") == "gold" }),
+            try FeatureDefinition(Trolley(), rule: { principal, _, _ in principal?.claim("tier") == "gold" }),
             try FeatureDefinition(Till()),
         ]
         let time = ManualTime()

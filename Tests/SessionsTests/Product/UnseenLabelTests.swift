@@ -24,7 +24,7 @@ struct UnseenLabelTests {
     private func process(
         _ journal: (any Journal)? = nil, _ rule: AccessRule? = nil
     ) throws -> SessionTable {
-        let rule = rule ?? { principal, _, _ in principal.claim("tier") == "premium" }
+        let rule = rule ?? { principal, _, _ in principal?.claim("tier") == "premium" }
         let features = try FeatureRegistry([FeatureDefinition(Tally(), rule: rule)])
         return SessionTable(
             environment: SessionEnvironment(
@@ -150,7 +150,7 @@ struct UnseenLabelTests {
     @Test("70: a rule on the key excludes from that instance alone")
     func keys() async throws {
         let definition = try FeatureDefinition(
-            rule: { principal, key, _ in key == "a" || principal.claim("tier") == "premium" },
+            rule: { principal, key, _ in principal != nil && (key == "a" || principal?.claim("tier") == "premium") },
             keyed: { _, _ in Probe() })
         let table = SessionTable(
             environment: SessionEnvironment(

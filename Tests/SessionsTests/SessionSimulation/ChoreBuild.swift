@@ -99,7 +99,7 @@ struct ChoreBuild: Sendable {
         if hasVault {
             definitions.append(
                 try FeatureDefinition(
-                    Vault<Action>(hooks: hooks), rule: { principal, _, _ in principal.claim("tier") == "gold" }))
+                    Vault<Action>(hooks: hooks), rule: { principal, _, _ in principal?.claim("tier") == "gold" }))
         }
         features = try FeatureRegistry(definitions)
         delivery = { intent, feature in

@@ -1,0 +1,306 @@
+import EventStream
+import Locking
+import MVI
+import SessionJournal
+
+/// A stream that shows stores of its client's session and of spaces.
+///
+/// It has a part for each log, which is a stream of that session without ids of its own. The part of the client's session
+/// carries what belongs to the connection: its limits, its rotation and its end. A step has bytes of one part. The id in the
+/// block of its last event says up to where each part has shown all: see `BundleCursor`.
+package final class StreamBundle: Sendable {
+    /// The spaces that a stream may show.
+    package static let spaceLimit = 16
+
+    fileprivate struct Part: Sendable {
+        let stream: SessionStream
+        let name: String
+        /// Of the log that it began with.
+        let check: String
+    }
+
+    private struct State {
+        /// The bytes before anything else.
+        var opening: [UInt8]
+        /// The number up to which each part has shown all; the own one is the first.
+        var covered: [UInt64]
+        /// The parts whose space has ended.
+        var over: Set<Int> = []
+        /// The part that is asked first next.
+        var next = 0
+        /// The last id that was written.
+        var id: String
+        var isOver = false
+    }
+
+    private let own: SessionStream
+    private let parts: [Part]
+    private let state: Lock<State>
+
+    private init(_ own: SessionStream, _ parts: [Part], denied: [FeatureID], withoutRoom: [FeatureID]) {
+        (self.own, self.parts) = (own, parts)
+        let covered = [own.beginning.number] + parts.map(\.stream.beginning.number)
+        let id = Self.id(own.beginning.epoch, parts, covered)
+        var opening: [UInt8] = []
+        StreamEvents.opening(into: &opening)
+        let shared = parts.flatMap(\.stream.beginning.features)
+        StreamEvents.hello(
+            session: own.session.id, epoch: own.beginning.epoch,
+            resumed: own.beginning.isResumed && parts.allSatisfy(\.stream.beginning.isResumed), cursor: id,
+            heartbeat: own.session.shared.heartbeat, features: own.beginning.features + shared, shared: shared,
+            into: &opening)
+        for feature in denied { StreamEvents.denied(feature, into: &opening) }
+        for feature in withoutRoom { StreamEvents.denied(feature, for: "too-many-stores", into: &opening) }
+        state = Lock(State(opening: opening, covered: covered, id: id))
+    }
+
+    private static func id(_ epoch: String, _ parts: [Part], _ covered: [UInt64], without over: Set<Int> = []) -> String
+    {
+        var id = Cursor(epoch: epoch, sequence: covered[0]).description
+        for (index, part) in parts.enumerated() where !over.contains(index) {
+            let more = "~\(part.name)\(part.check).\(covered[index + 1])"
+            if id.utf8.count + more.utf8.count <= BundleCursor.longest { id += more }
+        }
+        return id
+    }
+
+    // MARK: Opening
+
+    /// A space that a stream shows.
+    package struct Named: Sendable {
+        let space: Session
+        let features: [FeatureID]
+
+        package init(_ space: Session, _ features: [FeatureID]) { (self.space, self.features) = (space, features) }
+    }
+
+    /// Opens the parts, each as `Session.openStream` does. A space whose features the client may not read is left out, which
+    /// the stream tells; any other failure of a part is that of the stream.
+    ///
+    /// - Parameters:
+    ///   - features: those of the client's own session, which may be none.
+    ///   - withoutRoom: features of spaces beyond those that a stream may show.
+    ///   - place: held as long as the stream exists.
+    package static func open(
+        _ session: Session, _ features: [FeatureID], _ spaces: [Named], withoutRoom: [FeatureID] = [],
+        from start: StreamStart, delta: DeltaForm? = nil,
+        for client: SessionClient, holding place: (any AnyObject & Sendable)? = nil,
+        completion: @escaping @Sendable (Result<StreamBundle, StoreError>) -> Void
+    ) {
+        session.openStream(
+            .features(features), from: start, delta: delta, isPart: true, for: client, holding: place
+        ) { result in
+            switch result {
+            case .failure(let error): completion(.failure(error))
+            case .success(let own):
+                let opening = Opening(own, spaces, withoutRoom, completion)
+                for (index, named) in spaces.enumerated() {
+                    named.space.open(named, client.in(session), start, own.beginning.epoch, delta) {
+                        opening.opened(index, $0)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The parts that have opened so far.
+    private final class Opening: Sendable {
+        private let own: SessionStream
+        private let spaces: [Named]
+        private let withoutRoom: [FeatureID]
+        private let results: Lock<[Result<SessionStream, StoreError>?]>
+        private let completion: @Sendable (Result<StreamBundle, StoreError>) -> Void
+
+        init(
+            _ own: SessionStream, _ spaces: [Named], _ withoutRoom: [FeatureID],
+            _ completion: @escaping @Sendable (Result<StreamBundle, StoreError>) -> Void
+        ) {
+            (self.own, self.spaces, self.withoutRoom, self.completion) = (own, spaces, withoutRoom, completion)
+            results = Lock(Array(repeating: nil, count: spaces.count))
+        }
+
+        func opened(_ index: Int, _ result: Result<SessionStream, StoreError>) {
+            let all = results.withLock { results -> [Result<SessionStream, StoreError>]? in
+                results[index] = result
+                return results.contains { $0 == nil } ? nil : results.compactMap { $0 }
+            }
+            guard let all else { return }
+            var parts: [Part] = []
+            var denied: [FeatureID] = []
+            var error: StoreError?
+            for (named, result) in zip(spaces, all) {
+                switch result {
+                case .success(let stream):
+                    parts.append(named.space.part(stream, named))
+                case .failure(let refusal) where refusal.code == .forbidden: denied += named.features
+                case .failure(let other): error = error ?? other
+                }
+            }
+            // As a stream of one session does that may show none of the features it names.
+            if error == nil, parts.isEmpty, own.filter == .features([]) {
+                error = all.lazy.compactMap { if case .failure(let error) = $0 { error } else { nil } }.first
+            }
+            guard let error else {
+                return completion(.success(StreamBundle(own, parts, denied: denied, withoutRoom: withoutRoom)))
+            }
+            for part in parts { part.stream.closed() }
+            own.closed()
+            completion(.failure(error))
+        }
+    }
+
+    // MARK: Steps
+
+    /// Attaches the connection. From now on `waker` is called if there is something to write.
+    package func opened(_ waker: any StreamWaker) {
+        own.opened(waker)
+        for part in parts { part.stream.opened(waker) }
+    }
+
+    /// Returns the next bytes to write. As that of a stream of one session, it is called after the socket took everything.
+    package func nextStep() -> StreamStep {
+        let opening = state.withLock { state in
+            defer { state.opening = [] }
+            return state.opening
+        }
+        if !opening.isEmpty { return .write(opening) }
+        let step = own.nextPart()
+        if let reason = step.ending { return end(reason, step.bytes, covering: step.covered) }
+        // A client resumes at its last id, and is told of the loss then.
+        if step.epoch != own.beginning.epoch { return end(.rotate) }
+        if !step.bytes.isEmpty { return .write(withID(step.bytes, 0, step.covered)) }
+        let first = state.withLock { $0.next }
+        for offset in parts.indices {
+            let index = (first + offset) % parts.count
+            if state.withLock({ $0.over.contains(index) }) { continue }
+            guard let bytes = nextStep(of: index) else { return end(.rotate) }
+            guard !bytes.isEmpty else { continue }
+            state.withLock { $0.next = (index + 1) % parts.count }
+            return .write(bytes)
+        }
+        return .wait
+    }
+
+    /// The next bytes of a space's part; nil if the connection ends, since the part cannot go on in place.
+    private func nextStep(of index: Int) -> [UInt8]? {
+        let part = parts[index]
+        let step = part.stream.nextPart()
+        switch step.ending {
+        case nil where step.epoch != part.stream.beginning.epoch: return nil
+        case nil: return step.bytes.isEmpty ? [] : withID(step.bytes, index + 1, step.covered)
+        case .ended?, .expired?:
+            var bytes = step.bytes
+            for feature in part.stream.features { StreamEvents.end(feature, into: &bytes) }
+            state.withLock { _ = $0.over.insert(index) }
+            return withID(bytes, index + 1, step.covered)
+        // It has left memory, or the client does not read.
+        case _?: return nil
+        }
+    }
+
+    private func end(_ reason: GoAwayReason, _ bytes: [UInt8] = [], covering number: UInt64? = nil) -> StreamStep {
+        state.withLock { $0.isOver = true }
+        let last = bytes.isEmpty ? [] : withID(bytes, 0, number ?? 0)
+        return .finish(last + StreamEvents.goAway(reason))
+    }
+
+    /// Puts an id into the last event's block if a part has moved on.
+    private func withID(_ bytes: [UInt8], _ index: Int, _ covered: UInt64) -> [UInt8] {
+        let id = state.withLock { state -> String? in
+            state.covered[index] = max(state.covered[index], covered)
+            let id = Self.id(own.beginning.epoch, parts, state.covered, without: state.over)
+            guard id != state.id else { return nil }
+            state.id = id
+            return id
+        }
+        guard let id, bytes.last == UInt8(ascii: "\n") else { return bytes }
+        // The block is closed again after the id.
+        var bytes = bytes
+        bytes.removeLast()
+        bytes.append(literal: "id: ")
+        bytes.append(text: id)
+        bytes.append(literal: "\n\n")
+        return bytes
+    }
+
+    /// True if its client has lost its access: unsent bytes must not be sent.
+    package var dropsUnsent: Bool { own.dropsUnsent || parts.contains { $0.stream.dropsUnsent } }
+
+    /// A comment event that keeps the connection alive.
+    package func ping() -> [UInt8] { own.ping() }
+
+    /// Asks the stream to send its farewell and end.
+    package func goAway(_ reason: GoAwayReason) { own.goAway(reason) }
+
+    /// Handles the end of the connection, or that none came. A second call does nothing.
+    package func closed(_ ending: StreamEnding = .cut) {
+        for part in parts { part.stream.closed(ending) }
+        own.closed(ending)
+    }
+}
+
+extension Session {
+    /// Opens the part of a bundle that shows this space.
+    fileprivate func open(
+        _ named: StreamBundle.Named, _ client: SessionClient, _ start: StreamStart, _ ownEpoch: String,
+        _ delta: DeltaForm?, completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
+    ) {
+        guard let space else { preconditionFailure("a session that is no space has no part in a bundle") }
+        var begin = StreamStart.now
+        switch start {
+        case .cursor(let text):
+            let part = BundleCursor(text, of: ownEpoch)[space]
+            begin = part.map { .part($0, of: reader(named, client)) } ?? .now
+        case .earliest: begin = .earliest
+        case .unspecified, .now, .part: break
+        }
+        openStream(
+            .features(named.features), from: begin, delta: delta, isPart: true, for: client, completion: completion)
+    }
+
+    /// The reader for whom the named features are judged.
+    private func reader(_ named: StreamBundle.Named, _ client: SessionClient) -> SpaceReader {
+        let isJudged = named.features.contains {
+            shared.features.definition(for: $0)?.spaces?.isForEveryone == false
+        }
+        return SpaceReader(isJudged ? client.principal : nil)
+    }
+
+    fileprivate func part(_ stream: SessionStream, _ named: StreamBundle.Named) -> StreamBundle.Part {
+        guard let space else { preconditionFailure("a session that is no space has no part in a bundle") }
+        return StreamBundle.Part(
+            stream: stream, name: BundleCursor.name(space),
+            check: reader(named, stream.client).check(of: stream.beginning.epoch))
+    }
+}
+
+extension SessionStream {
+    /// The next bytes of a part of a bundle.
+    fileprivate struct PartStep {
+        let bytes: [UInt8]
+        /// The number of the turn up to which the part has shown all, once the bytes are written, and its log's name.
+        let covered: UInt64
+        let epoch: String
+        /// The reason why it ends after them; nil if it goes on.
+        let ending: GoAwayReason?
+    }
+
+    /// The next step of a part of a bundle. Empty bytes without an ending mean that it waits to be woken.
+    fileprivate func nextPart() -> PartStep {
+        let step = nextStep()
+        let (covered, epoch, reason) = session.core.withLock { core in
+            let index = core.streams.index(of: number)
+            let state = index.map { core.streams.all[$0] }
+            return (state?.rare?.covered ?? 0, core.epoch, state?.farewell?.reason)
+        }
+        switch step {
+        case .write(let bytes), .writeAll(let bytes):
+            return PartStep(bytes: bytes, covered: covered, epoch: epoch, ending: nil)
+        case .wait: return PartStep(bytes: [], covered: covered, epoch: epoch, ending: nil)
+        case .finish(let bytes):
+            return PartStep(bytes: bytes, covered: covered, epoch: epoch, ending: reason ?? .ended)
+        }
+    }
+
+    fileprivate var features: [FeatureID] { if case .features(let named) = filter { named } else { [] } }
+}

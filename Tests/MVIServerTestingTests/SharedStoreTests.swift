@@ -1,0 +1,181 @@
+import MVI
+import MVIServer
+import MVIServerTesting
+import MVITesting
+import Testing
+
+@Suite("Shared stores of a server", .timeLimit(.minutes(5)))
+struct SharedStoreTests {
+    private let ann = Principal(subject: "ann", claims: ["role": "host"])
+
+    private func run(
+        _ storage: TestServer.Storage = .memory, _ test: (TestServer) async throws -> Void
+    ) async throws {
+        try await TestServer.run(storage: storage) { _ in
+            FeatureServer {
+                Seat()
+                Shared { Board() }.allows(.everyone)
+                Shared(examples: ["tea"]) { key in key == "none" ? nil : Shelf(key: key) }
+                    .allows { who, key, access in
+                        access == .read || who?.claim("role") == "host" || key == "open" && access == .send
+                    }
+                Shared("inn") { key in
+                    Kitchen(table: key)
+                    Bar(table: key)
+                }.allows(.everyone)
+            }
+        } test: { server in
+            try await test(server)
+        }
+    }
+
+    @Test(arguments: [TestServer.Storage.memory])
+    func `two clients have one store, which a restart brings back`(storage: TestServer.Storage) async throws {
+        try await run(storage) { server in
+            let (one, two) = (try await server.client(), try await server.client(credential: .cookie))
+            let (mine, theirs) = (one.store(Board.self), two.store(Board.self))
+            let events = try await two.events(of: "board", "seat")
+            try await events.state(of: theirs)
+            try await mine.send(.pin(note: "hello"))
+            try await events.state(of: theirs) { $0.notes == ["hello"] }
+            #expect(try await events.label(of: theirs) == .pinned)
+            try await server.restart()
+            #expect(try await theirs.state().notes == ["hello"])
+            try await theirs.send(.pin(note: "again"))
+            #expect(try await mine.state().notes == ["hello", "again"])
+        }
+    }
+
+    @Test func `a rule judges guests and users, and an unknown key is not found`() async throws {
+        try await run { server in
+            let guest = try await server.client()
+            let host = try await server.client(as: ann)
+            #expect(try await guest.store(Shelf.self, key: "tea").state().key == "tea")
+            try await guest.store(Shelf.self, key: "tea").sendRejected(.fill, status: 403)
+            try await host.store(Shelf.self, key: "tea").send(.fill)
+            try await guest.store(Shelf.self, key: "open").send(.fill)
+            #expect(try await guest.store(Shelf.self, key: "tea").state().isFull)
+            #expect(try await guest.request("GET", "/features/shelf:none/state").status == 404)
+            #expect(try await guest.request("GET", "/features/shelf:none/events").status == 404)
+            // Only a rule lets somebody dispose of what all share.
+            #expect(try await guest.request("DELETE", "/features/board/state").status == 403)
+            #expect(try await guest.request("DELETE", "/features/shelf:tea/state").status == 403)
+            #expect(try await host.request("DELETE", "/features/shelf:tea/state").status == 204)
+            #expect(try await guest.store(Shelf.self, key: "tea").state().isFull == false)
+        }
+    }
+
+    @Test func `the features of one space send each other intents, in one commit`() async throws {
+        try await run { server in
+            let client = try await server.client()
+            let bar = client.store(Bar.self, key: "7")
+            let events = try await client.events(of: "bar:7")
+            try await events.state(of: bar)
+            let before = server.commitCount
+            try await client.store(Kitchen.self, key: "7").send(.serve(dish: "soup"))
+            try await events.state(of: bar) { $0.tab == ["soup"] }
+            #expect(server.commitCount == before + 1)
+        }
+    }
+
+    @Test func `a stream goes on where it was, in each log, and a number counts for each caller`() async throws {
+        try await run { server in
+            let (one, two) = (try await server.client(), try await server.client())
+            let first = try await one.events(of: "board", "shelf:tea", "seat")
+            let hello = try await first.event("hello")
+            let cursor = try #require(hello.split(separator: "\"cursor\":\"").last?.split(separator: "\"").first)
+            for client in [one, two] { try await client.store(Board.self).send(.pin(note: "a")) }
+            let resumed = try await one.events(of: "board", "shelf:tea", "seat&last_event_id=\(cursor)")
+            #expect(try await resumed.event("hello").contains(#""resumed":true"#))
+            for _ in 0..<2 { #expect(try await resumed.label(of: one.store(Board.self)) == .pinned) }
+            for client in [one, two] {
+                let answer = try await client.request(
+                    "POST", "/features/board/intents", body: #"{"type":"pin","note":"b"}"#,
+                    fields: ["Content-Type": "application/json", "Intent-Seq": "1", "Intent-Epoch": "e"])
+                #expect(answer.status == 202 && answer.text.contains(#""feature":"board""#))
+                #expect(answer.fields["idempotency-replayed"] == nil)
+            }
+            #expect(try await one.store(Board.self).state().notes == ["a", "a", "b", "b"])
+        }
+    }
+
+    @Test func `what one reads of the state is not the tag of another's session`() async throws {
+        try await run { server in
+            let (one, two) = (try await server.client(), try await server.client())
+            try await one.store(Board.self).send(.pin(note: "a"))
+            let answer = try await one.request("GET", "/features/board/state")
+            let tag = try #require(answer.fields["etag"])
+            #expect(try await two.request("GET", "/features/board/state", fields: ["If-None-Match": tag]).status == 304)
+            let condition = [
+                "Content-Type": "application/json", "If-Match": tag,
+            ]
+            let body = #"{"type":"pin","note":"b"}"#
+            #expect(
+                try await two.request("POST", "/features/board/intents", body: body, fields: condition).status == 202)
+            #expect(
+                try await one.request("POST", "/features/board/intents", body: body, fields: condition).status == 412)
+        }
+    }
+}
+
+private struct Board: Feature {
+    struct State: Codable, Equatable, Sendable { var notes: [String] = [] }
+    enum Intent: Codable, Sendable { case pin(note: String) }
+    enum Label: Codable, Equatable, Sendable { case pinned }
+    enum Message: Codable, Sendable { case pinned(String) }
+    static let examples: [Intent] = [.pin(note: "a")]
+    static let labelExamples: [Label] = [.pinned]
+    static let summary = "Notes."
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        guard case .pin(let note) = intent else { return }
+        turn.dispatch(.pinned(note))
+        turn.publish(.pinned)
+    }
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .pinned(let note) = message { state.notes.append(note) }
+    }
+}
+
+private struct Shelf: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var key: String
+        var isFull = false
+    }
+    enum Intent: Codable, Sendable { case fill }
+    static let examples: [Intent] = [.fill]
+    static let summary = "A shelf."
+    let key: String
+    var initialState: State { State(key: key) }
+    func reduce(_ state: inout State, _ intent: Intent) { state.isFull = true }
+}
+
+private struct Kitchen: Feature {
+    struct State: Codable, Equatable, Sendable { var served = 0 }
+    enum Intent: Codable, Sendable { case serve(dish: String) }
+    enum Message: Codable, Sendable { case served }
+    static let examples: [Intent] = [.serve(dish: "soup")]
+    static let summary = "A kitchen."
+    let table: String
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        guard case .serve(let dish) = intent else { return }
+        turn.dispatch(.served)
+        turn.send(.charge(dish: dish), to: Bar.self, key: table)
+    }
+    func reduce(_ state: inout State, _ message: Message) { state.served += 1 }
+}
+
+private struct Bar: Feature {
+    struct State: Codable, Equatable, Sendable { var tab: [String] = [] }
+    enum Intent: Codable, Sendable { case charge(dish: String) }
+    static let examples: [Intent] = [.charge(dish: "soup")]
+    static let summary = "A bar."
+    let table: String
+    let initialState = State()
+    func reduce(_ state: inout State, _ intent: Intent) {
+        if case .charge(let dish) = intent { state.tab.append(dish) }
+    }
+}

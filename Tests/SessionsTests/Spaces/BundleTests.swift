@@ -1,0 +1,195 @@
+import EventStream
+import Locking
+import MVI
+import SessionJournal
+import Testing
+
+@testable import Sessions
+
+@Suite("Streams of several logs")
+struct BundleTests {
+    private let milk = #"{"type":"add","text":"milk"}"#
+
+    private func call(_ text: String) -> String { #"{"type":"call","text":"\#(text)"}"# }
+
+    @Test("79, 83: each stream shows a shared store's states and labels in order, a newcomer none from before")
+    func shows() throws {
+        let fixture = try SpaceFixture()
+        let (ann, bob) = (try fixture.guest(), try fixture.guest())
+        _ = try ann.send(call("before")).get()
+        let streams = [try ann.stream("party"), try bob.stream("party", own: ["tally"])]
+        #expect(try streams[0].events().map(\.kind) == ["hello", "state chores:party"])
+        #expect(try streams[1].events().map(\.kind) == ["hello", "state tally", "state chores:party"])
+        _ = try ann.send(milk).get()
+        _ = try bob.send(call("tea")).get()
+        for stream in streams {
+            let events = try stream.events()
+            #expect(events.map(\.kind) == ["state chores:party", "label chores:party"])
+            #expect(
+                events.last?.contains(#""text":"tea""#) == true && events.last?.contains(#""replay":false"#) == true)
+        }
+    }
+
+    @Test("hello names the caller's session and what is shared, and its cursor covers all logs")
+    func hello() throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let stream = try ann.stream("party", "picnic", own: ["tally"])
+        let hello = try stream.events()[0]
+        #expect(hello.contains(#""session":"\#(ann.session.id)","epoch":"\#(ann.session.epoch)""#))
+        #expect(
+            hello.contains(
+                #""features":["tally","chores:party","chores:picnic"],"shared":["chores:party","chores:picnic"]"#))
+        #expect(stream.lastID.hasPrefix("\(ann.session.epoch).1~"))
+        #expect(stream.lastID.split(separator: "~").count == 3)
+    }
+
+    @Test("82, 83: a resumed stream gets each label after its cursor, of each log")
+    func resumes() throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let first = try ann.stream("party", "picnic", own: ["tally"])
+        _ = try first.events()
+        _ = try ann.send(call("one")).get()
+        _ = try first.events()
+        let id = first.lastID
+        first.stream.closed()
+        _ = try ann.send(call("two")).get()
+        _ = try ann.send(call("three"), to: "picnic").get()
+        let events = try ann.stream("party", "picnic", own: ["tally"], from: .cursor(id)).events()
+        #expect(events[0].contains(#""resumed":true"#))
+        let labels = events.filter { $0.hasPrefix("label") }
+        #expect(labels.count == 2 && labels[0].contains("two") && labels[1].contains("three"))
+        #expect(labels.allSatisfy { $0.contains(#""replay":true"#) })
+        #expect(!events.contains { $0.hasPrefix("reset") })
+    }
+
+    @Test("82: an id promises what each part has written: a part that has not moved keeps its number")
+    func ids() throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let stream = try ann.stream("party", "picnic")
+        _ = try stream.events()
+        let before = stream.lastID.split(separator: "~")
+        _ = try ann.send(call("one"), to: "picnic").get()
+        _ = try stream.events()
+        let after = stream.lastID.split(separator: "~")
+        #expect(before[0] == after[0] && before.count == 3 && after.count == 3)
+        #expect(zip(before, after).count { $0 != $1 } == 1)
+        // The id stands in the block of the last event, after its data.
+        let text = String(decoding: stream.bytes, as: UTF8.self)
+        #expect(text.hasSuffix("}\nid: \(stream.lastID)\n\n"))
+    }
+
+    @Test("a stream of the session alone takes its own part of a cursor, and a cursor of it alone starts spaces now")
+    func otherStreams() throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let bundle = try ann.stream("party", own: ["tally"])
+        _ = try bundle.events()
+        let plain = try ann.session.opened(.all, from: .cursor(bundle.lastID))
+        let events = try plain.read()
+        #expect(!events.contains { $0.name == "reset" } && events[0].text.contains(#""resumed":true"#))
+        _ = try ann.send(call("missed")).get()
+        let joined = try ann.stream("party", own: ["tally"], from: .cursor(events[0].id ?? "")).events()
+        #expect(!joined.contains { $0.hasPrefix("label") || $0.hasPrefix("reset") })
+    }
+
+    @Test("82: a part of another log resets its own features only", arguments: [true, false])
+    func resets(isStrange: Bool) throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let stream = try ann.stream("party", own: ["tally"])
+        _ = try stream.events()
+        var parts = stream.lastID.split(separator: "~").map(String.init)
+        // Another check, or a number that the log never had.
+        let name = parts[1].prefix(6)
+        parts[1] = isStrange ? "\(name)aaaaaa.1" : parts[1].prefix(12) + ".99"
+        let events = try ann.stream("party", own: ["tally"], from: .cursor(parts.joined(separator: "~"))).events()
+        let resets = events.filter { $0.hasPrefix("reset") }
+        #expect(resets.count == 1 && resets[0].contains(#""features":["chores:party"]"#))
+    }
+
+    @Test("under a rule a part resumes only for the identity that read it")
+    func identity() async throws {
+        let fixture = try SpaceFixture(rule: { who, _, _ in who != nil })
+        let ann = try await fixture.user("ann")
+        let stream = try ann.stream("party")
+        _ = try stream.events()
+        let id = stream.lastID
+        _ = try ann.send(call("one")).get()
+        let same = try ann.stream("party", from: .cursor(id)).events()
+        #expect(same.contains { $0.hasPrefix("label") })
+        // The own part's log is another one for another session, so only the space's part is compared.
+        let bob = try await fixture.user("bob")
+        let part = id.split(separator: "~")[1]
+        let other = try bob.stream("party", from: .cursor("\(bob.session.epoch).0~\(part)")).events()
+        #expect(other.contains { $0.hasPrefix("reset") } && !other.contains { $0.hasPrefix("label") })
+    }
+
+    @Test("81: a caller's end ends its streams at once, without what came after")
+    func cut() throws {
+        let fixture = try SpaceFixture()
+        let (ann, bob) = (try fixture.guest(), try fixture.guest())
+        let stream = try ann.stream("party")
+        _ = try stream.events()
+        ann.session.end(.ended)
+        _ = try bob.send(call("secret")).get()
+        let events = try stream.events()
+        #expect(stream.isOver && events.map(\.kind) == ["goaway"])
+    }
+
+    @Test("a space that ends gives an end for each feature and no goaway, and the stream goes on")
+    func spaceEnds() throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let stream = try ann.stream("party", own: ["tally"])
+        _ = try stream.events()
+        try fixture.table.ended(try fixture.space("party"))
+        #expect(try stream.events() == [#"end {"feature":"chores:party"}"#])
+        #expect(!stream.isOver && !stream.lastID.contains("~"))
+    }
+
+    @Test("a feature that the caller may not read is denied, and the others are shown")
+    func denied() throws {
+        let fixture = try SpaceFixture(rule: { _, key, _ in key != "closed" })
+        let ann = try fixture.guest()
+        let events = try ann.stream("party", "closed").events()
+        #expect(events.map(\.kind) == ["hello", "denied chores:closed", "state chores:party"])
+        #expect(throws: StoreError.self) { try ann.stream("closed") }
+    }
+
+    @Test("90: a stream of a session is as it was, byte for byte, whether or not there are shared features")
+    func unchanged() throws {
+        func bytes(_ table: SessionTable) throws -> String {
+            let (session, _) = try table.made(.bearer)
+            let stream = try session.opened(.features([try #require(FeatureID("tally"))]), from: .unspecified)
+            session.send(
+                IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a","b"]}"#.utf8)),
+                to: try #require(FeatureID("tally"))
+            ) { _ in }
+            var text = ""
+            while case .write(let bytes) = stream.stream.nextStep().asWrite {
+                text += String(decoding: bytes, as: UTF8.self)
+            }
+            return text.replacing(session.id, with: "ID").replacing(session.epoch, with: "EPOCH")
+                .replacing(/"intent":"[a-z2-7]*"/, with: "INTENT").replacing(/retry: [0-9]*/, with: "RETRY")
+        }
+        #expect(try bytes(SpaceFixture().table) == bytes(Fixture().table))
+    }
+}
+
+extension String {
+    /// An event's name, and its feature if it has one.
+    fileprivate var kind: String {
+        let name = prefix { $0 != " " }
+        guard let start = range(of: #""feature":""#)?.upperBound, name != "hello" else { return String(name) }
+        return "\(name) \(self[start...].prefix { $0 != "\"" })"
+    }
+
+    private func range(of text: String) -> Range<String.Index>? { ranges(of: text).first }
+}
+
+extension StreamStep {
+    fileprivate var asWrite: StreamStep { if case .writeAll(let bytes) = self { .write(bytes) } else { self } }
+}

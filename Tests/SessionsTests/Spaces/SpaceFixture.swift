@@ -1,0 +1,164 @@
+import EventStream
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import Testing
+import WireJSON
+
+@testable import Sessions
+
+/// A list that several people share.
+struct Chores: Feature {
+    struct Item: Codable, Equatable, Sendable {
+        var text: String
+        var by: String
+    }
+    struct State: Codable, Equatable, Sendable { var items: [Item] = [] }
+    enum Intent: Codable, Sendable { case add(text: String), call(text: String), report, sibling }
+    enum Message: Codable, Sendable { case added(Item) }
+    enum Label: Codable, Equatable, Sendable { case called(text: String), told(Int) }
+
+    static let examples: [Intent] = [.add(text: "milk"), .call(text: "tea"), .report, .sibling]
+    static let labelExamples: [Label] = [.called(text: "tea"), .told(1)]
+    static let summary = "A list of chores."
+
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .add(let text): turn.dispatch(.added(Item(text: text, by: turn.sender?.id ?? "nobody")))
+        case .call(let text): turn.publish(.called(text: text))
+        case .report: turn.publish(.told(turn.state.items.count))
+        case .sibling: turn.send(.add(amount: 1), to: Tally.self)
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .added(let item) = message { state.items.append(item) }
+    }
+}
+
+/// A server with a shared feature, and its clients.
+struct SpaceFixture {
+    let table: SessionTable
+    let time = ManualTime()
+    let features: FeatureRegistry
+
+    init(
+        journal: any Journal = MemoryJournal(), rule: AccessRule? = nil, isExisting: Bool = false,
+        change: (inout SessionLimits) -> Void = { _ in }
+    ) throws {
+        var limits = SessionLimits.patient
+        change(&limits)
+        let group = SpaceGroup("chores", isKeyed: true, isExisting: isExisting)
+        features = try FeatureRegistry([
+            FeatureDefinition(Tally()),
+            FeatureDefinition(
+                rule: rule ?? { _, _, access in access != .dispose },
+                spaces: rule == nil ? group.forEveryone : group
+            ) { key, _ in key == "none" ? nil : Chores() },
+        ])
+        table = SessionTable(
+            environment: SessionEnvironment(
+                features: features, limits: limits, journal: journal, time: time.source, clock: ManualClock()))
+    }
+
+    func space(_ key: String) throws -> Session {
+        let name = try #require(SpaceName("chores:\(key)"))
+        let found = Box<SessionLookup>()
+        table.space(name) { found.set($0) }
+        guard case .live(let session, _)? = found.value else { throw SessionTable.NotLive() }
+        return session
+    }
+
+    /// An anonymous client.
+    func guest() throws -> SpaceClient {
+        let (session, token) = try table.made(.bearer)
+        return SpaceClient(fixture: self, session: session, token: token, credential: nil)
+    }
+
+    /// A signed-in client.
+    func user(_ subject: String, _ claims: [ClaimName: ClaimValue] = [:]) async throws -> SpaceClient {
+        let principal = Principal(issuer: "i", subject: subject, claims: claims)
+        let made = try await table.create(.bearer, for: principal, isShared: false).get().0
+        guard case .live(let session, let credential?) = try table.found(made.token) else {
+            throw SessionTable.NotLive()
+        }
+        return SpaceClient(fixture: self, session: session, token: made.token, credential: credential)
+    }
+}
+
+/// A client that acts in spaces.
+struct SpaceClient {
+    let fixture: SpaceFixture
+    let session: Session
+    let token: SessionToken
+    let credential: Credential?
+
+    var own: SessionClient { SessionClient(credential) }
+    var client: SessionClient { own.in(session) }
+
+    func send(
+        _ body: String, key: String? = nil, name: IntentRequest.Name? = nil, to list: String = "party",
+        ifMatch: (@Sendable (UInt64) -> Bool)? = nil
+    ) throws -> Result<IntentOutcome, StoreError> {
+        let answer = Box<Result<IntentOutcome, StoreError>>()
+        try fixture.space(list).send(
+            IntentRequest(
+                body: Array(body.utf8), name: name ?? key.map { .key($0) }, ifMatch: ifMatch, client: client),
+            to: try #require(FeatureID("chores:\(list)"))
+        ) { answer.set($0) }
+        return try #require(answer.value, "the answer was to come at once")
+    }
+
+    func state(of list: String = "party") throws -> Result<Chores.State, StoreError> {
+        let state = Box<Result<StateSnapshot, StoreError>>()
+        try fixture.space(list).state(of: try #require(FeatureID("chores:\(list)")), for: client) { state.set($0) }
+        return try #require(state.value, "the state was to come at once").map { snapshot in
+            (try? WireJSON.decode(Chores.State.self, from: snapshot.view)) ?? Chores.State()
+        }
+    }
+
+    func stream(
+        _ lists: String..., own features: [String] = [], from start: StreamStart = .unspecified, delta: DeltaForm? = nil
+    ) throws -> BundleReader {
+        let opened = Box<Result<StreamBundle, StoreError>>()
+        StreamBundle.open(
+            session, try features.map { try #require(FeatureID($0)) },
+            try lists.map { StreamBundle.Named(try fixture.space($0), [try #require(FeatureID("chores:\($0)"))]) },
+            from: start, delta: delta, for: own
+        ) { opened.set($0) }
+        return BundleReader(try #require(opened.value, "the stream was to come at once").get())
+    }
+}
+
+/// Reads a bundle as a client does whose socket takes everything at once.
+final class BundleReader {
+    let stream: StreamBundle
+    private var parser = EventParser()
+    private(set) var lastID = ""
+    private(set) var isOver = false
+    private(set) var bytes: [UInt8] = []
+
+    init(_ stream: StreamBundle) { self.stream = stream }
+
+    deinit { stream.closed() }
+
+    /// The events that are there now, as `name data`, without `hello`.
+    func events() throws -> [String] {
+        var events: [ParsedEvent] = []
+        reading: while !isOver {
+            let new: [UInt8]
+            switch stream.nextStep() {
+            case .write(let bytes), .writeAll(let bytes): new = bytes
+            case .finish(let bytes): (new, isOver) = (bytes, true)
+            case .wait: break reading
+            }
+            bytes += new
+            events += try parser.feed(new)
+        }
+        for event in events { if let id = event.id { lastID = id } }
+        return events.map { "\($0.name) \($0.text)" }
+    }
+}
