@@ -37,8 +37,12 @@ package struct SQLiteJournalFile: JournalMaintenance {
     /// The copy is in `FILE.partial` until it is complete and synced. If a file with either name exists, the error is
     /// `invalid` and the file is unchanged: it may be another backup in progress.
     ///
-    /// - Parameter begun: Called with the path of the partial file once this backup has created it.
-    package func backup(to path: String, begun: (_ partial: String) -> Void = { _ in }) throws(StoreError) {
+    /// - Parameters:
+    ///   - begun: Called with the path of the partial file once this backup has created it.
+    ///   - atSnapshot: Called when the journal's snapshot has begun: what is committed later is not in the copy.
+    package func backup(
+        to path: String, begun: (_ partial: String) -> Void = { _ in }, atSnapshot: () throws -> Void = {}
+    ) throws(StoreError) {
         let partial = path + ".partial"
         guard JournalFiles.size(of: path) == nil else {
             throw StoreError(.invalid, "\(path) exists already; a backup overwrites nothing.")
@@ -50,18 +54,12 @@ package struct SQLiteJournalFile: JournalMaintenance {
             )
         }
         try read { connection in
-            // It contains the data of users.
-            try JournalFiles.makePrivate(partial)
-            begun(partial)
+            try connection.beginSnapshot()
+            try atSnapshot()
             do {
-                var target = try Connection(.file(partial), busyTimeout: .zero)
-                try target.distrustSchema()
-                // Synced once, at the end.
-                try target.script(
-                    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
-                try connection.backUp(to: &target)
+                // It contains the data of users.
+                try connection.copyPrivately(to: partial) { begun(partial) }
             } catch {
-                JournalFiles.remove(partial)
                 if let failure = error as? StoreError { throw failure }
                 let isFull = (error as? SQLiteError)?.code == .full
                 throw StoreError(isFull ? .full : .unavailable, "The backup \(path) could not be written: \(error)")
@@ -76,10 +74,15 @@ package struct SQLiteJournalFile: JournalMaintenance {
     ///
     /// - Parameter signingOut: True to sign everybody out, see `signOutAll`: the backup has tokens that were revoked
     ///   and sessions that were ended after it was made.
+    /// - Parameter beforeEnd: Called before the copy becomes the journal, with the subjects that were deleted after the
+    ///   backup. If it throws, nothing is restored.
     /// - Returns: The number of sessions.
     /// - Throws: `JournalOpenError` if a server uses the folder or it cannot be created; `StoreError` with the code
     ///   `invalid` if there is a journal already, which is unchanged, or if the file is no backup.
-    package func restore(from backup: String, signingOut: Bool = false) throws -> Int {
+    package func restore(
+        from backup: String, signingOut: Bool = false,
+        beforeEnd: (_ deletedLater: ForgottenFinder) throws -> Void = { _ in }
+    ) throws -> Int {
         if let code = JournalFiles.makeFolder(files.folder) {
             throw StoreError(code, "The folder \(files.folder) cannot be created")
         }
@@ -100,7 +103,8 @@ package struct SQLiteJournalFile: JournalMaintenance {
         // Left over from an interrupted restore.
         JournalFiles.remove(partial)
         do {
-            let count = try copy(backup, to: partial, signingOut: signingOut)
+            let (count, deletedLater) = try copy(backup, to: partial, signingOut: signingOut)
+            try beforeEnd(deletedLater)
             try JournalFiles.publish(partial, as: files.database).get()
             return count
         } catch {
@@ -114,7 +118,9 @@ package struct SQLiteJournalFile: JournalMaintenance {
         }
     }
 
-    private func copy(_ backup: String, to partial: String, signingOut: Bool) throws -> Int {
+    private func copy(
+        _ backup: String, to partial: String, signingOut: Bool
+    ) throws -> (sessions: Int, deletedLater: ForgottenFinder) {
         var source = try Connection(.file(backup), access: .immutable)
         try source.distrustSchema()
         try source.script("PRAGMA cell_size_check = ON")
@@ -132,13 +138,15 @@ package struct SQLiteJournalFile: JournalMaintenance {
         try JournalDatabase.migrate(&target, from: version, migrations)
         let key = try files.forgotten.key()
         let later = try files.forgotten.subjects(key)
-        let removed = try target.transaction(.immediate) { connection in try connection.forgetAgain(later, key) }
+        let (removed, deletedLater) = try target.transaction(.immediate) { connection in
+            try connection.forgetAgain(later, key)
+        }
         // Writes the file anew, without what was deleted.
         if removed > 0 { try target.script("VACUUM") }
         return try target.transaction(.immediate) { connection in
             let count = try connection.execute("UPDATE sessions SET epoch = lower(hex(randomblob(8)))")
             if signingOut { _ = try connection.signOutAll() } else { try connection.renewGeneration() }
-            return count
+            return (count, deletedLater)
         }
     }
 

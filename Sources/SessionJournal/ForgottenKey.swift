@@ -98,6 +98,9 @@ package struct ForgottenFinder: Sendable {
         }
     }
 
+    /// True without deleted subjects.
+    package var isEmpty: Bool { times.isEmpty && own.isEmpty }
+
     /// The time of a subject's last deletion; nil if there was none.
     package func time(of subject: Subject) -> Duration? {
         let found = times.isEmpty ? nil : times[key.code(of: subject)]

@@ -41,6 +41,7 @@ struct Desk: Sendable {
         try connection.script(
             """
             PRAGMA journal_mode = WAL;
+            PRAGMA secure_delete = ON;
             CREATE TABLE IF NOT EXISTS tickets (
                 id INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT NOT NULL UNIQUE, customer TEXT NOT NULL,
                 title TEXT NOT NULL, open INTEGER NOT NULL DEFAULT 1);
@@ -165,15 +166,27 @@ struct Desk: Sendable {
         }
     }
 
-    /// Deletes a customer's tickets with all entries and mails.
-    func forget(_ customer: String) async throws {
-        try await write { connection in
-            for table in ["entries", "mails"] {
-                try connection.execute(
-                    "DELETE FROM \(table) WHERE ticket IN (SELECT id FROM tickets WHERE customer = ?)",
-                    [.text(customer)])
-            }
-            try connection.execute("DELETE FROM tickets WHERE customer = ?", [.text(customer)])
+    /// Deletes a person's tickets with all entries and mails, and the person's name from others' tickets.
+    func forget(_ person: String) async throws {
+        try await write { try Self.forget(person, in: &$0) }
+    }
+
+    private static func forget(_ person: String, in connection: inout Connection) throws {
+        for table in ["entries", "mails"] {
+            try connection.execute(
+                "DELETE FROM \(table) WHERE ticket IN (SELECT id FROM tickets WHERE customer = ?)", [.text(person)])
+        }
+        try connection.execute("DELETE FROM tickets WHERE customer = ?", [.text(person)])
+        try connection.execute("UPDATE entries SET author = '' WHERE author = ?", [.text(person)])
+    }
+
+    /// Deletes those persons from a restored database who were deleted since.
+    static func forget(in connection: inout Connection, if isDeleted: (String) -> Bool) throws {
+        let persons = try connection.query("SELECT customer FROM tickets UNION SELECT author FROM entries") { row in
+            try row.text(0)
+        }
+        try connection.transaction { connection in
+            for person in persons where isDeleted(person) { try forget(person, in: &connection) }
         }
     }
 

@@ -1,6 +1,7 @@
 import JWTAuthentication
 import MVI
 import MVIServer
+import SQLite
 
 /// The program with the settings of the server, those of JWTs, and three of its own.
 @main
@@ -37,15 +38,28 @@ struct Main: FeatureServerCommand {
             desk.features
         }
     }
+
+    /// The desk's database is in each backup, of the same moment as the sessions.
+    func ownFiles(_ settings: ServerSettings) throws -> [OwnFile] {
+        let issuer = isForDevelopment ? AnyName.issuer : jwt.issuer ?? ""
+        return [
+            .sqlite(path) { path, deleted in
+                var connection = try Connection(.file(path))
+                try Desk.forget(in: &connection) { deleted.contains(Subject(issuer: issuer, id: $0)) }
+            }
+        ]
+    }
 }
 
 /// NOT FOR PRODUCTION: believes every name.
 private struct AnyName: Authenticator {
+    static let issuer = "development"
+
     func authenticate(_ proof: IdentityProof) async throws -> Principal {
         guard let name = proof.identity, !name.isEmpty else {
             throw AuthenticationError(.rejected, "Give the name of a person as identity.")
         }
-        return Principal(issuer: "development", subject: name)
+        return Principal(issuer: Self.issuer, subject: name)
     }
 }
 

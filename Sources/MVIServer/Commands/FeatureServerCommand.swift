@@ -57,6 +57,9 @@ public protocol FeatureServerCommand: Sendable {
     /// The shared storage of several servers, for settings that name it: `SharedStorage.postgres` of the product
     /// `PostgresServer`. Nil by default: the server stores its sessions alone.
     var sharedStorage: SharedStorage? { get }
+    /// The command's own files, such as a SQLite database of its features, which `backup` and `restore` copy together with
+    /// a SQLite journal. None by default.
+    func ownFiles(_ settings: ServerSettings) throws -> [OwnFile]
 }
 
 extension FeatureServerCommand {
@@ -77,6 +80,8 @@ extension FeatureServerCommand {
     public var page: [PageResource] { [] }
     /// None.
     public var sharedStorage: SharedStorage? { nil }
+    /// None.
+    public func ownFiles(_ settings: ServerSettings) throws -> [OwnFile] { [] }
 
     /// Returns a server with the content and the page.
     public func server(_ start: ServerStart) async throws -> FeatureServer {

@@ -14,8 +14,10 @@ extension Connection {
     }
 
     /// Deletes the sessions that deleted subjects had before, inside a transaction, and seals the keys of older rows.
-    /// Returns the number of sessions.
-    mutating func forgetAgain(_ others: [ForgottenSubject], _ key: ForgottenKey) throws -> Int {
+    /// Returns the number of sessions, and the subjects that this database did not know as deleted.
+    mutating func forgetAgain(
+        _ others: [ForgottenSubject], _ key: ForgottenKey
+    ) throws -> (removed: Int, new: ForgottenFinder) {
         let found = try query("SELECT time, key, code FROM forgotten", []) { row in
             ForgottenSubject(time: try row.time(0), key: try row.blob(1), code: try row.blob(2))
         }
@@ -41,7 +43,7 @@ extension Connection {
             for key in keys { try deleteAll(of: key) }
             count += keys.count
         }
-        return count
+        return (count, ForgottenFinder(new, key))
     }
 
     private mutating func deleteAll(of session: Int64) throws {

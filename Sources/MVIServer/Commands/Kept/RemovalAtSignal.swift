@@ -8,7 +8,7 @@ import Dispatch
     import Darwin
 #endif
 
-/// Removes an incomplete file and ends the process at SIGINT or SIGTERM.
+/// Removes an incomplete file or folder and ends the process at SIGINT or SIGTERM.
 final class RemovalAtSignal {
     private let sources: [(number: Int32, source: any DispatchSourceSignal)]
 
@@ -18,7 +18,7 @@ final class RemovalAtSignal {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                unlink(path)
+                FileTree.remove(path)
                 // The exit code of a process that was ended by a signal, as in a shell.
                 _exit(128 + number)
             }
