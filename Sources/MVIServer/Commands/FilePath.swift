@@ -34,34 +34,6 @@ enum FilePath {
     /// Returns the system's text for an errno.
     static func reason(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "errno \(code)" }
 
-    /// Writes a file for its owner only, under a temporary name, and renames it. Replaces a regular file; a link or pipe of
-    /// that name, which another user may have planted, is an error.
-    static func writePrivately(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-        func failure() -> CommandFailure { CommandFailure("'\(path)' cannot be written: \(reason(errno)).") }
-        var status = stat()
-        guard lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
-            throw CommandFailure("'\(path)' exists and is not a regular file. Remove it, or give another folder.")
-        }
-        let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure() }
-        defer { close(descriptor) }
-        do throws(CommandFailure) {
-            var written = 0
-            while written < bytes.count {
-                let count = bytes[written...].withUnsafeBytes {
-                    pwrite(descriptor, $0.baseAddress, $0.count, off_t(written))
-                }
-                guard count > 0 else { throw failure() }
-                written += count
-            }
-            guard rename(temporary, path) == 0 else { throw failure() }
-        } catch {
-            unlink(temporary)
-            throw error
-        }
-    }
-
     static func isFolder(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

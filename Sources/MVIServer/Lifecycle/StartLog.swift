@@ -1,3 +1,4 @@
+import MVI
 import Logging
 
 /// The log lines at the start of serving.
@@ -29,7 +30,7 @@ enum StartLog {
                 if StandardError.isTerminal {
                     StandardError.say("The inspector, for this run: \(link)", by: "inspector")
                 } else {
-                    do throws(CommandFailure) {
+                    do throws(StoreError) {
                         metadata["inspector-link-file"] =
                             "\(try InspectorLink.make(link, dataFolder: settings.dataFolder))"
                     } catch {

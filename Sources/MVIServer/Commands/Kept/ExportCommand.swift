@@ -105,14 +105,16 @@ enum Export {
         }
         var written = 0
         for id in chosen {
-            let export: SessionExport?
-            do throws(StoreError) { export = try journal.export(id) } catch { throw CommandFailure("\(error)") }
-            // Nil if it has ended meanwhile.
-            guard let export else { continue }
-            written += 1
-            try FilePath.writePrivately(
-                SessionDocument.write(redaction?.of(export, number: written) ?? export),
-                to: "\(folder)/\(redaction == nil ? id : "\(written)").json")
+            do throws(StoreError) {
+                // Nil if it has ended meanwhile.
+                guard let export = try journal.export(id) else { continue }
+                written += 1
+                try PrivateFile.write(
+                    SessionDocument.write(redaction?.of(export, number: written) ?? export),
+                    to: "\(folder)/\(redaction == nil ? id : "\(written)").json", replacing: true)
+            } catch {
+                throw CommandFailure("\(error)")
+            }
         }
         return written
     }
