@@ -22,15 +22,30 @@ extension MicroHTTPSuites {
             try #require(server >= 0)
             defer { close(server) }
             prepare(server)
+            defer { withExtendedLifetime(client) {} }
+            return bytesTaken(by: server)
+        }
+
+        private func bytesTaken(by server: Int32) -> Int {
             let bytes = [UInt8](repeating: 0x61, count: 16 * 1024)
             var taken = 0
-            while true {
-                let count = send(server, bytes, bytes.count, Int32(MSG_DONTWAIT))
-                if count <= 0 { break }
-                taken += count
-            }
-            withExtendedLifetime(client) {}
+            while case let count = send(server, bytes, bytes.count, Int32(MSG_DONTWAIT)), count > 0 { taken += count }
             return taken
+        }
+
+        @Test func `a stream's Unix socket takes little for a proxy that does not read`() throws {
+            func bytesTaken(_ prepare: (Int32) -> Void) throws -> Int {
+                var ends: [Int32] = [0, 0]
+                try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+                defer { for end in ends { close(end) } }
+                prepare(ends[0])
+                return self.bytesTaken(by: ends[0])
+            }
+            let unlimited = try bytesTaken { _ in }
+            let limited = try bytesTaken { SocketOptions.limitUnsent(on: $0) }
+            // Linux doubles the size for its own needs.
+            #expect(limited > 0 && limited <= 2 * Int(SocketOptions.unsentLimit))
+            #expect(limited < unlimited, "\(limited) and \(unlimited) bytes")
         }
 
         @Test func `a stream's socket takes little for a client that does not read`() async throws {
