@@ -149,7 +149,7 @@ let package = Package(
         // For script/fuzz: functions that take any bytes, and the program that runs libFuzzer on one of them.
         library(
             "FuzzTargets", "EventStream", "JSONDelta", "Locking", "MVI", "MVIServer", "MVITesting", "MicroHTTP",
-            "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", in: "Fuzzing/Sources/FuzzTargets"),
+            "SQLite", "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", in: "Fuzzing/Sources/FuzzTargets"),
         program("fuzz", "FuzzTargets", in: "Fuzzing/Sources/fuzz"),
 
         // What tests share, a disk that fails when a test says so, the Swift client as the conformance kit drives it.

@@ -6,7 +6,9 @@ package struct FuzzTarget: Sendable {
     package let run: @Sendable (_ input: [UInt8]) throws(BrokenProperty) -> Void
 
     /// Every target, in the order in which `script/fuzz` runs them.
-    package static let all = [json, delta, events, cursor, paths, fields, requests, rows, columns, recorded, forgotten]
+    package static let all = [
+        json, delta, events, cursor, paths, fields, requests, rows, columns, recorded, forgotten, backup,
+    ]
 
     /// Returns true if an input begins with `TRAP`. Nested, so that each right byte reaches a new branch: a
     /// coverage-guided fuzzer finds it within seconds, another one never does.
