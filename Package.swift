@@ -148,7 +148,8 @@ let package = Package(
             in: "Benchmarks/Sources/journals"),
         // For script/fuzz: functions that take any bytes, and the program that runs libFuzzer on one of them.
         library(
-            "FuzzTargets", "EventStream", "JSONDelta", "Locking", "MVI", "MVIServer", "MVITesting", "MicroHTTP",
+            "FuzzTargets", "EventStream", "JSONDelta", "JWTAuthentication", "Locking", "MVI", "MVIServer", "MVITesting",
+            "MicroHTTP", "Networks",
             "SQLite", "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", in: "Fuzzing/Sources/FuzzTargets"),
         program("fuzz", "FuzzTargets", in: "Fuzzing/Sources/fuzz"),
 

@@ -65,6 +65,12 @@ struct KeySetTests {
         #expect(refusal(result) == "\"shared\" is a private key or a secret, which a key set must not publish")
     }
 
+    @Test("a kid cannot forge a line of the log")
+    func forgedLine() throws {
+        let result = read(#"{"kty":"oct","kid":"a\n\u2028b"}"#)
+        #expect(refusal(result)?.hasPrefix(#""a\n\u{2028}b" is a private key"#) == true, "\(refusal(result) ?? "")")
+    }
+
     @Test("a set with two usable keys of one kid is rejected; several keys may have no kid")
     func twice() throws {
         let (first, second) = (try TestKey.p256(), try TestKey.ed25519())

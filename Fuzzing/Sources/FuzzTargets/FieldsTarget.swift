@@ -1,5 +1,6 @@
 import MVIServer
 import MicroHTTP
+import Networks
 import Sessions
 
 extension FuzzTarget {
@@ -15,6 +16,22 @@ extension FuzzTarget {
         try intentName(fields)
         try cookie(fields)
         try mediaTypes(fields)
+        try clientAddress(fields)
+    }
+
+    private static func clientAddress(_ fields: HeaderFields) throws(BrokenProperty) {
+        guard let proxy = PeerAddress("10.0.0.1"), let foreign = PeerAddress("192.0.2.1"),
+            let range = AddressRange("10.0.0.0/8")
+        else { throw BrokenProperty("no addresses") }
+        let rule = ClientAddress(trusted: [range])
+        try hold(rule.of(fields, from: foreign) == foreign, "an untrusted peer names another client")
+        let found = rule.of(fields, from: proxy)
+        guard found != proxy else { return }
+        let (forwarded, listed) = (
+            fields.occurrences(of: "forwarded").count, fields.occurrences(of: "x-forwarded-for").count
+        )
+        try hold(forwarded + listed > 0, "a client without a reported address is \(found)")
+        try hold(PeerAddress("\(found)") == found, "an address is read otherwise: \(found)")
     }
 
     private static func host(_ fields: HeaderFields) throws(BrokenProperty) {

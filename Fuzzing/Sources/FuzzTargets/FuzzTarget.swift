@@ -7,7 +7,7 @@ package struct FuzzTarget: Sendable {
 
     /// Every target, in the order in which `script/fuzz` runs them.
     package static let all = [
-        json, delta, events, cursor, paths, fields, requests, rows, columns, recorded, forgotten, backup,
+        json, delta, events, cursor, paths, fields, requests, rows, columns, recorded, forgotten, backup, jwt,
     ]
 
     /// Returns true if an input begins with `TRAP`. Nested, so that each right byte reaches a new branch: a

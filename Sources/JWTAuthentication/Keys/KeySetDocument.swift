@@ -2,10 +2,10 @@ import MVI
 import WireJSON
 
 /// A parsed key set (RFC 7517 section 5).
-struct KeySetDocument {
+package struct KeySetDocument {
     /// The reason to reject a whole document.
-    struct Unusable: Error, CustomStringConvertible {
-        let description: String
+    package struct Unusable: Error, CustomStringConvertible {
+        package let description: String
 
         init(_ description: String) { self.description = description }
     }
@@ -19,15 +19,15 @@ struct KeySetDocument {
 
     let keys: KeySet
     /// The `kid` of each key, or its position.
-    let names: [String]
+    package let names: [String]
     /// The ignored keys, each with the reason.
-    let leftOut: [String]
+    package let leftOut: [String]
 
     /// Parses a document for tokens of those algorithms.
     ///
     /// Keys that are not for their signatures are ignored, as section 5 asks. A document with a private key, a secret,
     /// or two keys with one `kid` is rejected: it is the wrong one, or harms its issuer.
-    static func read(
+    package static func read(
         _ bytes: [UInt8], for algorithms: Set<SignatureAlgorithm>
     ) throws(Unusable) -> KeySetDocument {
         let entries = try Self.entries(bytes)
@@ -94,6 +94,6 @@ struct KeySetDocument {
 
     /// Names the key in a log line: its `kid`, shortened and escaped so that it cannot forge lines, or its position.
     private static func name(_ members: [ClaimName: ClaimValue], _ place: Int) -> String {
-        members["kid"]?.string.map { String($0.prefix(64)).debugDescription } ?? "key \(place + 1)"
+        members["kid"]?.string.map { String($0.prefix(64)).debugDescription.withoutInvisibles } ?? "key \(place + 1)"
     }
 }

@@ -2,18 +2,18 @@ import MVI
 import MVIServer
 
 /// The rules for the claims of a token whose signature is valid (RFC 7519 section 4.1).
-struct ClaimRules: Sendable {
+package struct ClaimRules: Sendable {
     let issuer: String
     let audiences: [String]
     let leeway: Duration
 
-    init(issuer: String, audiences: [String], leeway: Duration) {
+    package init(issuer: String, audiences: [String], leeway: Duration) {
         (self.issuer, self.audiences) = (issuer, audiences)
         self.leeway = min(max(leeway, .zero), .seconds(300))
     }
 
     /// Checks the claims and returns their principal.
-    func principal(_ claims: [ClaimName: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Principal {
+    package func principal(_ claims: [ClaimName: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Principal {
         guard let issuer = claims["iss"]?.string, same(issuer, self.issuer) else {
             throw AuthenticationError(.rejected, "The JWT's 'iss' is not the issuer that this server trusts.")
         }

@@ -3,18 +3,18 @@ import MVIServer
 import WireJSON
 
 /// The parts of a signed token in its compact form (RFC 7515 section 3.1), not yet verified.
-struct CompactToken {
+package struct CompactToken {
     /// The largest number of bytes of a token.
     static let longest = 16 * 1024
 
-    let header: [ClaimName: ClaimValue]
+    package let header: [ClaimName: ClaimValue]
     /// The signed bytes: header and payload as they were sent.
     let signedBytes: ArraySlice<UInt8>
     let signature: [UInt8]
     /// The payload as it was sent.
     private let payload: ArraySlice<UInt8>
 
-    init(_ text: String) throws(AuthenticationError) {
+    package init(_ text: String) throws(AuthenticationError) {
         guard text.utf8.count <= Self.longest else {
             throw AuthenticationError(.rejected, "The JWT is longer than \(Self.longest) bytes.")
         }
@@ -37,7 +37,9 @@ struct CompactToken {
     }
 
     /// Returns the payload's members. Call it after the signature was verified.
-    func claims() throws(AuthenticationError) -> [ClaimName: ClaimValue] { try Self.members(payload, "payload") }
+    package func claims() throws(AuthenticationError) -> [ClaimName: ClaimValue] {
+        try Self.members(payload, "payload")
+    }
 
     /// Parses a JSON object. A repeated member is refused, including one that is only equivalent by Unicode's rules,
     /// since readers differ in which one counts (RFC 8725 section 2.4).

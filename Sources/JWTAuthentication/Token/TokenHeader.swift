@@ -3,8 +3,8 @@ import MVIServer
 
 /// The header members about a token's signature (RFC 7515 section 4.1). They are not verified: they only select among
 /// the server's own keys and algorithms.
-struct TokenHeader {
-    let algorithm: SignatureAlgorithm
+package struct TokenHeader {
+    package let algorithm: SignatureAlgorithm
     /// The `kid`; nil if there is none.
     let keyID: String?
 
@@ -14,7 +14,7 @@ struct TokenHeader {
     /// - Parameters:
     ///   - permitted: the accepted algorithms.
     ///   - types: the accepted values of `typ`; nil for any, or none.
-    init(
+    package init(
         _ members: [ClaimName: ClaimValue], permitted: Set<SignatureAlgorithm>, types: [String]? = nil
     ) throws(AuthenticationError) {
         try Self.checkType(members["typ"], types)

@@ -2,15 +2,19 @@ import MicroHTTP
 import Networks
 
 /// Determines the client address of a request, also behind the operator's proxies.
-struct ClientAddress: Sendable {
+package struct ClientAddress: Sendable {
     /// The trusted proxies.
     let trusted: [AddressRange]
 
+    package init(trusted: [AddressRange]) { self.trusted = trusted }
+
     /// Returns the client's address. Follows the reported addresses from the peer back to the first one that is not a
     /// trusted proxy.
-    func of(_ head: RequestHead) -> PeerAddress {
-        guard isTrusted(head.peer), let chain = chain(head.fields) else { return head.peer }
-        var client = head.peer
+    func of(_ head: RequestHead) -> PeerAddress { of(head.fields, from: head.peer) }
+
+    package func of(_ fields: HeaderFields, from peer: PeerAddress) -> PeerAddress {
+        guard isTrusted(peer), let chain = chain(fields) else { return peer }
+        var client = peer
         for hop in chain.reversed() {
             // A hop without an address ends the chain: no trusted proxy confirms the hops before it.
             guard let hop else { break }
