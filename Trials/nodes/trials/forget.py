@@ -177,9 +177,10 @@ async def _try(world, storage, rounds):
         await until("the devices write", lambda: all(device.written > 5 for device in devices))
         if not await storage.found(mark):
             figures.fault("the mark was not found before the deletion: the trial cannot tell")
-        is_restored = place % 10 == 0
+        is_restored = place % (10 if rounds > 10 else 2) == 0
         if is_restored:
             await storage.back_up()
+            tokens = [device.token for device in devices if device.token]
         # Killed at any time of a deletion, of which the first ones tell how long it takes.
         longest = max(times[-20:], default=0.4)
         for _ in range(2):
@@ -203,11 +204,16 @@ async def _try(world, storage, rounds):
         await asyncio.sleep(0.2)
         stop.set()
         await asyncio.gather(*using)
-        left_after_kill += await storage.crashed(mark)
         if is_restored:
+            # Kills the servers at once after the deletion.
             await storage.restore()
             restores += 1
             left_after_restore += await storage.found(mark)
+            for devices[0].token in tokens:
+                if await devices[0].write(1):
+                    figures.fault("a device of a deleted person is let in after a restore")
+        else:
+            left_after_kill += await storage.crashed(mark)
         written += sum(device.written for device in devices)
         refused += sum(device.refused for device in devices)
         if (place + 1) % 10 == 0:
