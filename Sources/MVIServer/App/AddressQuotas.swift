@@ -15,6 +15,8 @@ final class AddressQuotas: Sendable {
     /// bucket; clients cannot predict which.
     private let sessions: Lock<[TokenBucket]>
     private let unknownTokens: Lock<[TokenBucket]>
+    /// The same for spaces, made with the first one.
+    private let spaces = Lock<[TokenBucket]>([])
     private let streams: NetworkPlaces
     private let logger: Logger?
     private let hasWarned = Atomic<Bool>(false)
@@ -68,6 +70,20 @@ final class AddressQuotas: Sendable {
         logger?.warning(
             "Requests come through an untrusted proxy, so its clients share one address. Start with --trusted-proxy.",
             metadata: ["proxy": "\(head.peer)"])
+    }
+
+    /// The rate of new spaces of an address.
+    private static let spaceRate = Rate(perHour: 256)
+
+    /// Returns the permission for a space that a request needs: it counts for the client's session and its address.
+    func permit(_ head: RequestHead, _ session: Session) -> @Sendable () -> Duration? {
+        { [self] in
+            let (place, now) = (bucket(of: head), session.now)
+            return spaces.withLock { buckets in
+                if buckets.isEmpty { buckets = Array(repeating: TokenBucket(), count: Self.bucketCount) }
+                return buckets[place].take(Self.spaceRate, now: now)
+            } ?? session.takeSpace()
+        }
     }
 
     /// Counts a stream of the request's client until the place is released.

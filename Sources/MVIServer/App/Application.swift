@@ -203,8 +203,9 @@ package final class Application: RequestHandler {
         if let found = sessions.space(inMemory: space) {
             return try judge(incoming, try caller.acting(in: found, feature))
         }
-        return { [sessions] body, reply in
-            sessions.space(space, makes: features.makesSpaces(of: feature)) { found in
+        return { [sessions, quotas] body, reply in
+            let permit = quotas.permit(incoming.head, caller.session)
+            sessions.space(space, permit: features.makesSpaces(of: feature) ? permit : nil) { found in
                 do throws(Problem) {
                     try judge(incoming, try caller.acting(in: found, feature))(body, reply)
                 } catch {

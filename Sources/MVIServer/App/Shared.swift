@@ -33,8 +33,10 @@ public struct Shared: Sendable {
 
     /// One store for the server.
     ///
-    /// - Parameter group: the first part of the names under which its stores are kept; nil for the feature's name. Stores are
-    ///   not found under another one.
+    /// - Parameters:
+    ///   - group: the first part of the names under which its stores are kept; nil for the feature's name. Stores are not
+    ///     found under another one.
+    ///   - make: returns the feature; called once.
     @inlinable
     public init<F: Feature>(_ group: String? = nil, _ make: () -> F) {
         let feature = make()
@@ -62,6 +64,12 @@ public struct Shared: Sendable {
 
     /// Several features with stores in one space for each key: one queue, one commit; their turns read each other's states
     /// and send each other intents.
+    ///
+    /// - Parameters:
+    ///   - group: the first part of the spaces' names.
+    ///   - examples: public example keys, see `Keyed`.
+    ///   - existing: true if only the server's own code makes stores: clients get 404 for other keys.
+    ///   - make: returns the features of a key. If it throws, the key does not exist, as in the other initializer.
     @inlinable
     @_disfavoredOverload
     public init<each F: Feature>(

@@ -114,6 +114,42 @@ public struct SessionDirectory: Sendable {
         }
     }
 
+    /// A store that many clients share; see ``Shared``.
+    public struct SharedStore: Sendable {
+        fileprivate let key: String?
+
+        /// The store of a key; the server's, without one.
+        public static func shared(_ key: String? = nil) -> SharedStore { SharedStore(key: key) }
+    }
+
+    /// Sends an intent to a shared store, which is made if there is none. Access rules are not asked, and its turn has no
+    /// sender. Returns the store's version after its turn.
+    ///
+    /// - Parameters:
+    ///   - intent: the intent.
+    ///   - feature: the feature's type.
+    ///   - store: the store: `.shared("42")`.
+    ///   - once: an idempotency key, kept for a day: the same key does not run again.
+    /// - Throws: `featureNotFound` if the feature is not shared, or has no such key; the errors of a turn.
+    @discardableResult
+    public func send<F: Feature>(
+        _ intent: F.Intent, to feature: F.Type, in store: SharedStore, once: String? = nil
+    ) async throws(StoreError) -> UInt64 {
+        try await link.table.deliver(
+            .intent(intent, of: F.self), toShared: Self.feature(F.name, store.key), once: once
+        ).get().version
+    }
+
+    /// Performs an action, which clients cannot send, in a shared store. See `send`.
+    @discardableResult
+    public func perform<F: Feature>(
+        _ action: F.Action, on feature: F.Type, in store: SharedStore, once: String? = nil
+    ) async throws(StoreError) -> UInt64 {
+        try await link.table.deliver(
+            .action(action, of: F.self), toShared: Self.feature(F.name, store.key), once: once
+        ).get().version
+    }
+
     private static func feature(_ name: String, _ key: String?) throws(StoreError) -> FeatureID {
         guard let id = FeatureID(key.map { "\(name):\($0)" } ?? name) else {
             throw StoreError(.featureNotFound, "\"\(key ?? "")\" is not a key.")

@@ -99,6 +99,7 @@ struct FeatureEndpoints: Sendable {
         object.add("id", feature.name)
         object.add("summary", feature.summary)
         object.add("keyed", feature.isKeyed)
+        if feature.spaces != nil { object.add("shared", true) }
         if !feature.exampleKeys.isEmpty {
             object.add("exampleKeys", array: feature.exampleKeys.map { [UInt8].json($0) })
         }

@@ -76,7 +76,7 @@ struct StreamEndpoints: Sendable {
             let withoutRoom = Lock<[FeatureID]>([])
             let open: Forwarder.Attempt = { done in
                 self.open(
-                    filter, without: withoutRoom.withLock { $0 }, start, delta, caller, place,
+                    filter, without: withoutRoom.withLock { $0 }, incoming.head, start, delta, caller, place,
                     wantsProblem: wantsProblem, reply, done)
             }
             open { isAnswered in
@@ -199,8 +199,8 @@ struct StreamEndpoints: Sendable {
     }
 
     private func open(
-        _ filter: StreamFilter, without withoutRoom: [FeatureID], _ start: StreamStart, _ delta: DeltaForm?,
-        _ caller: Caller,
+        _ filter: StreamFilter, without withoutRoom: [FeatureID], _ head: RequestHead, _ start: StreamStart,
+        _ delta: DeltaForm?, _ caller: Caller,
         _ place: NetworkPlaces.Place, wantsProblem: Bool, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
@@ -224,7 +224,7 @@ struct StreamEndpoints: Sendable {
             done(true)
         }
         if case .features(let named) = filter, named.contains(where: { features.space(of: $0) != nil }) {
-            return openBundle(named, start, delta, caller, place, opened)
+            return openBundle(named, head, start, delta, caller, place, opened)
         }
         caller.session.openStream(
             filter, without: withoutRoom, from: start, delta: delta, for: caller.client, holding: place
@@ -233,8 +233,8 @@ struct StreamEndpoints: Sendable {
 
     /// Opens a stream that names shared features, when the spaces have been looked up.
     private func openBundle(
-        _ named: [FeatureID], _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller, _ place: NetworkPlaces.Place,
-        _ opened: @escaping @Sendable (Result<any ClientStream, StoreError>) -> Void
+        _ named: [FeatureID], _ head: RequestHead, _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller,
+        _ place: NetworkPlaces.Place, _ opened: @escaping @Sendable (Result<any ClientStream, StoreError>) -> Void
     ) {
         let own = named.filter { features.space(of: $0) == nil }
         // In the order of their names, so that those beyond the limit are the same at each reconnect.
@@ -244,9 +244,10 @@ struct StreamEndpoints: Sendable {
             .sorted { $0.space.text < $1.space.text }
         let shown = bySpace.prefix(StreamBundle.spaceLimit)
         let beyond = bySpace.dropFirst(StreamBundle.spaceLimit).flatMap(\.features)
+        let permit = quotas.permit(head, caller.session)
         let lookups = Lock<[SessionLookup?]>(Array(repeating: nil, count: shown.count))
         for (index, (space, instances)) in shown.enumerated() {
-            sessions.space(space, makes: features.makesSpaces(of: instances[0])) { found in
+            sessions.space(space, permit: features.makesSpaces(of: instances[0]) ? permit : nil) { found in
                 let all = lookups.withLock { lookups -> [SessionLookup]? in
                     lookups[index] = found
                     let known = lookups.compactMap { $0 }

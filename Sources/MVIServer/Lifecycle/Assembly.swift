@@ -54,6 +54,9 @@ struct Assembly: Sendable {
         settings.makeInspectorToken()
         let registry = try FeatureRegistry(try content.features.map { try $0.definition(makesExamples: true, logger) })
         for feature in registry.definitions { _ = try FeatureShape(checking: feature) }
+        if journal is any SharedJournal, let shared = registry.shared.first {
+            throw FeatureDefinitionError.sharedOnNodes(shared.name)
+        }
         let names = registry.definitions.map(\.name)
         let storeMetrics = StoreMetrics(observation.factory, features: names)
         let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)

@@ -14,7 +14,7 @@ extension ProblemType {
             "The session sends intents faster than the server allows; or its address makes sessions, signs in or sends "
             + "unknown tokens too fast. `RateLimit-Policy` gives the rate.",
         remedy: "Wait as long as `Retry-After` says.",
-        isLimit: true)
+        isLimit: true, errors: [ErrorText(.tooManyNewSpaces)])
 
     static let tooManyConnections = ProblemType(
         "too-many-connections", 429, "Too many connections of one address",

@@ -174,7 +174,7 @@ package final class SessionTable: Sendable {
     /// - Parameter token: a token that may prove itself; nil if the session must be in the journal.
     /// - Parameter space: a space that is made if the journal has none of that name.
     func find(
-        _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use, orMake space: SpaceName? = nil,
+        _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use, orMake space: NewSpace? = nil,
         _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
         if let found = lookup(hash, purpose, now: environment.time.monotonic()) { return completion(found) }
@@ -222,13 +222,17 @@ package final class SessionTable: Sendable {
     }
 
     private func loaded(
-        _ hash: TokenHash, _ token: SessionToken?, _ space: SpaceName?, _ result: Result<SessionLoad, StoreError>
+        _ hash: TokenHash, _ token: SessionToken?, _ space: NewSpace?, _ result: Result<SessionLoad, StoreError>
     ) {
         switch result {
         case .failure(let failure): found(hash, .failed(failure))
         case .success(.ended): found(hash, .ended)
         case .success(.unknown):
-            if let token { proven(token) } else { found(hash, space.map { enter($0, hash) } ?? .unknown) }
+            if let token {
+                proven(token)
+            } else {
+                found(hash, space.map { enter($0.name, hash, $0.permit) } ?? .unknown)
+            }
         case .success(.damaged(let key, let reason)):
             enterAgain()
             let session = Session(damaged: hash, key, reason, environment: environment)
@@ -389,11 +393,5 @@ extension SessionLookup {
     /// The lookup for a client: a session's own token is invalid after a sign-in.
     var forClient: SessionLookup {
         if case .live(let session, nil) = self, session.isSignedIn { .ended } else { self }
-    }
-}
-
-extension Session {
-    func lookup(_ credential: Credential?) -> SessionLookup {
-        fault.map { .damaged(self, $0) } ?? .live(self, credential)
     }
 }

@@ -271,4 +271,8 @@ package final class Session: Sendable {
         }
         for waker in wakers { waker.wake() }
     }
+
+    func lookup(_ credential: Credential?) -> SessionLookup {
+        fault.map { .damaged(self, $0) } ?? .live(self, credential)
+    }
 }

@@ -90,12 +90,14 @@ struct SessionCore {
         var chainReminders: [ReminderChange] = []
         /// Intents with a running asynchronous check, and those that wait for them; nil if there are none.
         var checks: RunningChecks?
+        /// The spaces that its clients may make now; nil if they made none.
+        var spaces: TokenBucket?
         /// Passive stores that a stream's client may see from now on, until they are loaded.
         var granted: [FeatureID] = []
 
         var isBlank: Bool {
             catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
-                && waits.isEmpty && chainReminders.isEmpty && checks == nil && granted.isEmpty
+                && waits.isEmpty && chainReminders.isEmpty && checks == nil && granted.isEmpty && spaces == nil
         }
     }
 

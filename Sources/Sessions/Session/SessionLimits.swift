@@ -83,6 +83,8 @@ package struct SessionLimits: Sendable {
             space: spaceLife)
     }
 
+    /// The maximum number of spaces that a session's clients make in an hour.
+    package var newSpacesPerHour = 32
     /// The lifetime of a space after its last use.
     package var spaceLife: Duration = .seconds(90 * 24 * 3600)
 

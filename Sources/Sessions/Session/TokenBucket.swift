@@ -10,10 +10,17 @@ package struct Rate: Sendable, Equatable {
         guard perSecond > 0 else { return nil }
         self.perSecond = perSecond
         burst = perSecond * burstSeconds
+        interval = max(1, 1_000_000_000 / Int64(perSecond))
+    }
+
+    /// A rate of less than one event per second, with bursts of an hour's worth.
+    package init(perHour: Int) {
+        (perSecond, burst) = (0, perHour)
+        interval = 3_600_000_000_000 / Int64(perHour)
     }
 
     /// Nanoseconds between two events.
-    fileprivate var interval: Int64 { max(1, 1_000_000_000 / Int64(perSecond)) }
+    fileprivate let interval: Int64
 }
 
 /// A token bucket in eight bytes: the generic cell rate algorithm (ITU-T I.371), which stores the time when the bucket

@@ -64,10 +64,11 @@ struct SpaceFixture {
                 features: features, limits: limits, journal: journal, time: time.source, clock: ManualClock()))
     }
 
-    func space(_ key: String) throws -> Session {
+    func space(_ key: String, for client: SpaceClient? = nil) throws -> Session {
         let name = try #require(SpaceName("chores:\(key)"))
         let found = Box<SessionLookup>()
-        table.space(name) { found.set($0) }
+        table.space(name, permit: { client?.session.takeSpace() }) { found.set($0) }
+        if case .failed(let error)? = found.value { throw error }
         guard case .live(let session, _)? = found.value else { throw SessionTable.NotLive() }
         return session
     }

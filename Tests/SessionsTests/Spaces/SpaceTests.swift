@@ -154,6 +154,34 @@ struct SpaceTests {
         #expect(try fixture.space("none").storeIDs.isEmpty)
     }
 
+    @Test("80: a session makes 32 spaces an hour, and no other session is held up by that")
+    func newSpaces() throws {
+        let fixture = try SpaceFixture()
+        let (ann, bob) = (try fixture.guest(), try fixture.guest())
+        for number in 1...32 { _ = try fixture.space("\(number)", for: ann) }
+        for number in 33...1_000 {
+            let error = #expect(throws: StoreError.self) { _ = try fixture.space("\(number)", for: ann) }
+            #expect(error?.code == .tooManyNewSpaces && error?.retryAfter != nil)
+        }
+        _ = try fixture.space("1000", for: bob)
+        // What there is takes nothing of it.
+        #expect(throws: Never.self) { _ = try fixture.space("1000", for: ann) }
+        fixture.time.advance(by: .seconds(3_600 / 32 + 1))
+        #expect(throws: Never.self) { _ = try fixture.space("1001", for: ann) }
+    }
+
+    @Test("95: server code sends to a space once for each name, and its turn has no sender")
+    func outside() async throws {
+        let fixture = try SpaceFixture()
+        let chores = try #require(FeatureID("chores:party"))
+        for _ in 1...2 {
+            let result = await fixture.table.deliver(
+                .intent(.add(text: "milk"), of: Chores.self), toShared: chores, once: "payment-7")
+            #expect(result.code == nil)
+        }
+        #expect(try fixture.guest().state().get().items == [Chores.Item(text: "milk", by: "nobody")])
+    }
+
     @Test("93: what waits in a space keeps its caller's session in memory")
     func pins() throws {
         let journal = HeldJournal(MemoryJournal())
