@@ -100,17 +100,24 @@ final class Maintenance {
 
     /// Counts small tables, and uses the database's estimate for large ones, since counting reads the whole table.
     private func countSessions(_ connection: PostgresConnection) throws {
-        guard engine.options.sessionLimit < .max else { return }
         let table = "\(engine.statements.schema).sessions"
+        let spaces = try run(
+            connection,
+            "SELECT count(*) FROM (SELECT FROM \(table) WHERE space IS NOT NULL LIMIT \(engine.options.spaceLimit)) AS few"
+        )
+        let spaceCount = Int(try spaces.first?.int8(0) ?? 0)
+        engine.withSessions { $0.spaces = spaceCount }
+        guard engine.options.sessionLimit < .max else { return }
         let few = try run(
-            connection, "SELECT count(*) FROM (SELECT FROM \(table) LIMIT \(Self.countedSessions)) AS few")
+            connection,
+            "SELECT count(*) FROM (SELECT FROM \(table) LIMIT \(Self.countedSessions + spaceCount)) AS few")
         var count = Int(try few.first?.int8(0) ?? 0)
-        if count == Self.countedSessions {
+        if count == Self.countedSessions + spaceCount {
             let all = try run(
                 connection, "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass($1)", [.text(table)])
             count = max(count, Int(try all.first?.int8(0) ?? 0))
         }
-        engine.withSessions { $0.count = count }
+        engine.withSessions { $0.count = max(0, count - spaceCount) }
     }
 
     private static let countedSessions = 100_000

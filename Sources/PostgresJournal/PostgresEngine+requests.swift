@@ -33,8 +33,8 @@ extension PostgresEngine {
 
     /// True if another session fits, as far as this process knows.
     func hasRoom(for session: SessionRecord) -> Bool {
-        let limit = session.limit(ofAll: options.sessionLimit)
-        return withSessions { $0.count.map { $0 < limit } ?? true }
+        let limit = session.space == nil ? session.limit(ofAll: options.sessionLimit) : options.spaceLimit
+        return withSessions { (session.space == nil ? $0.count : $0.spaces).map { $0 < limit } ?? true }
     }
 
     /// Returns the result of the statement that creates a session.
@@ -43,7 +43,7 @@ extension PostgresEngine {
     ) throws -> Result<SessionKey, StoreError> {
         let result = try Statements.creation(rows)
         if case .success = result {
-            withSessions { $0.count? += 1 }
+            withSessions { $0.add(1, areSpaces: session.space != nil) }
             news.know(session.tokenHash)
         }
         return result

@@ -24,6 +24,12 @@ extension PostgresEngine {
 /// The approximate number of sessions in the database: counted from time to time, and updated in between with this
 /// process's own changes.
 struct SessionCount {
-    /// Nil until it was counted.
+    /// Without spaces; nil until it was counted.
     var count: Int?
+    /// The number of spaces, in the same way.
+    var spaces: Int?
+
+    mutating func add(_ number: Int, areSpaces: Bool) {
+        if areSpaces { spaces? += number } else { count? += number }
+    }
 }

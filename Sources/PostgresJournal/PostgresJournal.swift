@@ -37,18 +37,20 @@ public final class PostgresJournal: SharedJournal {
     ///   - forgottenList: The path of this server's file of deleted subjects, outside the database. After a restore of an
     ///     older backup, their data is deleted again before the server is ready. Nil keeps no such file.
     ///   - sessionLimit: The approximate largest number of sessions; further ones are refused.
+    ///   - spaceLimit: Likewise of spaces, which shared stores have in place of a session.
     /// - Throws: `JournalOpenError` if `database` is invalid, or if a newer version of this program made the schema.
     public static func open(
         database: String, schema: String = "mvi", connections: Int = 2, listenDatabase: String? = nil,
         rereadDatabase: (@Sendable () throws -> String)? = nil,
         rereadListenDatabase: (@Sendable () throws -> String)? = nil, failoverLosesNothing: Bool = false,
-        forgottenList: String? = nil, logger: Logger, sessionLimit: Int = .max
+        forgottenList: String? = nil, logger: Logger, sessionLimit: Int = .max, spaceLimit: Int = 100_000
     ) async throws(JournalOpenError) -> PostgresJournal {
         var options = PostgresOptions()
         (options.rereadDatabase, options.rereadListenDatabase) = (rereadDatabase, rereadListenDatabase)
         options.failoverLosesNothing = failoverLosesNothing
         options.forgottenList = forgottenList.map(ForgottenList.init)
         (options.schema, options.sessionLimit, options.listenDatabase) = (schema, sessionLimit, listenDatabase)
+        options.spaceLimit = spaceLimit
         (options.writers, options.readers) = (max(1, connections), max(1, connections))
         return try await open(database: database, logger: logger, options: options)
     }
@@ -149,7 +151,9 @@ public final class PostgresJournal: SharedJournal {
         let tokens = [session.tokenHash] + (credential.map { [$0.token] } ?? [])
         var keys = tokens.map { ChainKey.token($0) } + [.id(session.id)]
         if session.isShared, let subject = session.subject { keys.append(.shared(SubjectBytes(subject))) }
-        guard engine.hasRoom(for: session) else { return engine.refuse(.tooManyKept, done) }
+        guard engine.hasRoom(for: session) else {
+            return engine.refuse(session.space == nil ? .tooManyKept : .tooManySpaces, done)
+        }
         let statement = engine.statements.create(session, credential, of: generation)
         guard session.subject == nil else {
             return engine.steps(keys, done, wait: .directory) { [engine] transaction in
@@ -190,7 +194,8 @@ public final class PostgresJournal: SharedJournal {
             let results = try transaction.commit(
                 [sql.lock([session]), sql.remove(session)]
                     + sql.removeRest(of: [session], tombstoneUntil: tombstoneUntil))
-            engine.withSessions { $0.count? -= results[1].affected }
+            let isSpace = try results[1].first?.bool(0)
+            engine.withSessions { if let isSpace { $0.add(-1, areSpaces: isSpace) } }
             transaction.news.change(session)
             return .success(())
         }

@@ -69,8 +69,9 @@ struct PostgresOptions: Sendable {
     var forgottenList: ForgottenList?
     /// The time after a step of a deletion for which sign-ins of the subject are refused, unless another step follows.
     var forgettingTime: Duration = .seconds(60)
-    /// The largest number of stored sessions.
+    /// The largest number of stored sessions, and that of spaces.
     var sessionLimit = Int.max
+    var spaceLimit = 100_000
     /// The migrations of the database's schema.
     var migrations = PostgresSchema.migrations
 }

@@ -27,8 +27,9 @@ struct JournalOptions: Sendable {
     var stepSessions = 64
     /// The interval of probes while the journal is in trouble.
     var probeInterval: Duration = .seconds(1)
-    /// The largest number of stored sessions.
+    /// The largest number of stored sessions, and that of spaces.
     var sessionLimit = Int.max
+    var spaceLimit = 100_000
     /// The migrations of the database's schema.
     var migrations = SQLiteSchema.migrations
 }

@@ -25,14 +25,16 @@ public final class SQLiteJournal: Journal {
     /// - Parameter commitWindow: The shortest time between the starts of two transactions while several clients write.
     ///   A longer one means fewer syncs of the disk and up to this much latency. Zero starts at once.
     /// - Parameter sessionLimit: The largest number of stored sessions; further ones are refused.
+    /// - Parameter spaceLimit: Likewise of spaces, which shared stores have in place of a session.
     /// - Throws: `JournalOpenError` if the folder cannot be created, if another server uses it, or if a newer version
     ///   of this program wrote it.
     public static func open(
-        directory: String, logger: Logger, commitWindow: Duration = .milliseconds(1), sessionLimit: Int = .max
+        directory: String, logger: Logger, commitWindow: Duration = .milliseconds(1), sessionLimit: Int = .max,
+        spaceLimit: Int = 100_000
     ) async throws(JournalOpenError) -> SQLiteJournal {
         var options = JournalOptions()
         options.commitWindow = commitWindow
-        options.sessionLimit = sessionLimit
+        (options.sessionLimit, options.spaceLimit) = (sessionLimit, spaceLimit)
         return try await open(directory: directory, logger: logger, options: options)
     }
 
@@ -58,11 +60,11 @@ public final class SQLiteJournal: Journal {
     package func create(
         _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
-        let limit = engine.options.sessionLimit
+        let (limit, spaceLimit) = (engine.options.sessionLimit, engine.options.spaceLimit)
         let scope: Scope =
             credential.map { .tokens([session.tokenHash, $0.token], nil) } ?? .token(session.tokenHash)
         engine.write(scope, done) { database in
-            try database.create(session, credential: credential, limit: limit)
+            try database.create(session, credential: credential, limit: limit, spaceLimit: spaceLimit)
         }
     }
 

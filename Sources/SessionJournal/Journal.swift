@@ -30,8 +30,9 @@ package protocol Journal: ServerJournal {
     /// Stores a new session, with a credential unless it is anonymous.
     ///
     /// Fails with `StoreError.Code.exists` if the id or a token is in use, or if the session is shared and its subject
-    /// has a shared session already; with `gone` if one of the tokens is remembered as ended; with `tooManySessions` if
-    /// the limit is reached. A sixteenth of the limit is reserved for sessions with a subject.
+    /// has a shared session already, or if a space has the name; with `gone` if one of the tokens is remembered as ended;
+    /// with `tooManySessions` or, for a space, `tooManySpaces` if the limit is reached. Spaces have a limit of their own. A
+    /// sixteenth of that of sessions is reserved for those with a subject.
     func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>)
 
     /// Changes who may use a session, as a whole or not at all.
@@ -42,7 +43,7 @@ package protocol Journal: ServerJournal {
     ///   belongs to another credential, or its token is remembered as ended,
     /// - `exists` if a kept credential's token belongs to another session, or if the session is shared and the new
     ///   subject has another shared session,
-    /// - `invalid` if the change names a token or a number twice.
+    /// - `invalid` if the change names a token or a number twice, or if the session is a space.
     func change(_ change: CredentialChange, done: @escaping Done<Void>)
 
     /// Appends to a session's log as one unit, see `JournalBatch`.
@@ -58,8 +59,8 @@ package protocol Journal: ServerJournal {
     /// bounded by the session limit; those that end first are dropped first.
     func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>)
 
-    /// Deletes a session and all its data, and remembers its tokens as ended until a time since 1970. Succeeds also if
-    /// the session is gone.
+    /// Deletes a session and all its data, and remembers its tokens as ended until a time since 1970, but not that of a
+    /// space: a new one can have its name at once. Succeeds also if the session is gone.
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>)
 
     /// Deletes all sessions of a subject, also damaged ones, with all rows that removed sessions left, and overwrites the
@@ -76,8 +77,8 @@ package protocol Journal: ServerJournal {
     ///
     /// - Parameters:
     ///   - lastSeenBefore: The time since 1970 for each class of lifetime.
-    ///   - tombstoneUntil: Time since 1970 until which the deleted sessions' own tokens are remembered. Those of
-    ///     credentials are not: they are random, so they never name another session.
+    ///   - tombstoneUntil: Time since 1970 until which the deleted sessions' own tokens are remembered, except those of
+    ///     spaces. Those of credentials are not: they are random, so they never name another session.
     func expire(
         lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)
 
@@ -106,7 +107,7 @@ package protocol Journal: ServerJournal {
     func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<LoadedStores>)
 
-    /// Finds at most `limit` sessions, oldest first. A query for a subject finds its shared session and all others.
+    /// Finds at most `limit` sessions, oldest first unless the query says otherwise. A query for a subject finds its shared session and all others.
     /// Subjects are compared byte for byte. Damaged sessions are skipped.
     func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>)
 

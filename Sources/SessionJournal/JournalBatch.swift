@@ -119,6 +119,8 @@ package enum AppendResult: Sendable {
 extension StoreError.Code {
     /// The limit of sessions is reached, in memory or in the journal.
     package static let tooManySessions = Self("tooManySessions")
+    /// The limit of spaces is reached in the journal.
+    package static let tooManySpaces = Self("tooManySpaces")
 }
 
 /// Checks that every journal shares.
@@ -127,7 +129,10 @@ extension StoreError {
     package static let sessionGone = StoreError(.gone, "The session is gone.")
     package static let tooManyKept = StoreError(
         .tooManySessions, "Too many sessions are stored.", retryAfter: .seconds(60))
-    package static let sessionExists = StoreError(.exists, "A session with this token or id exists already.")
+    package static let tooManySpaces = StoreError(
+        .tooManySpaces, "Too many spaces are stored.", retryAfter: .seconds(60))
+    package static let sessionExists = StoreError(.exists, "A session with this token, id or name exists already.")
+    package static let spaceHasNoCredentials = StoreError(.invalid, "A space has no credentials and no subject.")
     package static let tokenIsUsed = StoreError(.exists, "Another session has a credential's token already.")
     package static let sharedExists = StoreError(.exists, "The subject has a shared session already.")
     package static let subjectIsForgotten = StoreError(

@@ -6,7 +6,7 @@ package enum LifeClass: Int, Sendable, CaseIterable {
     case unshared = 1
     /// The session that a subject's devices share.
     case shared = 2
-    /// A space.
+    /// A space, which lives for a time after its last use.
     case space = 3
 
     package init(isOfSubject: Bool, isShared: Bool) {
@@ -32,7 +32,9 @@ package struct PerLifeClass: Sendable, Hashable {
     }
 
     /// The same value for each class.
-    package init(_ value: Duration) { self.init(anonymous: value, unshared: value, shared: value, space: value) }
+    package init(_ value: Duration) {
+        self.init(anonymous: value, unshared: value, shared: value, space: value)
+    }
 
     package subscript(life: LifeClass) -> Duration {
         switch life {

@@ -13,6 +13,7 @@ struct MemoryDirectory {
     /// The sessions of each subject, oldest first. None is empty.
     private var subjects: [SubjectBytes: [SessionKey]] = [:]
     private var shared: [SubjectBytes: SessionKey] = [:]
+    private var spaces: [SpaceName: SessionKey] = [:]
     /// The time until which each ended token is remembered.
     private(set) var tombstones: [TokenHash: Duration] = [:]
     /// The same times as a heap, the earliest at its top.
@@ -22,7 +23,7 @@ struct MemoryDirectory {
 
     /// Assigns a new session its key, or returns the reason why it cannot.
     mutating func add(
-        _ session: SessionRecord, credential: TokenHash?, limit: Int
+        _ session: SessionRecord, credential: TokenHash?, limit: Int, spaceLimit: Int
     ) -> Result<SessionKey, StoreError> {
         if isClosed { return .failure(.journalClosed) }
         let sessionTokens = [session.tokenHash] + (credential.map { [$0] } ?? [])
@@ -32,9 +33,15 @@ struct MemoryDirectory {
         guard sessionTokens.allSatisfy({ tombstones[$0] == nil }) else { return .failure(.sessionGone) }
         let subject = session.subject.map(SubjectBytes.init)
         if session.isShared, let subject, shared[subject] != nil { return .failure(.sharedExists) }
-        guard ids.count < session.limit(ofAll: limit) else { return .failure(.tooManyKept) }
+        if let space = session.space {
+            guard spaces[space] == nil else { return .failure(.sessionExists) }
+            guard spaces.count < spaceLimit else { return .failure(.tooManySpaces) }
+        } else {
+            guard ids.count - spaces.count < session.limit(ofAll: limit) else { return .failure(.tooManyKept) }
+        }
         lastKey += 1
         let key = SessionKey(lastKey)
+        if let space = session.space { spaces[space] = key }
         for token in sessionTokens { tokens[token] = key }
         ids[session.id] = key
         insert(key, of: subject, isShared: session.isShared)
@@ -48,10 +55,11 @@ struct MemoryDirectory {
     ) {
         for token in Set([record.tokenHash] + credentials.map(\.token)) {
             tokens[token] = nil
-            guard !isExpired || token == record.tokenHash else { continue }
+            guard record.space == nil, !isExpired || token == record.tokenHash else { continue }
             bury(token, until: tombstoneUntil, limit: limit)
         }
         ids[record.id] = nil
+        if let space = record.space { spaces[space] = nil }
         remove(key, of: record.subject.map(SubjectBytes.init), isShared: record.isShared)
     }
 
@@ -87,9 +95,17 @@ struct MemoryDirectory {
         switch query {
         case .id(let id): found = ids[id].map { [$0] } ?? []
         case .shared(let subject): found = shared[SubjectBytes(subject)].map { [$0] } ?? []
+        case .space(let space): found = spaces[space].map { [$0] } ?? []
+        case .spaces: preconditionFailure("spaces are found by group")
         case .subject(let subject): found = (subjects[SubjectBytes(subject)] ?? [])[...]
         }
         return Array(found[Self.index(of: SessionKey(key.number + 1), in: found)...].prefix(limit))
+    }
+
+    /// Returns the keyed spaces of a group in the order of their names.
+    func spaces(of group: String, after name: SpaceName?) -> [SessionKey] {
+        spaces.filter { $0.key.group == group && $0.key.key != nil && $0.key.text > name?.text ?? "" }
+            .sorted { $0.key.text < $1.key.text }.map(\.value)
     }
 
     private mutating func insert(_ key: SessionKey, of subject: SubjectBytes?, isShared: Bool) {

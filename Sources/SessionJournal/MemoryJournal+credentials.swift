@@ -12,7 +12,7 @@ extension MemoryJournal {
                     let old = session.credentials
                     let stored = StoredAccess(
                         token: session.record.tokenHash, subject: session.subject, isShared: session.record.isShared,
-                        credentials: old.map { ($0.token, $0.number) })
+                        isSpace: session.record.space != nil, credentials: old.map { ($0.token, $0.number) })
                     return change.endedTokens(stored, name: directory.name, hasShared: directory.hasShared)
                         .map { ended in
                             session.credentials = change.merged(into: old)
@@ -34,6 +34,10 @@ extension MemoryJournal {
     }
 
     package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        if case .spaces(let group, let name) = query {
+            let keys = directory.withLock { $0.spaces(of: group, after: name) }
+            return answer(Array(keys.lazy.compactMap { self.read($0) { $0.record } }.prefix(limit)), done)
+        }
         var found: [SessionRecord] = []
         var last = SessionKey(0)
         while found.count < limit {
@@ -104,6 +108,8 @@ extension SessionRecord {
         case .id(let id): self.id == id
         case .subject(let subject): subject.isSame(as: self.subject)
         case .shared(let subject): isShared && subject.isSame(as: self.subject)
+        case .space(let name): space == name
+        case .spaces(let group, _): space?.group == group
         }
     }
 }
@@ -113,7 +119,7 @@ extension MemorySession {
         SessionOverview(
             key: key, id: record.id, created: record.created, lastSeen: record.lastSeen, stores: stores.count,
             bytes: stores.reduce(0) { $0 + $1.state.count + $1.view.count }, subject: record.subject,
-            isShared: record.isShared)
+            isShared: record.isShared, space: record.space)
     }
 
     /// True if a token is the session's own or that of one of its credentials.

@@ -16,11 +16,16 @@ public final class MemoryJournal: Journal {
     let alarmList = Lock(MemoryAlarms())
 
     let limit: Int
+    private let spaceLimit: Int
 
     /// Creates an empty journal.
     ///
-    /// - Parameter sessionLimit: The largest number of sessions; further ones are refused.
-    public init(sessionLimit: Int = .max) { limit = sessionLimit }
+    /// - Parameters:
+    ///   - sessionLimit: The largest number of sessions; further ones are refused.
+    ///   - spaceLimit: Likewise of spaces, which shared stores have in place of a session.
+    public init(sessionLimit: Int = .max, spaceLimit: Int = 100_000) {
+        (limit, self.spaceLimit) = (sessionLimit, spaceLimit)
+    }
 
     func shard(of session: SessionKey) -> Lock<MemoryShard> {
         shards[Int(truncatingIfNeeded: session.number) & (shards.count - 1)]
@@ -61,7 +66,8 @@ public final class MemoryJournal: Journal {
         _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
         let result = directory.withLock { directory in
-            let added = directory.add(session, credential: credential?.token, limit: limit)
+            let added = directory.add(
+                session, credential: credential?.token, limit: limit, spaceLimit: spaceLimit)
             if case .success(let key) = added {
                 shard(of: key).withLock { $0.add(key, MemorySession(session, credential: credential)) }
             }

@@ -17,12 +17,15 @@ package struct SessionOverview: Sendable, Hashable {
     package let subject: Subject?
     /// True if all devices of its subject share this session.
     package let isShared: Bool
+    /// The name of a space.
+    package let space: SpaceName?
 
     package init(
         key: SessionKey, id: String, created: Duration, lastSeen: Duration, stores: Int, bytes: Int,
-        subject: Subject? = nil, isShared: Bool = false
+        subject: Subject? = nil, isShared: Bool = false, space: SpaceName? = nil
     ) {
         (self.key, self.id, self.created, self.lastSeen) = (key, id, created, lastSeen)
         (self.stores, self.bytes, self.subject, self.isShared) = (stores, bytes, subject, isShared)
+        self.space = space
     }
 }

@@ -50,23 +50,24 @@ package struct SessionRecord: Sendable, Hashable {
     package var lastSeen: Duration
     private var owner: Owner?
 
-    /// The signed-in subject, or nil for an anonymous session.
+    /// The signed-in subject, or nil for an anonymous session and for a space.
     package var subject: Subject? {
         get { if case .subject(let subject)? = owner { subject } else { nil } }
-        set { owner = newValue.map { .subject($0) } }
+        set { if newValue != nil || space == nil { owner = newValue.map { .subject($0) } } }
     }
 
-    /// The name of the space, or nil for a client's session. A space has no subject.
+    /// The name of a space, or nil for a session of clients.
     package var space: SpaceName? {
-        get { if case .space(let name)? = owner { name } else { nil } }
-        set { owner = newValue.map { .space($0) } }
+        get { if case .space(let space)? = owner { space } else { nil } }
+        set { if newValue != nil || subject == nil { owner = newValue.map { .space($0) } } }
     }
 
-    /// The number of existing sessions up to which this one can be stored, of `limit` in all. A sixteenth is reserved
-    /// for sessions with a subject.
+    /// The number of existing sessions, without spaces, up to which this one can be stored, of `limit` in all. A
+    /// sixteenth is reserved for sessions with a subject.
     package func limit(ofAll limit: Int) -> Int { subject == nil ? limit - limit / 16 : limit }
 
-    /// Stores a subject outside the record: most sessions have none, and a journal in memory has a record for each.
+    /// Stores a subject or a name outside the record: most sessions have none, and a journal in memory has a record for
+    /// each.
     private indirect enum Owner: Sendable, Hashable {
         case subject(Subject)
         case space(SpaceName)
@@ -76,10 +77,17 @@ package struct SessionRecord: Sendable, Hashable {
         id: String, tokenHash: TokenHash, epoch: String, credential: SessionCredential, created: Duration,
         lastSeen: Duration, subject: Subject? = nil, isShared: Bool = false, space: SpaceName? = nil
     ) {
+        precondition(subject == nil || space == nil, "a space has no subject")
         (self.id, self.tokenHash, self.epoch, self.credential) = (id, tokenHash, epoch, credential)
         (self.isShared, self.created, self.lastSeen) = (isShared, created, lastSeen)
-        self.subject = subject
-        if let space { self.space = space }
+        owner = subject.map { .subject($0) } ?? space.map { .space($0) }
+    }
+
+    /// A new space. Its credential is of no meaning.
+    package init(space: SpaceName, id: String, epoch: String, created: Duration) {
+        self.init(
+            id: id, tokenHash: TokenHash(space: space), epoch: epoch, credential: .bearer, created: created,
+            lastSeen: created, space: space)
     }
 }
 

@@ -69,4 +69,8 @@ package enum SessionQuery: Sendable, Hashable {
     case subject(Subject)
     /// The session that a subject's devices share.
     case shared(Subject)
+    /// The space with a name.
+    case space(SpaceName)
+    /// The keyed spaces of a group in the order of their names, after one that may be gone; nil to begin.
+    case spaces(group: String, after: SpaceName?)
 }

@@ -71,6 +71,7 @@ package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
             let shared = try await journal.newLog(
                 Sample.session(subject: subject, isShared: true), credential: phone)
             let own = try await journal.newLog(Sample.session(subject: subject), credential: other)
+            let space = try await journal.newLogWithStore(Sample.space("board:a"))
             let ended = Sample.tokenHash()
             _ = try await journal.bury(ended, until: Sample.muchLater).get()
             let secret = try await journal.secret().get()
@@ -85,6 +86,8 @@ package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
             #expect(renewed.key != secret.key && renewed.formerKeys.isEmpty && renewed.since == .zero)
             #expect(renewed.generation != secret.generation)
 
+            // Those of spaces are of no client.
+            #expect(try await journal.stored(space).record == space.record)
             // Each exists, under a token that nobody has.
             let found = try await journal.find(.subject(subject), limit: 10).get()
             #expect(Set(found.map(\.id)) == [shared.record.id, own.record.id])

@@ -130,7 +130,7 @@ import Testing
                 PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ"),
                 PostgresStatement("SELECT count(*) FROM \(schema.name).heads"),
             ], deadline: .now + .seconds(30))
-        let index = (name: "heads_by_seen", definition: "ON @.heads (seen) WHERE seen < 0")
+        let index = PostgresSchema.Index(name: "heads_by_seen", definition: "ON @.heads (seen) WHERE seen < 0")
         let next = PostgresSchema.Migration(
             sql: "ALTER TABLE @.heads ADD COLUMN more integer;", indexes: [index], isAdditive: true)
         let newer = try await schema.journal { $0.migrations = PostgresSchema.migrations + [next] }

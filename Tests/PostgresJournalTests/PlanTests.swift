@@ -25,8 +25,9 @@ import Testing
             try database.forgetPlans()
         }
         let mutants = [
-            ("sessions_by_brief_use", "noted::numeric - created <="), ("tokens_by_end", "ORDER BY until DESC"),
+            ("sessions_used_briefly", "noted::numeric - created <="), ("tokens_by_end", "ORDER BY until DESC"),
             ("receipts_by_session", "receipts AS r USING"), ("sessions_of_subjects", "AND subject IS NOT NULL"),
+            ("sessions_by_space", "s.space"), ("sessions_by_class", "NOT reminded ORDER BY"),
         ]
         for (index, _) in mutants { try await database.schema.run("DROP INDEX @.\(index)") }
         try await database.work()

@@ -129,7 +129,7 @@ struct Migrator {
             for (place, migration) in options.migrations.enumerated() {
                 try connection.script(replacing(migration.sql), deadline: Self.never)
                 for index in migration.indexes {
-                    _ = try run(connection, "CREATE INDEX \(index.name) \(replacing(index.definition))")
+                    _ = try run(connection, "\(index.creation) \(index.name) \(replacing(index.definition))")
                 }
                 guard place == 0 else { continue }
                 let secret = JournalSecret.random()
@@ -172,11 +172,13 @@ struct Migrator {
         // The column exists since the fifth version.
         guard number >= 5 else { return }
         let minimum = PostgresSchema.minimum(of: Array(options.migrations.prefix(number)))
-        _ = try run(connection, "UPDATE \(sql.schema).meta SET minimum = $1", [.int4(Int32(minimum))])
+        // The first space has raised it.
+        _ = try run(
+            connection, "UPDATE \(sql.schema).meta SET minimum = greatest(minimum, $1)", [.int4(Int32(minimum))])
     }
 
     /// Creates an index concurrently with writes. An invalid one of an earlier attempt is created again.
-    private func make(_ index: (name: String, definition: String), _ connection: PostgresConnection) throws {
+    private func make(_ index: PostgresSchema.Index, _ connection: PostgresConnection) throws {
         let name = "\(sql.schema).\(index.name)"
         let there = try run(
             connection, "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", [.text(name)])
@@ -184,7 +186,7 @@ struct Migrator {
             if try row.bool(0) { return }
             _ = try run(connection, "DROP INDEX CONCURRENTLY \(name)")
         }
-        _ = try run(connection, "CREATE INDEX CONCURRENTLY \(index.name) \(replacing(index.definition))")
+        _ = try run(connection, "\(index.creation) CONCURRENTLY \(index.name) \(replacing(index.definition))")
     }
 
     private func replacing(_ text: String) -> String {

@@ -7,19 +7,30 @@ enum PostgresSchema {
     struct Migration: Sendable {
         /// Run in one transaction, with short waits for locks, since others append meanwhile.
         let sql: String
-        /// Indexes that are created after `sql`, concurrently with writes and without a time limit: names, and the text
-        /// after `CREATE INDEX CONCURRENTLY name`.
-        var indexes: [(name: String, definition: String)] = []
+        /// Indexes that are created after `sql`, concurrently with writes and without a time limit.
+        var indexes: [Index] = []
         /// True if programs that do not know the migration can use the schema, because it only adds to it.
         var isAdditive = false
+    }
+
+    struct Index: Sendable {
+        let name: String
+        /// The text after `CREATE INDEX CONCURRENTLY name`.
+        let definition: String
+        var isUnique = false
+
+        var creation: String { isUnique ? "CREATE UNIQUE INDEX" : "CREATE INDEX" }
     }
 
     /// Their number is the `version` of a fully migrated database.
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
         ninth, tenth, eleventh, twelfth, thirteenth, fourteenth,
-        fifteenth,
+        fifteenth, sixteenth,
     ]
+
+    /// The version that a program must know to use a journal with spaces.
+    static let spacesVersion = 16
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
     static func minimum(of migrations: [Migration]) -> Int {
@@ -218,7 +229,7 @@ enum PostgresSchema {
             ALTER TABLE @.reminders ADD COLUMN claimed_until timestamptz;
             ALTER TABLE @.reminders SET (fillfactor = 80);
             """,
-        indexes: [("heads_by_owner", "ON @.heads (owner) WHERE owner IS NOT NULL")])
+        indexes: [Index(name: "heads_by_owner", definition: "ON @.heads (owner) WHERE owner IS NOT NULL")])
 
     /// A proof, with the key and the session's token hash, was enough to compute the credential of a sign-in. The
     /// column stays for nodes of older builds.
@@ -287,7 +298,14 @@ enum PostgresSchema {
             ALTER TABLE @.stores ADD COLUMN seen bigint NOT NULL DEFAULT 0;         -- or newer: heads.seen
             DROP INDEX @.sessions_by_noted;
             """,
-        indexes: [("sessions_by_life", "ON @.sessions (\(Statements.life), noted) WHERE NOT reminded")],
+        indexes: [
+            Index(
+                name: "sessions_by_life",
+                definition: """
+                    ON @.sessions ((CASE WHEN subject IS NULL THEN 0 WHEN shared THEN 2 ELSE 1 END), noted)
+                    WHERE NOT reminded
+                    """)
+        ],
         isAdditive: true)
 
     /// Deleted subjects, see `ForgottenSubject`, and those whose data is being deleted.
@@ -304,14 +322,20 @@ enum PostgresSchema {
     /// A reminder that could not fire is attempted again after a pause.
     private static let tenth = Migration(
         sql: "ALTER TABLE @.reminders ADD COLUMN not_before bigint NOT NULL DEFAULT 0;",
-        indexes: [("reminders_by_next", "ON @.reminders (\(Statements.next), session)")], isAdditive: true)
+        indexes: [Index(name: "reminders_by_next", definition: "ON @.reminders (\(Statements.next), session)")],
+        isAdditive: true)
 
     /// The sessions that are reclaimed when the journal is full, and those whose stores are searched.
     private static let eleventh = Migration(
         sql: "",
         indexes: [
-            ("sessions_by_brief_use", "ON @.sessions (noted, key) WHERE \(Statements.isBrieflyUsed)"),
-            ("sessions_of_subjects", "ON @.sessions (key) WHERE subject IS NOT NULL"),
+            Index(
+                name: "sessions_by_brief_use",
+                definition: """
+                    ON @.sessions (noted, key)
+                    WHERE subject IS NULL AND NOT reminded AND noted::numeric - created <= 300000000000
+                    """),
+            Index(name: "sessions_of_subjects", definition: "ON @.sessions (key) WHERE subject IS NOT NULL"),
         ], isAdditive: true)
 
     /// Removed sessions of which labels or receipts are left.
@@ -336,4 +360,19 @@ enum PostgresSchema {
     /// A failover counts as lossless only if each node has that setting.
     private static let fifteenth = Migration(
         sql: "ALTER TABLE @.nodes ADD COLUMN lossless boolean NOT NULL DEFAULT false;", isAdditive: true)
+
+    /// Spaces: sessions with a name. Their lifetime is a class of its own, and they are not reclaimed. The indexes
+    /// `sessions_by_life` and `sessions_by_brief_use` stay for nodes of older builds, which go on until the first space is
+    /// made: see `Statements.create`.
+    private static let sixteenth = Migration(
+        sql: #"ALTER TABLE @.sessions ADD COLUMN space text COLLATE "C";"#,
+        indexes: [
+            Index(
+                name: "sessions_by_space", definition: "ON @.sessions (space) WHERE space IS NOT NULL", isUnique: true),
+            Index(
+                name: "sessions_by_class", definition: "ON @.sessions (\(Statements.life), noted) WHERE NOT reminded"),
+            Index(
+                name: "sessions_used_briefly",
+                definition: "ON @.sessions (noted, key) WHERE \(Statements.isBrieflyUsed)"),
+        ], isAdditive: true)
 }

@@ -48,12 +48,12 @@ extension SessionReads {
         PostgresStatement(
             """
             SELECT s.key, s.id, s.created, h.seen, count(t.session),
-                coalesce(sum(length(t.state) + length(t.view)), 0)::bigint, s.issuer, s.subject, s.shared
-            FROM (SELECT key, id, created, issuer, subject, shared FROM \(sql.schema).sessions
+                coalesce(sum(length(t.state) + length(t.view)), 0)::bigint, s.issuer, s.subject, s.shared, s.space
+            FROM (SELECT key, id, created, issuer, subject, shared, space FROM \(sql.schema).sessions
                 WHERE \(condition) ORDER BY key \(order) LIMIT $1) AS s
             JOIN \(sql.schema).heads AS h ON h.key = s.key
             LEFT JOIN \(sql.schema).stores AS t ON t.session = s.key
-            GROUP BY s.key, s.id, s.created, h.seen, s.issuer, s.subject, s.shared ORDER BY s.key \(order)
+            GROUP BY s.key, s.id, s.created, h.seen, s.issuer, s.subject, s.shared, s.space ORDER BY s.key \(order)
             """, [.int8(Int64(max(0, limit)))] + values)
     }
 }
@@ -63,6 +63,7 @@ extension PostgresRow {
     func overview() throws -> SessionOverview {
         SessionOverview(
             key: try key(0), id: try text(1), created: try time(2), lastSeen: try time(3),
-            stores: Int(try int8(4)), bytes: Int(try int8(5)), subject: try subject(6), isShared: try bool(8))
+            stores: Int(try int8(4)), bytes: Int(try int8(5)), subject: try subject(6), isShared: try bool(8),
+            space: try space(9))
     }
 }

@@ -120,7 +120,7 @@ struct SessionReads {
 
     /// The columns that `PostgresRow.sessionRecord` reads, from tables named `s` and `h`.
     static let recordColumns =
-        "s.key, s.token, s.id, s.credential, s.created, s.issuer, s.subject, s.shared, h.seen, h.epoch"
+        "s.key, s.token, s.id, s.credential, s.created, s.issuer, s.subject, s.shared, h.seen, h.epoch, s.space"
 
     // MARK: Results
 
@@ -134,7 +134,7 @@ struct SessionReads {
         func key() throws -> SessionKey? { try self[.session].first.map { row in try row.key(0) } }
 
         /// True if the session's epoch predates a loss of commits, see `DatabaseSetup`.
-        func isOfAnotherPast() throws -> Bool { try self[.session].first.map { row in try !row.bool(14) } ?? false }
+        func isOfAnotherPast() throws -> Bool { try self[.session].first.map { row in try !row.bool(15) } ?? false }
 
         /// Returns the time until which a token is remembered as ended, or nil.
         func tombstone() throws -> Duration? {
@@ -145,20 +145,20 @@ struct SessionReads {
         /// - Parameter withRecentHeads: True if the heads before the newest one were read.
         func session(withRecentHeads: Bool) throws -> StoredSession? {
             guard let row = self[.session].first else { return nil }
-            let head = try row.head(10)
-            var lost = try LostLabels(text: try row.text(13))
+            let head = try row.head(11)
+            var lost = try LostLabels(text: try row.text(14))
             // Expired labels in dropped partitions.
-            if !row.isNull(15), try row.bool(15) { lost.hasAny = true }
+            if !row.isNull(16), try row.bool(16) { lost.hasAny = true }
             return StoredSession(
                 key: try row.key(0), record: try row.sessionRecord(),
-                recentHeads: withRecentHeads ? try row.heads(12, before: head) : [head],
+                recentHeads: withRecentHeads ? try row.heads(13, before: head) : [head],
                 stores: try self[.summaries].map { try Rows.summaries.read($0, 0) },
                 changed: withRecentHeads ? try stores() : [],
                 labels: try self[.labels].map { try Rows.labels.read($0, 0) }, lostLabels: lost,
                 receipts: try self[.receipts].map { try Rows.receipts.read($0, 0) },
                 credentials: try self[.credentials].map { try Rows.credentials.read($0, 0) },
-                reminders: try self[.reminders].map { try Rows.reminders.read($0, 0) }, owner: try row.owner(16),
-                accessChanges: try row.bits(19))
+                reminders: try self[.reminders].map { try Rows.reminders.read($0, 0) }, owner: try row.owner(17),
+                accessChanges: try row.bits(20))
         }
 
         func export() throws -> SessionExport? {
@@ -210,24 +210,26 @@ struct SessionReads {
     // MARK: Many sessions
 
     static func find(_ sql: Statements, _ query: SessionQuery, limit: Int) -> PostgresStatement {
-        let (condition, values): (String, [PostgresValue]) =
-            switch query {
-            case .id(let id): ("s.id = $2", [.utf8(id)])
-            case .subject(let subject):
-                (
-                    "sha256(s.subject) = sha256($2) AND s.subject = $2 AND s.issuer = $3",
-                    [.utf8(subject.id), .utf8(subject.issuer)]
-                )
-            case .shared(let subject):
-                (
-                    "s.shared AND sha256(s.subject) = sha256($2) AND s.subject = $2 AND s.issuer = $3",
-                    [.utf8(subject.id), .utf8(subject.issuer)]
-                )
-            }
+        var order = "s.key"
+        let condition: String
+        let values: [PostgresValue]
+        switch query {
+        case .id(let id): (condition, values) = ("s.id = $2", [.utf8(id)])
+        case .subject(let subject):
+            condition = "sha256(s.subject) = sha256($2) AND s.subject = $2 AND s.issuer = $3"
+            values = [.utf8(subject.id), .utf8(subject.issuer)]
+        case .shared(let subject):
+            condition = "s.shared AND sha256(s.subject) = sha256($2) AND s.subject = $2 AND s.issuer = $3"
+            values = [.utf8(subject.id), .utf8(subject.issuer)]
+        case .space(let space): (condition, values) = ("s.space = $2", [.text(space.text)])
+        case .spaces(let group, let after):
+            (condition, order) = ("s.space > $2 AND s.space < $3", "s.space")
+            values = [.text(max("\(group):", after?.text ?? "")), .text("\(group);")]
+        }
         return PostgresStatement(
             """
             SELECT \(recordColumns) FROM \(sql.schema).sessions AS s JOIN \(sql.schema).heads AS h ON h.key = s.key
-            WHERE \(condition) ORDER BY s.key LIMIT $1
+            WHERE \(condition) ORDER BY \(order) LIMIT $1
             """, [.int8(Int64(max(0, limit)))] + values)
     }
 
@@ -255,7 +257,16 @@ extension PostgresRow {
         }
         return SessionRecord(
             id: try text(2), tokenHash: try token(1), epoch: try text(9), credential: credential, created: try time(4),
-            lastSeen: try time(8), subject: try subject(5), isShared: try bool(7))
+            lastSeen: try time(8), subject: try subject(5), isShared: try bool(7), space: try space(10))
+    }
+
+    /// Reads the name of a space; nil if it is NULL.
+    func space(_ column: Int) throws -> SpaceName? {
+        if isNull(column) { return nil }
+        guard let space = SpaceName(try text(column)) else {
+            throw StoreError.unexpected(try text(column), "a space's name")
+        }
+        return space
     }
 
     /// Reads a mark from `SessionReads.stores`.

@@ -13,20 +13,28 @@ extension Statements {
         _ session: SessionRecord, _ credential: StoredCredential?, of generation: [UInt8]? = nil
     ) -> PostgresStatement {
         let tokens = [session.tokenHash.bytes] + (credential.map { [$0.token.bytes] } ?? [])
+        let (named, column, raised) =
+            session.space == nil
+            ? ("", "", "")
+            : (
+                "OR EXISTS (SELECT FROM \(schema).sessions WHERE space = $18)", ", space",
+                "raised AS (\(raiseMinimum) AND EXISTS (SELECT FROM made)),"
+            )
         return PostgresStatement(
             """
             WITH fault AS (
                 SELECT CASE
                     WHEN $17 IS NOT NULL AND $17 <> (SELECT generation FROM \(schema).meta) THEN 4
                     WHEN EXISTS (SELECT FROM \(schema).tokens WHERE token = ANY ($1) AND session IS NOT NULL)
-                        OR EXISTS (SELECT FROM \(schema).sessions WHERE id = $3) THEN 1
+                        OR EXISTS (SELECT FROM \(schema).sessions WHERE id = $3) \(named) THEN 1
                     WHEN EXISTS (SELECT FROM \(schema).tokens WHERE token = ANY ($1)) THEN 2
                     WHEN $8 AND EXISTS (SELECT FROM \(schema).sessions WHERE shared
                         AND sha256(subject) = sha256($7) AND sha256(issuer) = sha256($6)) THEN 3
                     ELSE 0 END AS code),
             made AS (
-                INSERT INTO \(schema).sessions (token, id, credential, created, noted, issuer, subject, shared)
-                SELECT $2, $3, $4, $5, $9, $6, $7, $8 FROM fault WHERE code = 0 RETURNING key),
+                INSERT INTO \(schema).sessions (token, id, credential, created, noted, issuer, subject, shared\(column))
+                SELECT $2, $3, $4, $5, $9, $6, $7, $8\(column.isEmpty ? "" : ", $18") FROM fault WHERE code = 0 RETURNING key),
+            \(raised)
             head AS (
                 INSERT INTO \(schema).heads (key, seen, epoch, past)
                 SELECT key, $9, $10, (SELECT past FROM \(schema).meta) FROM made),
@@ -45,7 +53,13 @@ extension Statements {
                 .int8(credential.map { Int64($0.number) }), .bytea(credential?.token.bytes),
                 .text(credential?.kind.rawValue), .int8(credential?.made.nanoseconds),
                 .int8(credential?.revokedUntil?.nanoseconds), .bytea(credential?.principal), .bytea(generation),
-            ])
+            ] + (session.space.map { [.text($0.text)] } ?? []))
+    }
+
+    /// Excludes programs that take a space for an anonymous session, since there is one now.
+    var raiseMinimum: String {
+        let version = PostgresSchema.spacesVersion
+        return "UPDATE \(schema).meta SET minimum = \(version) WHERE minimum < \(version)"
     }
 
     /// Reads the result of `create`.
@@ -66,11 +80,12 @@ extension Statements {
     }
 
     /// The class of a session's lifetime, see `LifeClass`. Part of an index: a migration must not change them.
-    static let life = "(CASE WHEN subject IS NULL THEN 0 WHEN shared THEN 2 ELSE 1 END)"
+    static let life = "(CASE WHEN space IS NOT NULL THEN 3 WHEN subject IS NULL THEN 0 WHEN shared THEN 2 ELSE 1 END)"
 
     /// True for an anonymous session without reminders that seems to be used for at most five minutes. Also part of an
     /// index: most sessions of a full journal are used for longer.
-    static let isBrieflyUsed = "subject IS NULL AND NOT reminded AND noted::numeric - created <= 300000000000"
+    static let isBrieflyUsed =
+        "subject IS NULL AND space IS NULL AND NOT reminded AND noted::numeric - created <= 300000000000"
 
     /// The time of a reminder's next attempt. Also part of an index.
     static let next = "greatest(due, not_before)"
@@ -102,8 +117,22 @@ extension Statements {
             ] + (isExpired ? [] : deleteLabelsAndReceipts(of: keys))
     }
 
+    /// Deletes a session's row, and the token of a space, which is not remembered. Returns a row that tells if it was a
+    /// space; none if the session is gone.
     func remove(_ session: SessionKey) -> PostgresStatement {
-        PostgresStatement("DELETE FROM \(schema).sessions WHERE key = $1", [.key(session)])
+        PostgresStatement(
+            """
+            WITH gone AS (DELETE FROM \(schema).sessions WHERE key = $1 RETURNING token, space), \(unnamed)
+            SELECT space IS NOT NULL FROM gone
+            """, [.key(session)])
+    }
+
+    /// Deletes the tokens of the spaces among `gone`.
+    private var unnamed: String {
+        """
+        unnamed AS (
+            DELETE FROM \(schema).tokens AS t USING gone AS g WHERE g.space IS NOT NULL AND t.token = g.token)
+        """
     }
 
     func bury(_ token: TokenHash, until: Duration) -> PostgresStatement {
@@ -153,7 +182,8 @@ extension Statements {
             found = ["\(Self.isBrieflyUsed) AND noted < $2 AND noted::numeric - created <= $3"]
         } else {
             values += [
-                .time(expiry.lastSeenBefore.unshared), .time(expiry.lastSeenBefore.shared), .time(expiry.dueBefore),
+                .time(expiry.lastSeenBefore.unshared), .time(expiry.lastSeenBefore.shared),
+                .time(expiry.lastSeenBefore.space), .time(expiry.dueBefore),
             ]
             found = LifeClass.allCases.map { life in
                 "\(Self.life) = \(life.rawValue) AND noted < $\(life.rawValue + 2) AND NOT reminded"
@@ -162,8 +192,8 @@ extension Statements {
         let keys = found.map { "ARRAY(SELECT key FROM \(schema).sessions WHERE \($0) ORDER BY noted, key LIMIT $1)" }
         let reminded = """
             ARRAY(SELECT r.session FROM \(schema).reminders AS r JOIN \(schema).sessions AS s ON s.key = r.session
-                WHERE r.due < $5 AND s.reminded AND NOT EXISTS (
-                    SELECT FROM \(schema).reminders AS l WHERE l.session = r.session AND l.due >= $5)
+                WHERE r.due < $6 AND s.reminded AND NOT EXISTS (
+                    SELECT FROM \(schema).reminders AS l WHERE l.session = r.session AND l.due >= $6)
                 GROUP BY r.session LIMIT $1)
             """
         let all = (keys + (expiry.usedFor == nil ? [reminded] : [])).joined(separator: " || ")
@@ -179,11 +209,14 @@ extension Statements {
         let time = expiry.lastSeenBefore
         let keys = PostgresValue.int8s(sessions.map(\.number))
         let values: [PostgresValue] =
-            [keys, .time(time.anonymous), .time(time.unshared), .time(time.shared)]
+            [keys, .time(time.anonymous), .time(time.unshared), .time(time.shared), .time(time.space)]
             + (expiry.usedFor.map { [.time($0)] } ?? [])
         // As `Expiry.ends`.
-        let isUnused = "h.seen < (CASE WHEN s.subject IS NULL THEN $2 WHEN s.shared THEN $4 ELSE $3 END)"
-        let isBrief = expiry.usedFor == nil ? "" : "AND s.subject IS NULL AND h.seen::numeric - s.created <= $5"
+        let isUnused =
+            "h.seen < (CASE WHEN s.space IS NOT NULL THEN $5 WHEN s.subject IS NULL THEN $2 WHEN s.shared THEN $4 ELSE $3 END)"
+        let isBrief =
+            expiry.usedFor == nil
+            ? "" : "AND s.subject IS NULL AND s.space IS NULL AND h.seen::numeric - s.created <= $6"
         let endPassingOver = PostgresStatement(
             """
             UPDATE \(schema).sessions AS s SET reminded = false WHERE s.key = ANY ($1) AND s.reminded
@@ -197,9 +230,11 @@ extension Statements {
                 """, values),
             PostgresStatement(
                 """
-                DELETE FROM \(schema).sessions AS s USING \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND NOT s.reminded AND \(isUnused) \(isBrief)
-                RETURNING s.key
+                WITH gone AS (
+                    DELETE FROM \(schema).sessions AS s USING \(schema).heads AS h
+                    WHERE s.key = ANY ($1) AND h.key = s.key AND NOT s.reminded AND \(isUnused) \(isBrief)
+                    RETURNING s.key, s.token, s.space), \(unnamed)
+                SELECT key FROM gone
                 """, values),
         ]
     }
@@ -210,7 +245,8 @@ extension Statements {
     func credentialState(_ change: CredentialChange) -> [PostgresStatement] {
         [
             PostgresStatement(
-                "SELECT token, issuer, subject, shared FROM \(schema).sessions WHERE key = $1", [.key(change.session)]),
+                "SELECT token, issuer, subject, shared, space IS NOT NULL FROM \(schema).sessions WHERE key = $1",
+                [.key(change.session)]),
             PostgresStatement(
                 "SELECT token, number FROM \(schema).credentials WHERE session = $1", [.key(change.session)]),
             PostgresStatement(
@@ -305,10 +341,12 @@ extension Statements {
         [
             PostgresStatement("DELETE FROM \(schema).credentials"),
             PostgresStatement("DELETE FROM \(schema).tokens WHERE session IS NOT NULL"),
-            // Random bytes are the hash of no existing token.
+            // Random bytes are the hash of no existing token. Spaces have none, and are found by theirs.
             PostgresStatement(
-                "UPDATE \(schema).sessions SET token = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))"
-            ),
+                """
+                UPDATE \(schema).sessions
+                SET token = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) WHERE space IS NULL
+                """),
             PostgresStatement(
                 "INSERT INTO \(schema).tokens (token, session) SELECT token, key FROM \(schema).sessions"),
         ] + replaceSecret(by: .random())

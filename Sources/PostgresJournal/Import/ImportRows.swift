@@ -16,6 +16,7 @@ struct ImportRows {
     let past: Int64
     /// The approximate size of the rows in bytes.
     private(set) var bytes = 0
+    private(set) var hasSpaces = false
     private var tables = Table.allCases.map { TableRows($0.table) }
 
     init(offset: Int64, era: Int64, past: Int64) { (self.offset, self.era, self.past) = (offset, era, past) }
@@ -50,7 +51,8 @@ struct ImportRows {
         add(
             .sessions, key, .bytea(record.tokenHash.bytes), .utf8(record.id), .text(record.credential.rawValue),
             .time(record.created), .time(record.lastSeen), .utf8(record.subject?.issuer), .utf8(record.subject?.id),
-            .bool(record.isShared), .bool(!session.reminders.isEmpty))
+            .bool(record.isShared), .bool(!session.reminders.isEmpty), .text(record.space?.text))
+        if record.space != nil { hasSpaces = true }
         addHead(of: session, key)
         for token in Set([record.tokenHash] + session.credentials.map(\.token)) {
             add(.tokens, key, .bytea(token.bytes))
@@ -93,7 +95,7 @@ extension ImportRows.Table {
                 "sessions",
                 """
                 bytea token, bytea id, text credential, int8 created, int8 noted, bytea issuer, bytea subject, \
-                bool shared, bool reminded
+                bool shared, bool reminded, text space
                 """, key: "key")
         case .heads:
             RowTable(

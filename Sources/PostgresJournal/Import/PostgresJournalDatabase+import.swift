@@ -79,6 +79,7 @@ private final class Import {
 
     func commit() throws {
         try send(&rows, atLeast: 1)
+        if rows.hasSpaces { _ = try run(sql.raiseMinimum) }
         guard try run("COMMIT").command == "COMMIT" else {
             throw StoreError(.unavailable, "The database \(place) rolled back the transaction.")
         }

@@ -10,6 +10,7 @@ extension WriteTransaction {
         guard let session = results[1].first else { return .failure(.sessionGone) }
         let stored = StoredAccess(
             token: try session.token(0), subject: try session.subject(1), isShared: try session.bool(3),
+            isSpace: try session.bool(4),
             credentials: try results[2].map { row in (token: try row.token(0), number: Int(try row.int8(1))) })
         let names = Dictionary(
             try results[3].map { row in

@@ -23,7 +23,7 @@ extension Connection {
     mutating func find(_ query: SessionQuery, limit: Int) throws -> [SessionRecord] {
         let values = query.values + [.integer(max(0, limit))]
         let records = try self.query(Self.findSQL(query), values) { row -> SessionRecord? in
-            do { return try row.sessionRecord(lastSeen: 9) } catch {
+            do { return try row.sessionRecord(lastSeen: 10) } catch {
                 guard Self.isOfValue(error) else { throw error }
                 return nil
             }
@@ -37,6 +37,8 @@ extension Connection {
             case .id: "id = ?"
             case .subject: "subject = ? AND issuer = ? ORDER BY key"
             case .shared: "subject = ? AND issuer = ? AND shared = 1"
+            case .space: "space = ?"
+            case .spaces: "space > ? AND space < ? ORDER BY space"
             }
         // An append notes its time only in its store's row.
         return """
@@ -52,6 +54,8 @@ extension SessionQuery {
         switch self {
         case .id(let id): [.text(id)]
         case .subject(let subject), .shared(let subject): [.text(subject.id), .text(subject.issuer)]
+        case .space(let space): [.text(space.text)]
+        case .spaces(let group, let after): [.text(max("\(group):", after?.text ?? "")), .text("\(group);")]
         }
     }
 }

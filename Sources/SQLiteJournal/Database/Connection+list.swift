@@ -30,7 +30,7 @@ extension Connection {
             """
             SELECT key, token, EXISTS (SELECT 1 FROM stores WHERE id >= key << 16 AND id < (key + 1) << 16
                 AND (\(isUnused.joined(separator: " OR "))))
-            FROM sessions WHERE key > ? \(ofSubjects ? "AND life > 0" : "") ORDER BY key LIMIT ?
+            FROM sessions WHERE key > ? \(ofSubjects ? "AND subject IS NOT NULL" : "") ORDER BY key LIMIT ?
             """, values + [.integer(session.number), .integer(max(0, limit))]
         ) { row in (key: try row.integer(0), token: try row.blob(1), hasUnused: try row.integer(2) != 0) }
         var page = FoundStores()
@@ -45,8 +45,8 @@ extension Connection {
         let sessions = try query(
             """
             SELECT key, name, created, max(last_seen, coalesce(max(time), last_seen)), count(feature),
-                coalesce(sum(length(state) + length(view)), 0), issuer, subject, shared
-            FROM (SELECT key, id AS name, created, last_seen, issuer, subject, shared FROM sessions
+                coalesce(sum(length(state) + length(view)), 0), issuer, subject, shared, space
+            FROM (SELECT key, id AS name, created, last_seen, issuer, subject, shared, space FROM sessions
                 WHERE \(condition) ORDER BY key \(order) LIMIT ?)
             LEFT JOIN stores ON stores.id >= key << 16 AND stores.id < (key + 1) << 16
             GROUP BY key ORDER BY key \(order)
@@ -56,7 +56,7 @@ extension Connection {
                 return SessionOverview(
                     key: SessionKey(try row.integer(0)), id: try row.id(1), created: try row.time(2),
                     lastSeen: try row.time(3), stores: try row.int(4), bytes: try row.int(5),
-                    subject: try row.subject(6), isShared: try row.integer(8) != 0)
+                    subject: try row.subject(6), isShared: try row.integer(8) != 0, space: try row.space(9))
             } catch {
                 guard Self.isOfValue(error) else { throw error }
                 return nil

@@ -49,8 +49,8 @@ extension Connection {
     /// See `JournalMaintenance.signOutAll`.
     mutating func signOutAll() throws -> Int {
         try execute("DELETE FROM credentials")
-        // Random bytes are the hash of no existing token.
-        let count = try execute("UPDATE sessions SET token = randomblob(32)")
+        // Random bytes are the hash of no existing token. Spaces have none, and are found by theirs.
+        let count = try execute("UPDATE sessions SET token = randomblob(32) WHERE space IS NULL")
         try replaceSecret(by: .random())
         return count
     }

@@ -21,7 +21,7 @@ extension Connection {
     /// In `recordings`.
     static let recordingsOfSession = "id >= ?1 << 20 AND id < (?1 + 1) << 20"
     /// The columns that `Row.sessionRecord` reads, except the time of the last use.
-    static let recordColumns = "key, token, id, epoch, credential, created, issuer, subject, shared"
+    static let recordColumns = "key, token, id, epoch, credential, created, issuer, subject, shared, space"
     static let receiptColumns = "body_hash, intent, version, status, body, made, number"
 
     mutating func load(_ token: TokenHash, now: Duration) throws -> SessionLoad {
@@ -106,9 +106,9 @@ extension Connection {
             "SELECT \(Self.recordColumns), last_seen, head, nonce, lost FROM sessions WHERE \(column) = ?", [value]
         ) { row in
             SessionRows(
-                key: SessionKey(try row.integer(0)), record: try row.sessionRecord(lastSeen: 9),
-                lostLabels: try LostLabels(text: try row.text(12)),
-                head: SessionHead(number: try row.bits(10), nonce: try row.bits(11)))
+                key: SessionKey(try row.integer(0)), record: try row.sessionRecord(lastSeen: 10),
+                lostLabels: try LostLabels(text: try row.text(13)),
+                head: SessionHead(number: try row.bits(11), nonce: try row.bits(12)))
         }
         guard var rows = found else { return nil }
         // -1, as a signed number, is below all heads.
@@ -187,11 +187,19 @@ extension Row {
     func sessionRecord(lastSeen: Int) throws -> SessionRecord {
         let token = try blob(1)
         guard token.count == 32, let credential = SessionCredential(rawValue: try text(4)),
-            try isNull(6) == isNull(7)
+            try isNull(6) == isNull(7), try isNull(7) || isNull(9)
         else { throw StoreError(.unavailable, "The journal's row of session \(try integer(0)) is damaged.") }
         return SessionRecord(
             id: try id(2), tokenHash: TokenHash(token), epoch: try text(3), credential: credential,
-            created: try time(5), lastSeen: try time(lastSeen), subject: try subject(6), isShared: try integer(8) != 0)
+            created: try time(5), lastSeen: try time(lastSeen), subject: try subject(6), isShared: try integer(8) != 0,
+            space: try space(9))
+    }
+
+    /// Reads the name of a space; nil if it is NULL.
+    func space(_ column: Int) throws -> SpaceName? {
+        guard let text = try optionalText(column) else { return nil }
+        guard let space = SpaceName(text) else { throw StoreError.unexpected(text, "a space's name") }
+        return space
     }
 
     /// Reads a subject with the issuer in `column` and the id in the next one; nil if they are NULL.

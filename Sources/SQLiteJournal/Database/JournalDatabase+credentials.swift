@@ -12,10 +12,12 @@ extension JournalDatabase {
             row in
             (token: try row.token(0), number: try row.int(1))
         }
-        let stored = try connection.first("SELECT token, issuer, subject, shared FROM sessions WHERE key = ?", [key]) {
+        let stored = try connection.first(
+            "SELECT token, issuer, subject, shared, space IS NOT NULL FROM sessions WHERE key = ?", [key]
+        ) {
             StoredAccess(
                 token: try $0.token(0), subject: try $0.subject(1), isShared: try $0.int(3) != 0,
-                credentials: credentials)
+                isSpace: try $0.int(4) != 0, credentials: credentials)
         }
         guard let stored else { return .failure(.sessionGone) }
         let ended: [TokenHash]

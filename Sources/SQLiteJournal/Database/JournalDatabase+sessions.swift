@@ -4,32 +4,43 @@ import SessionJournal
 
 /// Creation, use and removal of sessions, inside an open transaction.
 extension JournalDatabase {
-    /// Stores a new session unless its token or id is in use or the limit is reached.
+    /// Stores a new session unless its token, id or name is in use or the limit is reached.
     func create(
-        _ session: SessionRecord, credential: StoredCredential?, limit: Int
+        _ session: SessionRecord, credential: StoredCredential?, limit: Int, spaceLimit: Int
     ) throws -> Result<SessionKey, StoreError> {
         let tokens = [session.tokenHash] + (credential.map { [$0.token] } ?? [])
         let names = try tokens.map(name)
         let hasID = try connection.first("SELECT 1 FROM sessions WHERE id = ?", [.text(session.id)]) { try $0.int(0) }
+        let named = try session.space.flatMap { space in
+            try connection.first("SELECT 1 FROM sessions WHERE space = ?", [.text(space.text)]) { try $0.int(0) }
+        }
         let isNew = Set(tokens).count == tokens.count && names.allSatisfy { $0 == .unknown || $0 == .ended }
-        guard isNew, hasID == nil else { return .failure(.sessionExists) }
+        guard isNew, hasID == nil, named == nil else { return .failure(.sessionExists) }
         if names.contains(.ended) { return .failure(.sessionGone) }
         if session.isShared, let subject = session.subject, try hasShared(subject) { return .failure(.sharedExists) }
         let count = try sessionCount ?? connection.first("SELECT count(*) FROM sessions") { try $0.int(0) } ?? 0
-        sessionCount = count
-        guard count < session.limit(ofAll: limit) else { return .failure(.tooManyKept) }
+        let spaces =
+            try spaceCount
+            ?? connection.first("SELECT count(*) FROM sessions WHERE space IS NOT NULL") { try $0.int(0) } ?? 0
+        (sessionCount, spaceCount) = (count, spaces)
+        if session.space == nil {
+            guard count - spaces < session.limit(ofAll: limit) else { return .failure(.tooManyKept) }
+        } else {
+            guard spaces < spaceLimit else { return .failure(.tooManySpaces) }
+        }
         try connection.execute(
             """
-            INSERT INTO sessions (token, id, epoch, credential, created, last_seen, issuer, subject, shared)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO sessions (token, id, epoch, credential, created, last_seen, issuer, subject, shared, space)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
                 .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
                 SQLiteValue(session.subject?.issuer), SQLiteValue(session.subject?.id),
-                .integer(session.isShared ? 1 : 0),
+                .integer(session.isShared ? 1 : 0), SQLiteValue(session.space?.text),
             ])
         sessionCount = count + 1
+        if session.space != nil { spaceCount = spaces + 1 }
         let key = SessionKey(connection.lastInsertedRow)
         if let credential { try insert(credential, of: key) }
         return .success(key)
@@ -78,12 +89,16 @@ extension JournalDatabase {
     /// - Parameter isExpired: True if the tokens of its credentials are not remembered as ended.
     func remove(_ session: SessionKey, tombstoneUntil: Duration, limit: Int, isExpired: Bool = false) throws {
         cache[session] = nil
-        let token = try connection.first(
-            "DELETE FROM sessions WHERE key = ? RETURNING token", [.integer(session.number)]
-        ) { row in try row.blob(0) }
-        guard let token else { return }
+        let removed = try connection.first(
+            "DELETE FROM sessions WHERE key = ? RETURNING token, space IS NOT NULL", [.integer(session.number)]
+        ) { row in (token: try row.blob(0), isSpace: try row.int(1) != 0) }
+        guard let removed else { return }
         sessionCount = sessionCount.map { $0 - 1 }
-        try bury(token, until: tombstoneUntil, limit: limit)
+        if removed.isSpace {
+            spaceCount = spaceCount.map { $0 - 1 }
+        } else {
+            try bury(removed.token, until: tombstoneUntil, limit: limit)
+        }
         let tokens = try connection.query(
             "DELETE FROM credentials WHERE session = ? RETURNING token", [.integer(session.number)]
         ) { row in try row.blob(0) }

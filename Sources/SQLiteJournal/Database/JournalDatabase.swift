@@ -6,8 +6,10 @@ import SessionJournal
 final class JournalDatabase {
     var connection: Connection
     var cache: SessionCache
-    /// The number of sessions, including the open transaction's; nil until it is read.
+    /// The number of sessions, including spaces and the open transaction's; nil until it is read.
     var sessionCount: Int?
+    /// The number of spaces, in the same way.
+    var spaceCount: Int?
     /// The number of tombstones, in the same way.
     var tombstoneCount: Int?
     /// True if rows of removed sessions may remain.
@@ -163,6 +165,7 @@ final class JournalDatabase {
         if connection.isInTransaction { _ = try? connection.execute("ROLLBACK") }
         cache = SessionCache(limit: cache.limit)
         sessionCount = nil
+        spaceCount = nil
         tombstoneCount = nil
     }
 

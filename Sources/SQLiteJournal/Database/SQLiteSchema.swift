@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// A migration's index plus one is the `user_version` after it.
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth]
 
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
@@ -254,5 +254,16 @@ enum SQLiteSchema {
         ALTER TABLE reminders ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE reminders ADD COLUMN next INTEGER AS (max(due, not_before)) VIRTUAL;
         CREATE INDEX reminders_by_next ON reminders (next, session);
+        """
+
+    /// Spaces: sessions with a name. Their lifetime is a class of its own.
+    private static let ninth = """
+        ALTER TABLE sessions ADD COLUMN space TEXT;             -- NULL: a session of clients
+        CREATE UNIQUE INDEX sessions_by_space ON sessions (space) WHERE space IS NOT NULL;
+        DROP INDEX sessions_by_life;
+        ALTER TABLE sessions DROP COLUMN life;
+        ALTER TABLE sessions ADD COLUMN life INTEGER
+            AS (CASE WHEN space IS NOT NULL THEN 3 WHEN subject IS NULL THEN 0 ELSE 1 + shared END) VIRTUAL;
+        CREATE INDEX sessions_by_life ON sessions (life, last_seen) WHERE reminded = 0;
         """
 }

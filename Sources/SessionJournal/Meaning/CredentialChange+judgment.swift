@@ -6,12 +6,15 @@ package struct StoredAccess {
     package var token: TokenHash
     package var subject: Subject?
     package var isShared: Bool
+    package var isSpace: Bool
     package var credentials: [(token: TokenHash, number: Int)]
 
     package init(
-        token: TokenHash, subject: Subject?, isShared: Bool, credentials: [(token: TokenHash, number: Int)]
+        token: TokenHash, subject: Subject?, isShared: Bool, isSpace: Bool = false,
+        credentials: [(token: TokenHash, number: Int)]
     ) {
-        (self.token, self.subject, self.isShared, self.credentials) = (token, subject, isShared, credentials)
+        (self.token, self.subject, self.isShared, self.isSpace) = (token, subject, isShared, isSpace)
+        self.credentials = credentials
     }
 }
 
@@ -33,6 +36,7 @@ extension CredentialChange {
     package func endedTokens(
         _ stored: StoredAccess, name: (TokenHash) throws -> TokenName, hasShared: (Subject) throws -> Bool
     ) rethrows -> Result<[TokenHash], StoreError> {
+        if stored.isSpace { return .failure(.spaceHasNoCredentials) }
         let tokens = Set(kept.lazy.map(\.token))
         guard tokens.count == kept.count, tokens.isDisjoint(with: removed),
             Set(kept.lazy.map(\.number)).count == kept.count

@@ -51,6 +51,8 @@ package struct SessionLimits: Sendable {
     package var credentialLife: Duration = .seconds(30 * 24 * 3600)
     /// The lifetime of a session that a subject's devices share, after its last request or stream.
     package var subjectLife: Duration = .seconds(400 * 24 * 3600)
+    /// The lifetime of a space after its last request or stream.
+    package var spaceLife: Duration = .seconds(90 * 24 * 3600)
     /// The time for which the end of a session is recorded.
     package var tombstoneLife: Duration = .seconds(600)
     /// The lifetime of a receipt, if its session lives as long.
@@ -85,8 +87,6 @@ package struct SessionLimits: Sendable {
 
     /// The maximum number of spaces that a session's clients make in an hour.
     package var newSpacesPerHour = 32
-    /// The lifetime of a space after its last use.
-    package var spaceLife: Duration = .seconds(90 * 24 * 3600)
 
     private static let day: Duration = .seconds(24 * 3600)
     /// The delay with which the journal learns of a store's last use.

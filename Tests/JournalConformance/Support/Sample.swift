@@ -23,6 +23,18 @@ enum Sample {
             subject: subject, isShared: isShared)
     }
 
+    static func name(_ text: String) -> SpaceName {
+        guard let name = SpaceName(text) else { preconditionFailure("'\(text)' is not a name of a space") }
+        return name
+    }
+
+    /// A new space with a random id.
+    static func space(_ text: String, created: Duration = start) -> SessionRecord {
+        SessionRecord(
+            space: name(text), id: "s\(UInt64.random(in: .min ... .max))",
+            epoch: "k\(UInt64.random(in: .min ... .max))", created: created)
+    }
+
     static func subject(_ id: String) -> Subject { Subject(issuer: "https://issuer.example", id: id) }
 
     static func tokenHash() -> TokenHash { TokenHash(randomBytes(32)) }

@@ -147,6 +147,41 @@ import Testing
         await again.close()
     }
 
+    @Test func `spaces have a limit of their own, and take no place of a session`() async throws {
+        let folder = try TemporaryFolder()
+        func check(_ journal: any Journal, isNew: Bool) async throws {
+            func code(_ record: SessionRecord) async -> StoreError.Code? {
+                let result = await awaitResult { journal.create(record, done: $0) }
+                if case .failure(let error) = result { return error.code }
+                return nil
+            }
+            if isNew {
+                #expect(await code(TestSession.space("board:a")) == nil)
+                #expect(await code(TestSession.space("board:b")) == nil)
+                for _ in 0..<3 { #expect(await code(TestSession.record()) == nil) }
+            }
+            #expect(await code(TestSession.space("board:c")) == .tooManySpaces)
+            #expect(await code(TestSession.record()) == .tooManySessions)
+            let token = TokenHash(space: try #require(SpaceName("board:a")))
+            let load = try await awaitResult { journal.load(token, now: TestSession.start, done: $0) }.get()
+            guard case .found(let space) = load else {
+                Issue.record("the space is gone")
+                return
+            }
+            try await awaitResult { journal.remove(space.key, tombstoneUntil: .zero, done: $0) }.get()
+            #expect(await code(TestSession.record()) == .tooManySessions)
+            #expect(await code(TestSession.space("board:a")) == nil)
+            #expect(await code(TestSession.space("board:c")) == .tooManySpaces)
+        }
+        let journal = try await folder.journal { ($0.sessionLimit, $0.spaceLimit) = (3, 2) }
+        try await check(journal, isNew: true)
+        await journal.close()
+        let again = try await folder.journal { ($0.sessionLimit, $0.spaceLimit) = (3, 2) }
+        try await check(again, isNew: false)
+        await again.close()
+        try await check(MemoryJournal(sessionLimit: 3, spaceLimit: 2), isNew: true)
+    }
+
     @Test func `a journal in memory has a limit of sessions`() throws {
         let journal = MemoryJournal(sessionLimit: 2)
         let results = Lock<[Result<SessionKey, StoreError>]>([])

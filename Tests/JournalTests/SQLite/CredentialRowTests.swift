@@ -72,6 +72,8 @@ import Testing
                 DROP TABLE scrub;
                 DROP TABLE forgotten;
                 ALTER TABLE sessions DROP COLUMN life;
+                DROP INDEX sessions_by_space;
+                ALTER TABLE sessions DROP COLUMN space;
                 CREATE INDEX sessions_by_last_seen ON sessions (last_seen) WHERE reminded = 0;
                 ALTER TABLE credentials DROP COLUMN seen;
                 ALTER TABLE credentials ADD COLUMN proof BLOB;
@@ -199,6 +201,7 @@ import Testing
     /// In 3.40, a plan with SCAN reads a whole table or index, and one with TEMP B-TREE collects and sorts rows.
     @Test(arguments: [
         Connection.findSQL(.id("")), Connection.findSQL(.subject(subject)), Connection.findSQL(.shared(subject)),
+        Connection.findSQL(.spaces(group: "board", after: nil)),
         Connection.alarmsSQL, JournalDatabase.unusedSQL,
     ])
     func `a query goes through an index in its order`(_ sql: String) async throws {

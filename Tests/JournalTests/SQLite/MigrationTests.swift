@@ -43,10 +43,59 @@ import Testing
             let head = try await journal.commit(["new"], of: session, after: old.head)
             #expect(head.number == old.head.number + 1)
         }
+        // It can have spaces, beside sessions whose lifetimes are as before.
+        let space = TestSession.space("board:a")
+        _ = try await awaitResult { journal.create(space, done: $0) }.get()
+        let far: Duration = .seconds(4_000_000_000)
+        let lives = PerLifeClass(anonymous: far, unshared: far, shared: far, space: .zero)
+        let expired = try await awaitResult {
+            journal.expire(lastSeenBefore: lives, now: far, tombstoneUntil: far, limit: 100, done: $0)
+        }.get()
+        #expect(expired == kept.count)
+        #expect(
+            try await awaitResult { journal.find(.spaces(group: "board", after: nil), limit: 9, done: $0) }.get() == [
+                space
+            ])
         await journal.close()
         let again = try await folder.journal()
         #expect(again.trouble == nil)
         await again.close()
+    }
+
+    @Test func `a migration to schema 9 changes no row, and an older program refuses the journal`() async throws {
+        let folder = try oldFolder(schema: 8)
+        var connection = try Connection(.file(folder.database))
+        let names = try connection.query("SELECT name FROM pragma_table_info('sessions') ORDER BY cid") {
+            try $0.text(0)
+        }
+        func rows() throws -> [[SQLiteValue]] {
+            try connection.query("SELECT \(names.joined(separator: ", ")) FROM sessions ORDER BY key") { row in
+                try names.indices.map { try row.value($0) }
+            }
+        }
+        let before = try rows()
+        await (try await folder.journal()).close()
+        let after = try rows()
+        #expect(!before.isEmpty && "\(before)" == "\(after)")
+        await #expect(throws: JournalOpenError.self) {
+            _ = try await folder.journal { $0.migrations = Array(SQLiteSchema.migrations.prefix(8)) }
+        }
+    }
+
+    @Test func `the names of spaces are unique in the database itself`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        _ = try await awaitResult { journal.create(TestSession.space("board:a"), done: $0) }.get()
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        let error = #expect(throws: SQLiteError.self) {
+            try connection.execute(
+                """
+                INSERT INTO sessions (token, id, epoch, credential, created, last_seen, space)
+                SELECT randomblob(32), 'other', epoch, credential, created, last_seen, space FROM sessions
+                """)
+        }
+        #expect(error?.code == .constraint)
     }
 
     @Test func `a journal of schema 3 goes on, its sessions anonymous and without reminders`() async throws {

@@ -71,6 +71,7 @@ import Testing
         let mutants = [
             ("tombstones_by_end", "FROM tombstones WHERE until"), ("sessions_by_life", "WHERE life ="),
             ("sessions_by_subject", "WHERE subject ="), ("reminders_by_next", "FROM reminders"),
+            ("sessions_by_space", "WHERE space ="),
         ]
         for (index, _) in mutants { try connection.execute("DROP INDEX \(index)") }
         let found = try self.faults(of: texts, in: planned.database)

@@ -19,11 +19,12 @@ import Testing
         let tool = try schema.tool()
         let counts = try await offThePool { try tool.takeOver(source.file) }
         var expected = JournalCounts()
-        (expected.sessions, expected.stores, expected.credentials) = (6, 3, 4)
+        (expected.sessions, expected.stores, expected.credentials) = (7, 3, 4)
         (expected.labels, expected.receipts, expected.reminders) = (111, 117, 6)
         (expected.recordedTurns, expected.statesSetAside, expected.endedTokens) = (15, 3, 2)
         #expect(counts == expected)
 
+        #expect(try await schema.number("SELECT minimum::bigint FROM @.meta") == PostgresSchema.spacesVersion)
         let ids = try source.ids()
         #expect(try tool.sessions(limit: 100).map(\.id) == ids)
         var sessions: [StoredSession] = []
@@ -80,7 +81,7 @@ import Testing
                 last = (after, after.head)
             }
         }
-        #expect(tokens.count == 10)
+        #expect(tokens.count == 11)
         #expect(try await awaitResult { new.load(SourceFolder.token(), now: Self.now, done: $0) }.get().isUnknown)
         let shared = try await awaitResult { new.find(.shared(SourceFolder.ann), limit: 5, done: $0) }.get()
         #expect(shared.count == 1)

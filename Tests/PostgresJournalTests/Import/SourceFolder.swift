@@ -55,6 +55,7 @@ final class SourceFolder: Sendable {
         let removed = try await journal.keep(Self.record())
         try await journal.appendAll(of: removed)
         try await awaitResult { journal.remove(removed, tombstoneUntil: Self.start + .seconds(3_600), done: $0) }.get()
+        _ = try await journal.keep(TestSession.space("board:a"))
         for _ in 0..<3 { try await journal.appendAll(of: try await journal.keep(Self.record())) }
         try await awaitResult { journal.bury(Self.token(), until: Self.start + .seconds(600), done: $0) }.get()
         await journal.close()

@@ -80,7 +80,11 @@ extension PlannedDatabase {
         _ = try await awaitResult {
             journal.loadStores([TestSession.counter], of: session.key, named: token, done: $0)
         }.get()
-        for query in [SessionQuery.id("5"), .subject(subject), .shared(subject)] {
+        let space = TestSession.space("board:7")
+        for query in [
+            SessionQuery.id("5"), .subject(subject), .shared(subject), .space(try #require(space.space)),
+            .spaces(group: "board", after: space.space),
+        ] {
             _ = try await awaitResult { journal.find(query, limit: 10, done: $0) }.get()
         }
         for of in [nil, subject] {
@@ -144,6 +148,9 @@ extension PlannedDatabase {
         var signedIn = TestSession.record()
         (signedIn.subject, signedIn.isShared) = (subject, true)
         _ = try await awaitResult { journal.create(signedIn, credential: nil, done: $0) }.get()
+        let space = try await awaitResult { journal.create(TestSession.space("floor"), credential: nil, done: $0) }
+            .get()
+        try await awaitResult { journal.remove(space, tombstoneUntil: .zero, done: $0) }.get()
         let old = TestSession.start + .seconds(2_000)
         _ = try await awaitResult {
             journal.reclaim(lastSeenBefore: old, usedFor: .seconds(300), tombstoneUntil: .zero, limit: 70, done: $0)

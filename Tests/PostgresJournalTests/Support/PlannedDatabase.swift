@@ -47,6 +47,11 @@ struct PlannedDatabase {
         FROM generate_series(1, 2000) AS n
         """,
         """
+        sessions (token, id, credential, created, noted, shared, space)
+        SELECT sha256(('space:board:' || n)::bytea), ('b' || n)::bytea, 'bearer', \(time), \(time), false, 'board:' || n
+        FROM generate_series(1, 2000) AS n
+        """,
+        """
         heads (key, seen, epoch, past, owner, fence_number, fence_nonce)
         SELECT key, noted, 'e', 0, o, o, o FROM @.sessions, LATERAL (SELECT CASE WHEN key % 7 = 0 THEN key % 3 END) AS c (o)
         """,

@@ -20,6 +20,12 @@ struct TestSession: Sendable {
             epoch: "e", credential: .bearer, created: lastSeen, lastSeen: lastSeen)
     }
 
+    /// A new space.
+    static func space(_ name: String) -> SessionRecord {
+        guard let name = SpaceName(name) else { preconditionFailure("'\(name)' is no name") }
+        return SessionRecord(space: name, id: "s\(UInt64.random(in: 0 ... .max))", epoch: "e", created: start)
+    }
+
     /// Returns the next turn of the store. The first one creates it.
     func turn(
         after head: SessionHead = .empty, state: String = "1", labels: [String] = [],
