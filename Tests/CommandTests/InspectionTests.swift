@@ -43,6 +43,16 @@ struct InspectionTests {
         #expect(try list(folder.path, step: step) == expectedList(1...5))
     }
 
+    @Test func `the line of a space ends with its name`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await KeptSessions.open(folder.path)
+        let space = SessionRecord(
+            space: try #require(SpaceName("board:9")), id: "s", epoch: "k", created: KeptSessions.start)
+        _ = try await awaitResult { journal.create(space, done: $0) }.get()
+        await journal.close()
+        #expect(try list(folder.path, step: 10).hasSuffix("\t0\t0\tboard:9\n"))
+    }
+
     @Test func `the list ends when its reader stops`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await KeptSessions.open(folder.path)

@@ -90,6 +90,16 @@ import WireJSON
                 """#)
     }
 
+    @Test func `the document of a space has its name in the place of a credential`() {
+        var export = Self.export()
+        (export.session.record.subject, export.session.record.isShared) = (nil, false)
+        export.session.record.space = SpaceName("board:9")
+        let text = String(decoding: SessionDocument.write(export), as: UTF8.self)
+        let beginning =
+            #"{"format":"mvi-session/1","session":{"id":"s-1","epoch":"k3","space":"board:9","isShared":false,"#
+        #expect(text.hasPrefix(beginning), "\(text.prefix(120))")
+    }
+
     @Test func `it contains no token hashes and no claims of credentials`() {
         let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
         #expect(!text.contains("abab"))

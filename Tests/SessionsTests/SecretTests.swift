@@ -171,6 +171,7 @@ struct SecretTests {
             export.turns[index].recording.removeLast()
             export.turns[index].recording += Array(#",\#(facts),"failure":"f-anna","refusal":"r-anna"}"#.utf8)
         }
+        export.session.record.space = SpaceName("keyed:anna-meier")
         let plain = String(decoding: document(export), as: UTF8.self)
         #expect(plain.contains("pay-anna") && plain.contains("anna-meier"))
         let (redacted, unreadable) = export.redacted(by: features)
@@ -179,6 +180,7 @@ struct SecretTests {
             #expect(!text.contains(word), "\(word): \(text)")
         }
         #expect(unreadable == 0 && text.contains(#""keyed:1""#) && redacted.session.record.id == "1")
+        #expect(redacted.session.record.space == SpaceName("keyed:1"))
         // The same secret in the export of another session.
         let other = export.redacted(by: features, number: 2).export
         func names(_ export: SessionExport) -> Set<String> {

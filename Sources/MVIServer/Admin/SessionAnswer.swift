@@ -14,6 +14,7 @@ enum SessionAnswer {
         var object = JSONObject()
         object.add("id", session.id)
         object.add(session.subject, isShared: session.isShared)
+        if let space = session.space { object.add("space", space.text) }
         object.add("created", time: session.created)
         object.add("lastUsed", time: session.lastSeen)
         object.add("stores", session.stores)
@@ -36,7 +37,11 @@ enum SessionAnswer {
         object.add("id", id)
         if let record = kept?.record {
             object.add(record.subject, isShared: record.isShared)
-            object.add("credential", record.credential.rawValue)
+            if let space = record.space {
+                object.add("space", space.text)
+            } else {
+                object.add("credential", record.credential.rawValue)
+            }
             object.add("created", time: record.created)
             object.add("lastUsed", time: max(record.lastSeen, memory?.lastUsed ?? .zero))
         } else if let memory {

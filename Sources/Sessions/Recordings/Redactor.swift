@@ -121,6 +121,7 @@ extension SessionExport {
         var export = stored
         (export.session.record.id, export.session.record.epoch) = ("\(number)", "\(number)")
         export.session.record.subject = session.record.subject.flatMap { redaction.pseudonyms.subject($0) }
+        export.session.record.space = session.record.space.flatMap { SpaceName(redaction.feature($0.text)) }
         (export.session.labels, export.session.receipts) = ([], [])
         (export.session.credentials, export.session.reminders) = ([], [])
         export.session.lostLabels = LostLabels()

@@ -100,6 +100,14 @@ struct AdminSessionTests {
         }
     }
 
+    @Test func `a shared store's space is shown with its name`() throws {
+        let space = try #require(SpaceName("board:9"))
+        let overview = SessionOverview(
+            key: SessionKey(1), id: "s", created: .zero, lastSeen: .zero, stores: 1, bytes: 2, space: space)
+        let text = #"{"id":"s","space":"board:9","created":"1970-01-01T00:00:00Z","#
+        #expect(String(decoding: SessionAnswer.overview(overview, memory: nil), as: UTF8.self).hasPrefix(text))
+    }
+
     @Test func `the sessions of a subject are found, also by an issuer that needs escapes`() async throws {
         struct Word: Authenticator {
             func authenticate(_ proof: IdentityProof) async throws -> Principal {

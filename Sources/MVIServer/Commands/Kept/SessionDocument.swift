@@ -38,7 +38,11 @@ package enum SessionDocument {
         var object = JSONObject()
         object.add("id", session.record.id)
         object.add("epoch", session.record.epoch)
-        object.add("credential", session.record.credential.rawValue)
+        if let space = session.record.space {
+            object.add("space", space.text)
+        } else {
+            object.add("credential", session.record.credential.rawValue)
+        }
         if let subject = session.record.subject { object.add("subject", json: self.subject(subject)) }
         object.add("isShared", session.record.isShared)
         object.add("created", Timestamp(sinceEpoch: session.record.created).description)

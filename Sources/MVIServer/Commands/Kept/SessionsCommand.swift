@@ -11,7 +11,7 @@ struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
             discussion: """
                 Takes --data and --journal like the server, which may run. Changes nothing. Prints a heading, then one \
                 line per session, oldest first, with tabs between the fields: id, time of creation, last recorded use, \
-                number of stores, and bytes of their states.
+                number of stores, bytes of their states, and the name of a shared store's space.
                 """)
     }
 
@@ -53,6 +53,7 @@ enum SessionList {
     private static func line(_ session: SessionOverview) -> String {
         let created = Timestamp(sinceEpoch: session.created).description
         let lastSeen = Timestamp(sinceEpoch: session.lastSeen).description
-        return "\(session.id.withoutInvisibles)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\n"
+        let space = session.space.map { "\t\($0)" } ?? ""
+        return "\(session.id.withoutInvisibles)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\(space)\n"
     }
 }
