@@ -101,13 +101,13 @@ final class TestSession: Sendable {
     /// Loads a store into memory, or creates it.
     func open(_ feature: FeatureID, for principal: Principal?) async -> Result<Void, StoreError>? {
         await answer { session, done in
-            session.state(of: feature, for: SessionClient(principal: principal)) { done($0.map { _ in }) }
+            session.start(feature, for: SessionClient(principal: principal)) { done($0) }
         }
     }
 
     /// Loads or creates a store synchronously. With a journal in memory, it is ready on return unless it fails.
     func openNow(_ feature: FeatureID, for principal: Principal?, _ failed: @escaping @Sendable (StoreError) -> Void) {
-        session.state(of: feature, for: SessionClient(principal: principal)) { result in
+        session.start(feature, for: SessionClient(principal: principal)) { result in
             if case .failure(let error) = result { failed(error) }
         }
     }

@@ -29,7 +29,7 @@ struct SharedStoreTests {
         }
     }
 
-    @Test(arguments: [TestServer.Storage.memory])
+    @Test(arguments: [TestServer.Storage.memory, .temporaryFolder])
     func `two clients have one store, which a restart brings back`(storage: TestServer.Storage) async throws {
         try await run(storage) { server in
             let (one, two) = (try await server.client(), try await server.client(credential: .cookie))

@@ -65,7 +65,7 @@ package final class HostedStore<F: Feature>: Sendable {
     }
 
     /// Creates or loads the store.
-    package func start() { session.state(of: feature) { _ in } }
+    package func start() { session.start(feature) { _ in } }
 
     // MARK: State and view
 

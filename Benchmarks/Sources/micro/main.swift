@@ -37,7 +37,7 @@ final class Alone: TurnHost {
     func noteGonePart() {}
     var isRecorded: Bool { false }
 
-    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
+    func runner(of instance: String, for principal: Principal?, isAtOnce: Bool) throws -> any StoreRunner {
         throw StoreIsAbsent(instance: instance)
     }
 }

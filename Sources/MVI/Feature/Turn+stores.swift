@@ -3,8 +3,9 @@ extension Turn {
     /// Returns the view state of another store of the session: its committed state with the earlier turns of the same
     /// commit applied. The store is created if it does not exist.
     ///
-    /// If the store must be loaded or created first, the call throws; do not catch that error. The turn is abandoned
-    /// and runs again when the store is ready. Throws a `Refusal` if the access rule excludes the principal, and a
+    /// If the store must be loaded or created first, or its `observe` has no result yet, the call throws; do not catch
+    /// that error. The turn is abandoned and runs again when the store is ready, or after a second without a result.
+    /// Throws a `Refusal` if the access rule excludes the principal, and a
     /// `StoreError` if there is no such store.
     public mutating func view<Other: Feature>(
         of feature: Other.Type, key: String? = nil
@@ -42,7 +43,7 @@ extension Turn {
         let instance = Other.instance(key)
         if let failure = context.failures[instance] { throw failure }
         do {
-            let found = try context.host.runner(of: instance, for: principal)
+            let found = try context.host.runner(of: instance, for: principal, isAtOnce: context.readsAtOnce)
             if isRecorded {
                 // The turns before it in its chain have no number yet.
                 let number = context.isSent ? 0 : context.host.number(of: instance)

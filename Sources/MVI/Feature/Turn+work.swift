@@ -99,6 +99,10 @@ extension Turn {
 extension Turn {
     /// Runs `onElement` for each element of a sequence while a stream shows the store, one after the other.
     ///
+    /// The first element is handled before a stream shows the store for the first time, before a request reads its
+    /// state, and before another store's turn reads it with `view(of:key:)`. A request or a turn that reads counts as a
+    /// stream meanwhile. After a second without it the state is shown as it is, to clients as stale.
+    ///
     /// ```swift
     /// turn.observe(id: "arrivals") { [arrivals] in arrivals() } onElement: { mails, work in
     ///     await work.dispatch(.loaded(mails))
@@ -120,9 +124,12 @@ extension Turn {
         onElement: @escaping @Sendable (_ element: Elements.Element, _ work: Work<F>) async throws -> Void
     ) {
         let operation = Work.each(makeSequence, onElement)
+        func request(_ policy: WorkPolicy) -> WorkRequest {
+            self.request(id, policy, isCounted: false, operation).observing
+        }
         switch lifetime {
-        case .whileWatched(let grace): whileWatched(id: id, grace: grace, operation)
-        case .store: launch(id: id, policy: .cancelPrevious, isCounted: false, operation)
+        case .whileWatched(let grace): effects.append(.whileWatched(grace, request(.keepPrevious)))
+        case .store: effects.append(.launch(request(.cancelPrevious)))
         }
     }
 }

@@ -53,8 +53,10 @@ extension PartTurn {
     ) {
         let operation = PartWork.each(makeSequence, onElement)
         switch lifetime {
-        case .whileWatched(let grace): whileWatched(id: id, grace: grace, operation)
-        case .store: launch(id: id, policy: .cancelPrevious, isCounted: false, operation)
+        case .whileWatched(let grace):
+            turn.launch(id, .keepPrevious, isCounted: false, operation) { .whileWatched(grace, $0.observing) }
+        case .store:
+            turn.launch(id, .cancelPrevious, isCounted: false, operation) { .launch($0.observing) }
         }
     }
 }

@@ -52,6 +52,8 @@ public struct PartWork<P: Part>: Sendable {
     /// Waits on the store's clock, as `Work.sleep` does.
     public func sleep(for duration: Duration) async throws { try await context.sleep(for: duration) }
 
+    func noteFirstResult() { context.noteFirstResult() }
+
     /// Runs `operation` until it succeeds, as `Work.retry` does.
     public nonisolated(nonsending) func retry<Success>(
         attempts: Int, backoff: Backoff = .exponential(), if isRetried: (any Error) -> Bool = { _ in true },

@@ -42,7 +42,9 @@ package protocol TurnHost: AnyObject, Sendable {
     ///
     /// Throws `StoreIsAbsent` if the store must be created, loaded or started first, a `Refusal` if the principal may
     /// not use it, and a `StoreError` if it is not available.
-    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner
+    ///
+    /// - Parameter isAtOnce: false to throw `StoreIsAbsent` also for a store whose observations have no result yet.
+    func runner(of instance: String, for principal: Principal?, isAtOnce: Bool) throws -> any StoreRunner
     /// Returns the number of the last turn of another store of the session, including those of the running batch.
     func number(of instance: String) -> UInt64
     /// True if the store's session is recorded.
@@ -62,4 +64,6 @@ package protocol WorkHost: AnyObject, Sendable {
     func isLive(_ work: WorkContext) -> Bool
     /// Reports the error of a step whose caller cannot receive it.
     func failed(_ work: WorkContext, _ error: any Error)
+    /// Notes that an observation has handled its first element.
+    func noteFirstResult(of work: WorkContext)
 }

@@ -152,13 +152,14 @@ package struct TurnContext: Sendable {
         let isSent: Bool
         let by: UInt64?
         let sender: Sender?
+        let readsAtOnce: Bool
 
         init(
             _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
-            isSent: Bool, by: UInt64?, _ sender: Sender?
+            isSent: Bool, by: UInt64?, _ sender: Sender?, readsAtOnce: Bool = false
         ) {
             (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
-            (self.isSent, self.by, self.sender) = (isSent, by, sender)
+            (self.isSent, self.by, self.sender, self.readsAtOnce) = (isSent, by, sender, readsAtOnce)
         }
     }
 
@@ -180,6 +181,13 @@ package struct TurnContext: Sendable {
         rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender)
     }
 
+    private init(readingAtOnce other: TurnContext) {
+        (intentID, host, earlier) = (other.intentID, other.host, other.earlier)
+        rare = Rare(
+            other.principal, other.inputs, other.failures, other.trace, isSent: other.isSent, by: other.by,
+            other.sender, readsAtOnce: true)
+    }
+
     /// The sender of the intent that led to the turn.
     @inlinable package var principal: Principal? { rare?.principal }
     /// The time and UUIDs of the turn's previous run; nil in the first run.
@@ -195,12 +203,19 @@ package struct TurnContext: Sendable {
     /// The client that sent the intent to a shared store.
     package var sender: Sender? { rare?.sender }
 
+    /// True if the turn does not wait for observations of stores that it reads.
+    package var readsAtOnce: Bool { rare?.readsAtOnce ?? false }
+
+    /// Returns a copy that does not wait for observations.
+    package var readingAtOnce: TurnContext { TurnContext(readingAtOnce: self) }
+
     /// Returns a copy with the given values replaced.
     package func with(
         inputs: TurnInputs? = nil, failures: [String: StoreError]? = nil, trace: ServiceContext? = nil
     ) -> TurnContext {
-        TurnContext(
+        let copy = TurnContext(
             intentID, host, principal: principal, earlier: earlier, inputs: inputs ?? self.inputs,
             failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by, sender: sender)
+        return readsAtOnce ? copy.readingAtOnce : copy
     }
 }

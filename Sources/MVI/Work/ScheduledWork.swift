@@ -1,6 +1,8 @@
 /// Launched work of a feature or a part, with variants that delay, repeat or iterate its operation.
 protocol ScheduledWork: Sendable {
     func sleep(for duration: Duration) async throws
+    /// Tells the store that the first element of a sequence is handled.
+    func noteFirstResult()
 }
 
 extension ScheduledWork {
@@ -30,7 +32,12 @@ extension ScheduledWork {
         _ onElement: @escaping @Sendable (Elements.Element, Self) async throws -> Void
     ) -> Scheduled {
         { work in
-            for try await element in try await makeSequence() { try await onElement(element, work) }
+            var isFirst = true
+            for try await element in try await makeSequence() {
+                try await onElement(element, work)
+                if isFirst { work.noteFirstResult() }
+                isFirst = false
+            }
         }
     }
 }

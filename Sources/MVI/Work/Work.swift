@@ -10,6 +10,8 @@ package struct WorkContext: Sendable {
     }
 
     package func sleep(for duration: Duration) async throws { try await host.environment.clock.sleep(for: duration) }
+
+    func noteFirstResult() { host.noteFirstResult(of: self) }
 }
 
 /// The id of a piece of launched work inside its store.
@@ -75,6 +77,8 @@ public struct Work<F: Feature>: Sendable {
     public func sleep(for duration: Duration) async throws {
         try await context.sleep(for: duration)
     }
+
+    func noteFirstResult() { context.noteFirstResult() }
 
     /// Runs a step as a turn. Returns the error that it threw; nil if it was committed or dropped.
     private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {

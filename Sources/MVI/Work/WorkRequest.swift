@@ -44,12 +44,21 @@ package struct WorkRequest: Sendable {
     package let policy: WorkPolicy
     /// The part that the work ends with; nil for work of the feature.
     package let part: PartName?
+    /// True for `observe`: readers of the store wait for its first result.
+    package private(set) var isObservation = false
     package let operation: WorkOperation
 
     package init(
         origin: WorkOrigin, id: WorkID?, policy: WorkPolicy, part: PartName? = nil, operation: @escaping WorkOperation
     ) {
         (self.origin, self.id, self.policy, self.part, self.operation) = (origin, id, policy, part, operation)
+    }
+
+    /// The same request for `observe`.
+    var observing: WorkRequest {
+        var request = self
+        request.isObservation = true
+        return request
     }
 }
 

@@ -24,6 +24,8 @@ enum AnswerFields {
     static let state: [ResponseField] = [
         json, ResponseField("Cache-Control", "private, no-cache"), bySession, noSniff, sameOrigin,
     ]
+    /// For a state that may lack the results of observations.
+    static let stale = ResponseField("MVI-Stale", "true")
     /// For the answer to an intent, which also depends on `Prefer`.
     static let intent: [ResponseField] = [json, noStore, byPreference, noSniff, sameOrigin]
     static let intentEmpty: [ResponseField] = [noStore, byPreference, noSniff, sameOrigin]

@@ -232,6 +232,7 @@ final class IntentEndpoint: Sendable {
             }
             response = Response(status: 200, fields: AnswerFields.intent, body: .bytes(state.view))
             response.fields.append(ResponseField("ETag", "\"\(state.entityTag)\""))
+            if state.isStale { response.fields.append(AnswerFields.stale) }
         default:
             var object = JSONObject()
             object.add("intent", intent.id.text)

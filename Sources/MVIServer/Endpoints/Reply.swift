@@ -84,7 +84,7 @@ enum CORS {
         "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Intent-Seq, Intent-Epoch, MVI-Session, "
         + "If-Match, If-None-Match, Prefer, Cache-Control, traceparent, tracestate, baggage"
     static let exposed =
-        "ETag, Location, Preference-Applied, Retry-After, Idempotency-Replayed, Expected-Seq"
+        "ETag, Location, Preference-Applied, Retry-After, Idempotency-Replayed, Expected-Seq, MVI-Stale"
     /// The time for which browsers cache a preflight, in seconds.
     static let maxAge = "600"
 }

@@ -40,13 +40,16 @@ struct StateEndpoints: Sendable {
                 let client = caller.client(waitingFor: incoming.head, at: addresses.of(incoming.head))
                 waitForNews(caller, client, feature, known, seconds, reply, done)
             }
+            if !caller.session.observedElsewhere([feature]).isEmpty {
+                return make(feature, incoming, caller, reply, again: read)
+            }
             read { isAnswered in
                 if !isAnswered { make(feature, incoming, caller, reply, again: read) }
             }
         }
     }
 
-    /// Has the session's owner make a store, then reads it here.
+    /// Has the session's owner make a store or observe for it, then reads it here.
     private func make(
         _ feature: FeatureID, _ incoming: Incoming, _ caller: Caller, _ reply: Reply, again: @escaping Forwarder.Attempt
     ) {
@@ -104,6 +107,7 @@ struct StateEndpoints: Sendable {
         let tag = state.entityTag
         var fields = AnswerFields.state
         fields.append(ResponseField("ETag", "\"\(tag)\""))
+        if state.isStale { fields.append(AnswerFields.stale) }
         return Response(status: known?.matchesWeakly(tag) == true ? 304 : 200, fields: fields, body: .bytes(state.view))
     }
 

@@ -79,6 +79,9 @@ struct StreamEndpoints: Sendable {
                     filter, without: withoutRoom.withLock { $0 }, incoming.head, start, delta, caller, place,
                     wantsProblem: wantsProblem, reply, done)
             }
+            if !observedElsewhere(filter, caller).isEmpty {
+                return make(filter, incoming, caller, wantsProblem, reply, withoutRoom, again: open)
+            }
             open { isAnswered in
                 if !isAnswered { make(filter, incoming, caller, wantsProblem, reply, withoutRoom, again: open) }
             }
@@ -98,15 +101,26 @@ struct StreamEndpoints: Sendable {
         }
     }
 
-    /// Has the session's owner make stores, then opens the stream here.
+    /// The stores of a stream whose observations another node runs, as far as the caller may read them.
+    private func observedElsewhere(_ filter: StreamFilter, _ caller: Caller) -> [FeatureID] {
+        let session = caller.session
+        let observed: [FeatureID]
+        switch filter {
+        case .all: observed = session.observedElsewhere()
+        case .features(let named): observed = session.observedElsewhere(named)
+        }
+        return observed.filter { features.allows(caller.principal, $0, .read) }
+    }
+
+    /// Has the session's owner make stores and observe for them, then opens the stream here.
     private func make(
         _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply,
         _ withoutRoom: Lock<[FeatureID]>, again: @escaping Forwarder.Attempt
     ) {
         guard let forwarder else { return putOff(.busy, Forwarder.unreachable, wantsProblem, reply) }
-        var missing: [FeatureID] = []
+        var missing = observedElsewhere(filter, caller)
         if case .features(let named) = filter {
-            missing = named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0, .read) }
+            missing += named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0, .read) }
         }
         forwarder.makeStores(
             missing, incoming, ForwardedSession(caller.session), withoutRoom: withoutRoom, again: again,

@@ -43,7 +43,7 @@ extension SessionBatch {
         var features = claims
         for entry in entries where !entry.isDisposed {
             guard let place = entry.store, !features.contains(entry.feature) else { continue }
-            let isBusy = entry.effects.contains { $0.launches || ($0.watches && place.isWatched) }
+            let isBusy = entry.effects.contains { $0.launches || ($0.watches && place.isUsed(for: $0)) }
             if isBusy { features.append(entry.feature) }
         }
         return features

@@ -23,6 +23,15 @@ extension Session {
         return owner.flatMap { lease.node($0.node) }
     }
 
+    /// The stores whose observations run on another living node, which has to be asked before they are shown here: those
+    /// of features that have observed something on this node.
+    ///
+    /// - Parameter features: nil for all stores.
+    package func observedElsewhere(_ features: [FeatureID]? = nil) -> [FeatureID] {
+        guard shared.lease != nil, !mayRun else { return [] }
+        return (features ?? storeIDs).filter { hasStore($0) && shared.features.definition(for: $0)?.observes == true }
+    }
+
     /// Starts or ends work here after a commit that changed the owner.
     func ownerChanged() {
         let (ownsWork, isReleased, stores, waiting) = core.withLock { core in

@@ -43,10 +43,8 @@ extension SessionTable {
     func enter(_ space: SpaceName, _ hash: TokenHash, _ permit: () -> Duration?) -> SessionLookup {
         if let wait = permit() { return .failed(.tooManyNewSpaces(retryAfter: wait)) }
         guard enter() else { return .failed(.tooManySessions) }
-        let now = environment.time.sinceEpoch()
         let record = SessionRecord(
-            id: Epoch.random(), tokenHash: hash, epoch: Epoch.random(), credential: .bearer, created: now,
-            lastSeen: now, space: space)
+            space: space, id: Epoch.random(), epoch: Epoch.random(), created: environment.time.sinceEpoch())
         return Session(record, environment: environment).lookup(nil)
     }
 }

@@ -42,7 +42,7 @@ package final class RerunHost: TurnHost {
         return reads.allSatisfy { found[$0.feature] != nil }
     }
 
-    package func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
+    package func runner(of instance: String, for principal: Principal?, isAtOnce: Bool) throws -> any StoreRunner {
         guard let runner = reads.withLock({ $0[instance] }) else { throw StoreIsAbsent(instance: instance) }
         return runner
     }

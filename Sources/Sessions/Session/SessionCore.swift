@@ -92,12 +92,17 @@ struct SessionCore {
         var checks: RunningChecks?
         /// The spaces that its clients may make now; nil if they made none.
         var spaces: TokenBucket?
+        /// The number of jobs outside the queue that wait for observations.
+        var putOff = 0
+        /// The time until which the running job may wait for them, on the monotonic clock; nil if it has not waited.
+        var readingDeadline: Duration?
         /// Passive stores that a stream's client may see from now on, until they are loaded.
         var granted: [FeatureID] = []
 
         var isBlank: Bool {
             catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
                 && waits.isEmpty && chainReminders.isEmpty && checks == nil && granted.isEmpty && spaces == nil
+                && putOff == 0 && readingDeadline == nil
         }
     }
 

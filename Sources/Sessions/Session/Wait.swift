@@ -124,15 +124,22 @@ extension Session {
         state(of: feature, for: client) { [self] result in
             guard case .success(let now) = result, !isNews(now), wait > .zero, shared.limits.longestWait > .zero
             else { return completion(result) }
+            // It is read as long as the request waits.
+            let store = core.withLock { $0.stores[feature]?.store }.flatMap { $0.isObserving ? $0 : nil }
+            store?.beginReading()
             let waiting = beginWait(for: wait, of: client) { [self] _ in
-                switch reading(as: client, feature, { $0.snapshot(of: feature) }) {
+                defer { store?.endReading() }
+                switch reading(as: client, feature, { $0.freshSnapshot(of: feature) }) {
                 case .success(let state?): completion(.success(state))
                 // The store was disposed or has to be reloaded: it is read like by any other request.
                 case .success(nil): state(of: feature, for: client, completion: completion)
                 case .failure(let refusal): completion(.failure(refusal))
                 }
             }
-            guard let waiting else { return completion(.failure(waitRefusal(of: client))) }
+            guard let waiting else {
+                store?.endReading()
+                return completion(.failure(waitRefusal(of: client)))
+            }
             waitForChange(of: feature, since: now.version, waiting)
             waiting.onTimeout { [self] in
                 core.withLock { core in

@@ -1,5 +1,6 @@
 import MVI
 import SessionJournal
+import Synchronization
 import WireJSON
 
 /// A feature as a server holds it, without its Swift types: its description and a function that creates stores.
@@ -36,6 +37,8 @@ package final class FeatureDefinition: Sendable {
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Decodes a body for the feature, and for the store whose runner it is.
     @usableFromInline let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
+    /// True if a store of it has observed something in this process.
+    private let observing = Atomic(false)
     let schemaVersion: Int
     /// The lifetime of an unused store in a subject's session; nil if it is the session's.
     let storeLife: Duration?
@@ -47,6 +50,11 @@ package final class FeatureDefinition: Sendable {
     package let replayer: Replayer
     /// Decodes a body as an intent to be delivered from outside the features.
     let delivery: @Sendable (_ body: [UInt8]) throws(WireDecodingError) -> Delivery
+
+    /// See ``observing``.
+    var observes: Bool { observing.load(ordering: .relaxed) }
+
+    func noteObservation() { observing.store(true, ordering: .relaxed) }
 
     /// A feature without a key.
     ///

@@ -4,7 +4,7 @@ import SessionJournal
 
 extension Session {
     /// Returns the view state of a store, which is created if the session has none: before this returns if the store is
-    /// in memory, otherwise perhaps later, on another thread.
+    /// in memory and observes nothing, otherwise perhaps later, on another thread.
     package func state(
         of feature: FeatureID, for client: SessionClient = SessionClient(),
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
@@ -12,24 +12,27 @@ extension Session {
         confirm { [self] in knownState(of: feature, for: client, completion: completion) }
     }
 
-    private func knownState(
+    func knownState(
         of feature: FeatureID, for client: SessionClient,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        let known = reading(as: client, feature) { core -> StateSnapshot? in
+        let known = reading(as: client, feature) { core -> Known? in
             guard let index = core.stores.index(of: feature), core.stores[index].isStarted else { return nil }
             core.stores[index].use(at: core.lastTouch)
-            return core.snapshot(of: feature)
+            return core.known(feature)
         }
         switch known {
         case .failure(let refusal): return completion(.failure(refusal))
-        case .success(let state?): return completion(.success(state))
+        case .success(.state(let state)?): return completion(.success(state))
+        case .success(.observes(let store)?):
+            return observedState(of: store, for: client, completion: completion)
         case .success(nil): break
         }
         open(.features([feature]), for: client) { [self] result in
-            switch (reading(as: client, feature) { $0.snapshot(of: feature) }, result) {
+            switch (reading(as: client, feature) { $0.known(feature) }, result) {
             case (.failure(let refusal), _): completion(.failure(refusal))
-            case (.success(let state?), _): completion(.success(state))
+            case (.success(.state(let state)?), _): completion(.success(state))
+            case (.success(.observes(let store)?), _): observedState(of: store, for: client, completion: completion)
             case (.success(nil), .failure(let error)): completion(.failure(error))
             // Another request disposed of it meanwhile: the next one is as good.
             case (.success(nil), .success): knownState(of: feature, for: client, completion: completion)
@@ -37,9 +40,17 @@ extension Session {
         }
     }
 
+    /// Has a store in memory, created if the session has none, and does not wait for its observations.
+    package func start(
+        _ feature: FeatureID, for client: SessionClient = SessionClient(),
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        confirm { [self] in open(.features([feature]), for: client, then: completion) }
+    }
+
     /// The view state of a store if it is in memory.
     package func existingState(of feature: FeatureID) -> StateSnapshot? {
-        core.withLock { $0.snapshot(of: feature) }
+        core.withLock { $0.freshSnapshot(of: feature) }
     }
 
     /// Returns the view state that a new store of the feature would have, even if the session has one. Nothing is
@@ -284,6 +295,8 @@ extension SessionCore {
         stores[index].start =
             beginning.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
         streams.markDirty(feature, since: stored.summary.version)
+        // Until its bootstrap has begun to observe.
+        if store.definition.observes { streams.hold(feature) }
         applied.changes.append(.began(store, streams: streams.showing(feature)))
     }
 }
@@ -327,8 +340,8 @@ private final class OpenJob: QueueJob {
             do throws(StoreError) {
                 switch session.core.withLock({ $0.find(feature, limits: limits, lives) }) {
                 case .store(let store, _, _) where mayRun:
-                    if case .waits(let others) = session.prepare(store) {
-                        return WaitingJob(self, in: session, for: features + others)
+                    if case .waits(let needs) = session.prepare(store) {
+                        return WaitingJob(self, in: session, for: needs.adding(features))
                     }
                 // A store that would replace an unreadable state is never created here.
                 case .store: if !session.core.withLock({ $0.isShown(feature) }) { throw .elsewhere }
@@ -339,8 +352,8 @@ private final class OpenJob: QueueJob {
                 case .absent(nil, true) where filter == .all: break
                 case .absent(nil, _):
                     if let client, let refusal = session.judgeTurn(client, feature, .read) { throw refusal }
-                    if case .waits(let others) = try session.make(feature, for: client?.principal) {
-                        return WaitingJob(self, in: session, for: features + others)
+                    if case .waits(let needs) = try session.make(feature, for: client?.principal) {
+                        return WaitingJob(self, in: session, for: needs.adding(features))
                     }
                 }
             } catch {

@@ -122,6 +122,12 @@ extension Session {
             beginning = began
             for waker in superseded { waker.wake() }
             for store in stores { store.beginWatching() }
+            for store in stores where store.isObserving {
+                core.withLock { core in
+                    if let index = core.streams.index(of: number) { core.streams.all[index].hold(store.feature) }
+                }
+                release(store, to: number)
+            }
             bringBack(left)
         }
         if shared.lease != nil { lookAfterWork() }

@@ -269,12 +269,12 @@ extension SessionCore {
         for (position, store) in states.enumerated() {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
             if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(end, index, into: &bytes) }
-            if streams.all[index].delta == nil {
+            if let rare = streams.all[index].rare {
+                appendChange(store, index, rare, patches, into: &bytes)
+            } else {
                 streams.tally.states += 1
                 StreamEvents.state(
                     stores[store].summary, intent: stores[store].intent, stores[store].view, into: &bytes)
-            } else {
-                appendChange(store, index, patches, into: &bytes)
             }
         }
         for (position, place) in labels.enumerated() {
@@ -340,7 +340,8 @@ extension SessionCore {
     private mutating func takeLabels(_ index: Int, now: Duration, _ access: StreamAccess) -> [UInt64] {
         let endPlace = endPlace(index)
         guard streams.all[index].nextLabel < endPlace else { return [] }
-        let end = streams.all[index].dirty.map(\.since).min() ?? .max
+        var end = streams.all[index].dirty.map(\.since).min() ?? .max
+        if let rare = streams.all[index].rare { end = rare.awaited.reduce(end) { min($0, $1.since) } }
         var labels: [UInt64] = []
         var size = 0
         var next = outbox.index(from: streams.all[index].nextLabel)

@@ -117,18 +117,20 @@ extension SessionCore {
 
     /// Appends the event that shows a store's view state: the patch if one was computed from the stream's last view
     /// state, otherwise the whole state.
-    mutating func appendChange(_ store: Int, _ index: Int, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8])
-    {
-        guard let delta = streams.all[index].delta else { return }
+    mutating func appendChange(
+        _ store: Int, _ index: Int, _ rare: StreamState.Rare, _ patches: [PatchName: [UInt8]?],
+        into bytes: inout [UInt8]
+    ) {
         let slot = stores[store]
-        let name = patchName(slot.feature, delta, to: slot.version)
+        let isStale = rare.stale.contains(slot.feature)
+        let name = rare.delta.flatMap { patchName(slot.feature, $0, to: slot.version) }
         if let name, let patch = patches[name] ?? nil {
             streams.tally.patches += 1
             StreamEvents.patch(
-                slot.feature, from: name.from, to: name.to, intent: slot.intent, patch, into: &bytes)
+                slot.feature, from: name.from, to: name.to, intent: slot.intent, isStale: isStale, patch, into: &bytes)
         } else {
             streams.tally.states += 1
-            StreamEvents.state(slot.summary, intent: slot.intent, slot.view, into: &bytes)
+            StreamEvents.state(slot.summary, intent: slot.intent, isStale: isStale, slot.view, into: &bytes)
         }
         streams.all[index].rare?.delta?.note(slot.feature, version: slot.version, view: slot.view)
     }

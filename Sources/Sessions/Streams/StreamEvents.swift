@@ -98,10 +98,11 @@ package enum StreamEvents {
 
     /// The `state` event of a store; an `id` line may precede it.
     static func state(
-        _ store: StoreSummary, intent: String?, _ view: [UInt8], into bytes: inout [UInt8]
+        _ store: StoreSummary, intent: String?, isStale: Bool = false, _ view: [UInt8], into bytes: inout [UInt8]
     ) {
         bytes.append(literal: "event: state\ndata: {\"feature\":\"")
         head(store.feature, version: store.version, intent: intent, into: &bytes)
+        if isStale { bytes.append(literal: ",\"stale\":true") }
         bytes.append(literal: ",\"state\":")
         bytes.append(contentsOf: view)
         bytes.append(literal: "}\n\n")
@@ -109,7 +110,8 @@ package enum StreamEvents {
 
     /// The `patch` event of a store: the change between two versions of its view state.
     static func patch(
-        _ feature: FeatureID, from: UInt64, to: UInt64, intent: String?, _ patch: [UInt8], into bytes: inout [UInt8]
+        _ feature: FeatureID, from: UInt64, to: UInt64, intent: String?, isStale: Bool, _ patch: [UInt8],
+        into bytes: inout [UInt8]
     ) {
         bytes.append(literal: "event: patch\ndata: {\"feature\":\"")
         bytes.append(text: feature.text)
@@ -118,6 +120,7 @@ package enum StreamEvents {
         bytes.append(literal: ",\"to\":")
         WireJSON.appendInteger(to, to: &bytes)
         append(intent: intent, to: &bytes)
+        if isStale { bytes.append(literal: ",\"stale\":true") }
         bytes.append(literal: ",\"patch\":")
         bytes.append(contentsOf: patch)
         bytes.append(literal: "}\n\n")
@@ -177,6 +180,18 @@ package enum StreamEvents {
             preconditionFailure("a control event could not be encoded: \(error)")
         }
     }
+}
+
+/// The problem with a stream's position in the log.
+package enum ResetReason: String, Sendable, CaseIterable {
+    /// The cursor is not one of this session's.
+    case unknownCursor = "unknown-cursor"
+    /// The cursor is older than labels that are gone.
+    case expired
+    /// The stream was slow, or away, for so long that labels it was owed were dropped.
+    case overflow
+    /// A store could not be read and began anew.
+    case storeReplaced = "store-replaced"
 }
 
 extension [UInt8] {

@@ -96,6 +96,7 @@ struct StreamTable {
             all[index].makeRare().reset = (reason, true)
             // Numbers of the old log mean nothing in the new one.
             all[index].dirty = []
+            all[index].rare?.awaited = []
             all[index].nextLabel = 0
             all[index].handedOut = []
         }
@@ -221,6 +222,10 @@ struct StreamState {
         /// held back for that reason. No cursor passes that turn: a stream of another build will show it.
         var leftOut: ShortList<FeatureID> = []
         var heldFrom = UInt64.max
+        /// States that wait for the first results of observations, with their labels.
+        var awaited: ShortList<Dirty> = []
+        /// Features that it shows as stale.
+        var stale: ShortList<FeatureID> = []
         /// Features whose store is gone, which the client has yet to be told.
         var ended: [FeatureID] = []
         var reset: (reason: ResetReason, labelsLost: Bool)?
@@ -235,7 +240,7 @@ struct StreamState {
         /// True if the stream has only states and labels to send.
         var isAtRest: Bool {
             opening.isEmpty && reset == nil && ended.isEmpty && farewell == nil && newlyDenied.isEmpty
-                && withoutRoom.isEmpty
+                && withoutRoom.isEmpty && awaited.isEmpty && stale.isEmpty
                 && identityNotice?.isTold != false
         }
 
@@ -271,6 +276,7 @@ struct StreamState {
     /// Stops waiting for a store's view state, which is not available here.
     mutating func leaveOut(_ feature: FeatureID) {
         dirty.removeAll { $0.feature == feature }
+        rare?.awaited.removeAll { $0.feature == feature }
         if !leftOut.contains(feature) { makeRare().leftOut.append(feature) }
     }
 
@@ -278,12 +284,14 @@ struct StreamState {
     @discardableResult
     mutating func markDirty(_ feature: FeatureID, since: UInt64) -> Bool {
         // An ending stream shows what it had to show at that time.
-        guard farewell == nil else { return true }
         var since = since
-        if leftOut.contains(feature) {
-            rare?.leftOut.removeAll { $0 == feature }
-            // No state of it was shown: its earlier labels wait as well.
-            since = 0
+        if let rare {
+            guard rare.farewell == nil, !rare.awaited.contains(where: { $0.feature == feature }) else { return true }
+            if rare.leftOut.contains(feature) {
+                rare.leftOut.removeAll { $0 == feature }
+                // No state of it was shown: its earlier labels wait as well.
+                since = 0
+            }
         }
         guard !dirty.contains(where: { $0.feature == feature }) else { return false }
         dirty.append(Dirty(feature: feature, since: since))
@@ -303,6 +311,8 @@ struct StreamState {
         if farewell == nil { dirty.removeAll { $0.feature == feature } }
         watched.removeAll { $0.feature == feature }
         let rare = makeRare()
+        rare.awaited.removeAll { $0.feature == feature }
+        rare.stale.removeAll { $0 == feature }
         rare.delta?.forget(feature)
         guard rare.farewell == nil, rare.ended.count <= Self.endLimit, !rare.ended.contains(feature) else { return }
         rare.ended.append(feature)
@@ -385,16 +395,4 @@ package enum GoAwayReason: String, Sendable, CaseIterable {
         case .drain, .rotate, .expired, .ended, .identity: Int.random(in: 1_000...5_000)
         }
     }
-}
-
-/// The problem with a stream's position in the log.
-package enum ResetReason: String, Sendable, CaseIterable {
-    /// The cursor is not one of this session's.
-    case unknownCursor = "unknown-cursor"
-    /// The cursor is older than labels that are gone.
-    case expired
-    /// The stream was slow, or away, for so long that labels it was owed were dropped.
-    case overflow
-    /// A store could not be read and began anew.
-    case storeReplaced = "store-replaced"
 }

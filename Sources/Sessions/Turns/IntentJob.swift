@@ -34,6 +34,8 @@ final class IntentJob: QueueJob {
         var judgedAs: Principal?
         /// True if it has passed its check, or was refused by it.
         var isChecked = false
+        /// True if it left the queue to wait for another store's observations: later numbers wait for it.
+        var isPutOff = false
         /// True if it ran on a store that the journal had, and conflicted with another writer.
         var hasLost = false
     }
@@ -76,6 +78,13 @@ final class IntentJob: QueueJob {
     /// - Parameter principal: the principal by which the check judged.
     func checked(_ judged: @escaping RunTurn, as principal: Principal?) -> IntentJob {
         IntentJob(self, at: Stage(judged: judged, judgedAs: principal, isChecked: true))
+    }
+
+    /// The job while it waits outside the queue.
+    var puttingOff: IntentJob {
+        var stage = stage
+        stage.isPutOff = true
+        return IntentJob(self, at: stage)
     }
 
     var kind: TurnKind { outside == nil ? .intent : .other }
@@ -145,7 +154,7 @@ final class IntentJob: QueueJob {
                 if let refusal { throw refusal }
                 switch try session.make(feature, for: principal) {
                 case .started(let store): return try run(on: store, as: principal, version: nil, after: nil)
-                case .waits(let others): return WaitingJob(self, in: session, for: others)
+                case .waits(let needs): return WaitingJob(self, in: session, for: needs)
                 }
             }
         } catch {
@@ -228,10 +237,13 @@ final class IntentJob: QueueJob {
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        defer { if stage.isChecked { session.checkEnded(receipt) } }
+        defer { freeLater() }
         if case .ran = result.outcome {
             var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
-            if request.wantsState { outcome.state = result.state }
+            if request.wantsState {
+                outcome.state = result.state
+                if let store = result.store, store.isObserving { outcome.state?.isStale = store.isStale }
+            }
             // A client's is counted with its turn.
             if outside != nil { session.shared.metrics.of(feature.name)?.count(.committed) }
             return answer(outcome)
@@ -248,7 +260,16 @@ final class IntentJob: QueueJob {
     func end(_ error: StoreError) {
         release()
         fail(error)
-        if stage.isChecked { session.checkEnded(receipt) }
+        freeLater()
+    }
+
+    /// Continues later numbers of its client that waited for its check or for what it reads.
+    private func freeLater() {
+        if stage.isChecked {
+            session.checkEnded(receipt)
+        } else if stage.isPutOff {
+            session.leaveCheck(receipt)
+        }
     }
 
     func fail(_ error: StoreError) {

@@ -11,13 +11,23 @@ struct ChainLink {
 /// Access of a session's turns to its other stores. Used only by the queue's runner.
 extension Session {
     /// See `TurnHost`.
-    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
+    func runner(of instance: String, for principal: Principal?, isAtOnce: Bool) throws -> any StoreRunner {
         let feature = try checked(instance, principal, .read)
         let lives = lives
-        guard let store = core.withLock({ $0.startedStore(feature, shared.limits, lives) }) else {
+        guard let (store, effects) = core.withLock({ $0.startedStore(feature, shared.limits, lives) }) else {
             throw StoreIsAbsent(instance: instance)
         }
+        if !isAtOnce, store.isObserving || !effects.isEmpty {
+            let isAwaited = store.awaitsResult || effects.contains { $0.request?.isObservation == true }
+            if isAwaited, mayWait { throw StoreIsAbsent(instance: instance) }
+        }
         return store.runner
+    }
+
+    /// True if the running job may wait for observations of stores that it reads.
+    private var mayWait: Bool {
+        guard let deadline = core.withLock({ $0.rare?.readingDeadline }) else { return true }
+        return shared.time.monotonic() < deadline
     }
 
     /// See `TurnHost`.
@@ -102,7 +112,7 @@ extension Session {
     /// What a turn lacks that could not read a store.
     func need(of instance: String, for call: TurnCall) -> Need {
         switch sibling(instance, for: call, .read) {
-        case .ready: .store(.storeDisposed, instance)
+        case .ready(let store): .observed(store)
         case .needs(let need): need
         case .none(let error, _): .store(error, instance)
         }
@@ -142,9 +152,10 @@ extension Session {
             var earlier = core.withLock { core in core.work(on: store).map { core.batch.entries[$0].effects } ?? [] }
             if store === call.store { earlier += first.effects }
             for link in links where link.store === store { earlier += link.turn.effects }
-            let context = TurnContext(
+            var context = TurnContext(
                 call.context.intentID, store, principal: call.context.principal, earlier: earlier, inputs: knownInputs,
                 failures: call.context.failures, isSent: true, sender: call.context.sender)
+            if call.context.readsAtOnce { context = context.readingAtOnce }
             let turn = next.run(store.runner, context)
             inputs.append(turn.inputs)
             if case .needsStore(let instance) = turn.outcome {
@@ -200,13 +211,13 @@ extension StoreError {
 }
 
 extension SessionCore {
-    /// A feature instance's store if a turn may use it at this point of the batch.
+    /// A feature instance's store if a turn may use it at this point of the batch, and the effects of the batch's turns.
     fileprivate mutating func startedStore(
         _ feature: FeatureID, _ limits: SessionLimits, _ lives: StoreLives
-    ) -> SessionStore? {
+    ) -> (SessionStore, [Effect])? {
         guard case .store(let store, _, let effects) = find(feature, limits: limits, lives) else { return nil }
         let isStarting = batch.index(of: feature).map { batch.entries[$0].starts > 0 } ?? false
-        return effects != nil || isStarting ? store : nil
+        return effects != nil || isStarting ? (store, effects ?? []) : nil
     }
 
     /// Counts a start of a store that begins, or is given up. Returns the pending start.

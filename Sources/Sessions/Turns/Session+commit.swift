@@ -125,6 +125,7 @@ extension Session {
             case .left(let store): store.endWork()
             case .began(let store, let streams):
                 for stream in streams { watch(store, from: stream) }
+                if !streams.isEmpty { limitHold(of: store) }
                 // Work that it registers for watchers begins at the end of the running turn.
                 if shared.lease != nil, !streams.isEmpty { claimHeldBack() }
             case .stopped(let store): store.pause()
@@ -243,7 +244,13 @@ extension SessionCore {
             }
             if let index = stores.index(of: feature) { markChanged(feature, at: index, since: first, &applied) }
             store.hasBegun()
-            if !isWatched { applied.changes.append(.began(store, streams: streams.showing(feature))) }
+            if !isWatched {
+                let showing = streams.showing(feature)
+                if !showing.isEmpty, pending.entries.last(where: { $0.feature == feature })?.observes == true {
+                    streams.hold(feature)
+                }
+                applied.changes.append(.began(store, streams: showing))
+            }
         case (_, nil): break
         }
     }

@@ -123,19 +123,27 @@ extension Session {
 
     /// Runs a batch and commits it. Returns false if something is in flight that continues the queue.
     private func run(_ batch: JobBatch) -> Bool {
-        if let waiting = batch.first.run() {
+        if let waiting = run(batch.first) {
             if putBack(JobBatch(first: waiting.job, others: batch.others)) {
                 return !waiting.whenReady { [self] in drive() }
             }
         } else {
             for index in batch.others.indices {
-                guard let waiting = batch.others[index].run() else { continue }
+                guard let waiting = run(batch.others[index]) else { continue }
                 // Jobs that ran before it are committed first; then nothing of the queue runs until it may.
                 _ = putBack(JobBatch(first: waiting.job, others: batch.others[(index + 1)...]))
                 break
             }
         }
         return commit().map { finish($0) } ?? false
+    }
+
+    /// Runs a job. Returns it if the queue has to wait for it.
+    private func run(_ job: any QueueJob) -> WaitingJob? {
+        guard let waiting = job.run() else { return nil }
+        guard let store = waiting.needs.observed else { return waiting }
+        putOff(waiting.job, for: store)
+        return nil
     }
 
     /// Handles the end of a batch that was in flight.
@@ -166,14 +174,18 @@ extension Session {
 
     /// Launches work, tells observers, reports and answers, in that order. Usually it is one result without effects.
     private func committed(_ end: CommitEnd) {
-        var launches: [(store: SessionStore, work: [WorkStart])] = []
+        var launches: [(store: SessionStore, work: [WorkStart], observes: Bool)] = []
         // By index: a loop over the elements would copy each entry.
         for index in end.entries.indices where !end.entries[index].effects.isEmpty && !end.entries[index].isDisposed {
             guard let store = end.entries[index].store else { continue }
-            launches.append((store, store.apply(end.entries[index])))
+            launches.append((store, store.apply(end.entries[index]), end.entries[index].observes))
         }
         for index in end.results.indices { end.results[index].tell() }
-        for launch in launches { launch.store.begin(launch.work) }
+        for launch in launches {
+            launch.store.begin(launch.work)
+            // A stream may hold its state back.
+            if launch.observes { release(launch.store) }
+        }
         let (isDone, settled) = queue.takeSettled(isKept: end.results.contains(where: \.isKept))
         for index in end.results.indices {
             let result = end.results[index]
@@ -283,18 +295,38 @@ protocol QueueJob: AnyObject, Sendable {
     func end(_ error: StoreError)
 }
 
+/// What a job waits for.
+struct JobNeeds {
+    /// Stores to be loaded. The queue waits, too.
+    var features: [FeatureID] = []
+    /// A store whose observations have no result yet. The job leaves the queue meanwhile.
+    var observed: SessionStore?
+
+    /// The needs of a job that has to have these stores in memory, too.
+    func adding(_ others: [FeatureID]) -> JobNeeds { JobNeeds(features: others + features, observed: observed) }
+}
+
 /// A job that cannot run yet.
 struct WaitingJob {
     let job: any QueueJob
-    /// The stores whose loads it waits for.
-    var features: [FeatureID] = []
+    var needs = JobNeeds()
     /// Calls `resume` once, later, when the job may run. Returns false, and does not call, if it may now.
     let whenReady: (_ resume: @escaping @Sendable () -> Void) -> Bool
 
     /// A job that waits for loads of stores.
     init(_ job: any QueueJob, in session: Session, for features: [FeatureID]) {
-        self.init(job) { session.awaitLoads(features, $0) }
-        self.features = features
+        self.init(job, in: session, for: JobNeeds(features: features))
+    }
+
+    init(_ job: any QueueJob, in session: Session, for needs: JobNeeds) {
+        self.init(job) { session.awaitLoads(needs.features, $0) }
+        self.needs = needs
+    }
+
+    /// A job that waits for the observations of a store.
+    init(_ job: any QueueJob, observing store: SessionStore) {
+        self.init(job) { _ in false }
+        needs.observed = store
     }
 
     init(_ job: any QueueJob, whenReady: @escaping (_ resume: @escaping @Sendable () -> Void) -> Bool) {

@@ -93,8 +93,8 @@ struct TurnVerdict {
 enum Preparation {
     /// Ready for a turn, with the effects of the batch's turns of the store.
     case ready([Effect])
-    /// Its bootstrap needs stores that have to be loaded first.
-    case waits([FeatureID])
+    /// Its bootstrap needs other stores first.
+    case waits(JobNeeds)
     /// The store was disposed.
     case gone
 }
@@ -116,7 +116,7 @@ extension Session {
         case .gone:
             drop(job)
             return nil
-        case .waits(let features): return WaitingJob(job, in: self, for: features)
+        case .waits(let needs): return WaitingJob(job, in: self, for: needs)
         case .ready(let effects):
             if let token = job.token, !store.acceptsStep(of: token, after: effects) {
                 drop(job)
@@ -176,6 +176,18 @@ extension Session {
                 }
                 // A failure turn does not wait: its failure is only reported.
                 if !call.follows { return WaitingJob(call.waiting, in: self, for: [feature]) }
+            case .needs(.observed(let store)):
+                // A failure turn does not wait.
+                if call.follows || undone.contains(where: \.follows) {
+                    call.context = call.context.readingAtOnce
+                    continue
+                }
+                leave(call)
+                while let outer = undone.popLast() {
+                    call = outer
+                    leave(call)
+                }
+                return WaitingJob(call.waiting, observing: store)
             }
             guard let next = failures.popLast() ?? undone.popLast() else { return nil }
             call = next
@@ -192,20 +204,20 @@ extension Session {
             }
         }
         if let known = look() { return known }
-        if let waiting = run(start(of: store, inputs)) { return .waits(waiting.features) }
+        if let waiting = run(start(of: store, inputs)) { return .waits(waiting.needs) }
         return look() ?? .gone
     }
 
-    /// A created store, or the stores that have to be loaded before its bootstrap.
+    /// A created store, or the stores that its bootstrap needs first.
     enum Creation {
         case started(SessionStore)
-        case waits([FeatureID])
+        case waits(JobNeeds)
     }
 
     /// Creates a store, with its bootstrap as its first turn.
     func make(_ feature: FeatureID, for principal: Principal?) throws(StoreError) -> Creation {
         let store = try add(feature, for: principal)
-        if let waiting = run(start(of: store)) { return .waits(waiting.features) }
+        if let waiting = run(start(of: store)) { return .waits(waiting.needs) }
         return .started(store)
     }
 
@@ -249,6 +261,8 @@ extension Session {
         case start(SessionStore)
         case creation(FeatureID)
         case load(FeatureID)
+        /// A store whose observations have no result yet.
+        case observed(SessionStore)
         /// A store that is not available.
         case store(StoreError, String)
     }
@@ -350,8 +364,8 @@ final class BootstrapJob: QueueJob {
             session.drop(self)
             return nil
         }
-        guard case .waits(let features) = session.prepare(store, inputs: inputs) else { return nil }
-        return WaitingJob(self, in: session, for: features)
+        guard case .waits(let needs) = session.prepare(store, inputs: inputs) else { return nil }
+        return WaitingJob(self, in: session, for: needs)
     }
 
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {

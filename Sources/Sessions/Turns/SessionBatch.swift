@@ -30,6 +30,9 @@ struct SessionBatch {
         var hasStarted = false
         /// The number of its starts that run or wait for another store's start, while those of its start read it as it is.
         var starts = 0
+
+        /// True if its turns observe something.
+        var observes: Bool { effects.contains { $0.request?.isObservation == true } }
     }
 
     /// The number of turn numbers that the turns take.

@@ -6,11 +6,13 @@ import Tracing
 /// A store in memory, in which turns run: its launched work with the requests that wait for it, its watchers and its
 /// diagnostics.
 package final class SessionStore: Sendable {
-    private struct State {
+    struct State {
         var work = WorkTable()
         var beginning: ErasedStore.Beginning?
         /// Nil if there is nothing to report.
         var troubles: Troubles?
+        /// Nil if it has never observed anything.
+        var observing: Observing?
         var isEnded = false
 
         mutating func note(_ change: (inout StoreDiagnostics) -> Void) {
@@ -20,8 +22,25 @@ package final class SessionStore: Sendable {
         }
     }
 
-    private final class Troubles {
+    final class Troubles {
         var diagnostics = StoreDiagnostics()
+    }
+
+    /// Those who wait for the first results of observations.
+    final class Observing {
+        var waiters: [@Sendable () -> Void] = []
+        var timer: Task<Void, Never>?
+        /// True if the running observations have had their time: nothing waits for them.
+        var isOverdue = false
+        /// True if a stream shows its state as stale.
+        var isShownStale = false
+    }
+
+    /// The callbacks after a change of what observations have shown, outside the lock.
+    struct Observed {
+        var waiters: [@Sendable () -> Void] = []
+        var timer: Task<Void, Never>?
+        var isFreshAgain = false
     }
 
     let session: Session
@@ -33,7 +52,8 @@ package final class SessionStore: Sendable {
     private let settings: StoreEnvironment.Shared
     package var environment: StoreEnvironment { StoreEnvironment(feature.text, session.info, settings) }
     var meter: (any StoreMeter)? { settings.settings.meter }
-    private let state: Lock<State>
+    let state: Lock<State>
+    let observes = Atomic(false)
 
     init(
         _ session: Session, _ feature: FeatureID, _ definition: FeatureDefinition, _ erased: ErasedStore,
@@ -60,12 +80,16 @@ package final class SessionStore: Sendable {
     func rollBack() { runner.rollBack() }
 
     /// Changes the work under the lock, and runs the follow-up after it, except for starting new work.
-    private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
+    func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
         var change = WorkChange()
-        let result = state.withLock { body(&$0, &change) }
+        let (result, observed) = state.withLock { state in
+            let result = body(&state, &change)
+            return (result, state.observing == nil ? nil : state.takeObserved())
+        }
         for task in change.cancelled { task.cancel() }
         if !change.cancelled.isEmpty { runner.offerState() }
         for action in session.queue.note(change.counts) { action() }
+        if let observed { tell(observed) }
         return (result, change.started)
     }
 
@@ -73,15 +97,22 @@ package final class SessionStore: Sendable {
     func apply(_ batch: borrowing SessionBatch.Entry) -> [WorkStart] {
         let (effects, count) = (batch.effects, batch.bootstrapEffects)
         var change = WorkChange()
-        state.withLock { state in
-            if state.isEnded { return }
+        let observed = state.withLock { state -> Observed? in
+            if state.isEnded { return nil }
+            if state.observing == nil, batch.observes {
+                state.observing = Observing()
+                observes.store(true, ordering: .relaxed)
+                definition.noteObservation()
+            }
             state.work.apply(effects[..<count], isBootstrap: true, &change)
             state.work.apply(effects[count...], isBootstrap: false, &change)
+            return state.observing == nil ? nil : state.takeObserved()
         }
         for task in change.cancelled { task.cancel() }
         // It may wait in a task of its own, which nothing cancels.
         if !change.cancelled.isEmpty { runner.offerState() }
         session.queue.noteOfBatch(change.counts)
+        if let observed { tell(observed) }
         return change.started
     }
 
@@ -122,7 +153,7 @@ package final class SessionStore: Sendable {
                     try await operation(context)
                 }
             } catch {
-                return failed(context, error) { [self] in ended(context) }
+                return failed(context, error) { [self] in ended(context, hasFailed: true) }
             }
             ended(context)
         }
@@ -148,7 +179,9 @@ package final class SessionStore: Sendable {
         session.enqueue(StoreJob(failure, of: context, on: self, principal: context.origin.principal, then: then))
     }
 
-    private func ended(_ context: WorkContext) { begin(change { $0.work.ended(context.token, &$1) }.started) }
+    private func ended(_ context: WorkContext, hasFailed: Bool = false) {
+        begin(change { $0.work.ended(context.token, hasFailed: hasFailed, &$1) }.started)
+    }
 
     /// Returns true if a step of the work is still accepted, in a batch whose earlier turns ask for those effects.
     /// Counts a step that comes after the end of the store, or of the work itself.
@@ -202,15 +235,16 @@ package final class SessionStore: Sendable {
     }
 
     /// Removes a watcher. An extra call does nothing.
-    package func endWatching() {
-        let (generation, graces) = state.withLock { $0.work.watching.end() }
-        for (id, grace) in graces {
+    package func endWatching() { begin(state.withLock { $0.work.watching.end() }) }
+
+    func begin(_ graces: [Watching.Grace]) {
+        for grace in graces {
             let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
-                // Canceled by a returning watcher, or by the store's end.
-                guard (try? await clock.sleep(for: grace)) != nil else { return }
-                _ = self?.change { if $0.work.watching.graceOver(id, generation) { $0.work.cancelAll(id, &$1) } }
+                // Canceled by a returning user, or by the store's end.
+                guard (try? await clock.sleep(for: grace.time)) != nil else { return }
+                _ = self?.change { if $0.work.watching.end(grace) { $0.work.cancelAll(grace.id, &$1) } }
             }
-            let isKept = state.withLock { $0.work.watching.attach(task, generation: generation) }
+            let isKept = state.withLock { $0.work.watching.attach(task, to: grace) }
             if !isKept { task.cancel() }
         }
     }
@@ -225,6 +259,13 @@ package final class SessionStore: Sendable {
 
     /// True if there is a watcher.
     package var isWatched: Bool { state.withLock { $0.work.watching.isWatched } }
+
+    /// True if there is a watcher, or a reader for an observation.
+    func isUsed(for effect: Effect) -> Bool {
+        state.withLock {
+            $0.work.watching.isWatched || effect.request?.isObservation == true && $0.work.watching.isUsed
+        }
+    }
 
     /// Cancels all work, and starts none until `resume`: another process runs the store's turns. Callers that wait for
     /// it to settle are told.
@@ -297,8 +338,8 @@ package final class SessionStore: Sendable {
 extension SessionStore: TurnHost {
     package func check(_ reminders: [EncodedReminder]) throws { try session.check(reminders, of: feature) }
 
-    package func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
-        try session.runner(of: instance, for: principal)
+    package func runner(of instance: String, for principal: Principal?, isAtOnce: Bool) throws -> any StoreRunner {
+        try session.runner(of: instance, for: principal, isAtOnce: isAtOnce)
     }
 
     @usableFromInline package var isRecorded: Bool {
@@ -324,6 +365,12 @@ extension SessionStore: WorkHost {
                 StoreJob(step: turn, of: work, on: self, trace: trace) { continuation.resume(returning: $0) })
         }
     }
+
+    package func noteFirstResult(of work: WorkContext) {
+        begin(change { state, _ in state.work.noteFirstResult(of: work.token) }.started)
+    }
+
+    func isObservation(_ token: WorkToken) -> Bool { state.withLock { $0.work.isObservation(token) } }
 
     package func isLive(_ work: WorkContext) -> Bool { state.withLock { $0.work.isLive(work.token) } }
 

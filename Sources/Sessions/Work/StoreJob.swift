@@ -28,7 +28,9 @@ final class StoreJob: QueueJob {
         completion: @escaping @Sendable ((any Error)?) -> Void
     ) {
         let origin = work.origin
-        let context = TurnContext(origin.intentID, store, principal: origin.principal, trace: trace)
+        var context = TurnContext(origin.intentID, store, principal: origin.principal, trace: trace)
+        // Others may wait for it.
+        if store.isObserving, store.isObservation(work.token) { context = context.readingAtOnce }
         self.init(store, context, turn, work.token, isFailureTurn: false) { result in
             switch result {
             case .success(let outcome): completion(outcome.thrown)
@@ -51,7 +53,7 @@ final class StoreJob: QueueJob {
         then: (@Sendable () -> Void)? = nil
     ) {
         let origin = work?.origin
-        let context = TurnContext(failure.intentID, store, principal: principal, trace: origin?.trace)
+        let context = TurnContext(failure.intentID, store, principal: principal, trace: origin?.trace).readingAtOnce
         let turn: RunTurn = { $0.onFailure(failure, of: origin, $1) }
         self.init(store, context, turn, work?.token, isFailureTurn: true) { result in
             switch result {

@@ -51,6 +51,9 @@ struct WorkTable {
     /// Throttled ids whose interval has not passed.
     private var throttled: [WorkID: Window] = [:]
     private var heldBackCount = 0
+    /// The running observations without a first result, and those that failed and have not begun again.
+    private var awaited: Set<WorkToken> = []
+    private var failed: Set<WorkID> = []
     var watching = Watching()
     /// True if nothing starts: the work is another process's now.
     private(set) var isPaused = false
@@ -70,9 +73,32 @@ struct WorkTable {
     /// True if work of that id runs or waits.
     func isRunning(_ id: WorkID) -> Bool { active[id] != nil || throttled[id]?.latest != nil }
 
+    /// Whether the store shows what its observations show.
+    enum Freshness {
+        case fresh
+        /// A first result is to come, with the next reader if none has begun the observation.
+        case awaited
+        /// An observation failed.
+        case stale
+    }
+
+    var freshness: Freshness {
+        // While paused: another process runs them, or this one is about to.
+        if !awaited.isEmpty || watching.hasIdleObservation || isPaused && watching.hasObservation { return .awaited }
+        return failed.isEmpty ? .fresh : .stale
+    }
+
+    /// True if an observation runs that has no result yet.
+    var hasAwaited: Bool { !awaited.isEmpty }
+
+    /// Notes that an observation has a result.
+    mutating func noteFirstResult(of token: WorkToken) { awaited.remove(token) }
+
+    func isObservation(_ token: WorkToken) -> Bool { running[token]?.request.isObservation ?? false }
+
     /// True if nothing runs, waits or is waited for, and bootstrap would register all registered work again.
     var isDormant: Bool {
-        running.isEmpty && cancelled.isEmpty && queues.isEmpty && !watching.isWatched
+        running.isEmpty && cancelled.isEmpty && queues.isEmpty && !watching.isUsed
             && watching.isAllOfBootstrap
     }
 
@@ -101,6 +127,7 @@ struct WorkTable {
         if !cancelled.isEmpty { obstacles.append("canceled work has not ended") }
         if !queues.isEmpty { obstacles.append("work waits in a queue") }
         if watching.isWatched { obstacles.append("it is watched") }
+        if watching.readers > 0 { obstacles.append("it is read") }
         if !watching.isAllOfBootstrap {
             obstacles.append("work is registered for watchers that bootstrap does not register again")
         }
@@ -110,8 +137,10 @@ struct WorkTable {
     /// True if work runs, waits or is registered whose progress only this process knows.
     var isBusy: Bool { !running.isEmpty || queuedCount > 0 || !watching.isAllOfBootstrap }
 
-    /// True if work would run for watchers if it were not paused.
-    var isHeldBack: Bool { isPaused && watching.isWatched && watching.count > 0 }
+    /// True if work would run for watchers or readers if it were not paused.
+    var isHeldBack: Bool {
+        isPaused && (watching.isWatched ? watching.count > 0 : watching.isUsed && watching.hasObservation)
+    }
 
     /// True if dispatches of the work are still accepted, in a batch whose earlier turns ask for those effects.
     func isLive(_ token: WorkToken, after earlier: [Effect] = []) -> Bool {
@@ -158,6 +187,7 @@ struct WorkTable {
     /// Cancels all work of parts, in the order in which it began, and removes their registrations for watchers.
     private mutating func cancelAll(of parts: Set<PartName>, _ change: inout WorkChange) {
         change.released += watching.forget(workOf: parts)
+        failed = failed.filter { $0.part.map(parts.contains) != true }
         let ended = running.filter { $0.value.request.part.map(parts.contains) ?? false }
         for (token, entry) in ended.sorted(by: { $0.key.number < $1.key.number }) {
             if let id = entry.window ?? entry.request.id { cancelAll(id, &change) } else { cancel(token, &change) }
@@ -183,6 +213,10 @@ struct WorkTable {
     private mutating func start(_ work: WorkStart, window: WorkID? = nil, _ change: inout WorkChange) {
         running[work.token] = Running(request: work.request, window: window)
         if let id = work.request.id { active[id, default: []].append(work.token) }
+        if work.request.isObservation {
+            awaited.insert(work.token)
+            if let id = work.request.id { failed.remove(id) }
+        }
         change.started.append(work)
     }
 
@@ -237,6 +271,7 @@ struct WorkTable {
     }
 
     mutating func cancelAll(_ id: WorkID, _ change: inout WorkChange) {
+        if !failed.isEmpty { failed.remove(id) }
         for waiting in queues.removeValue(forKey: id) ?? [] {
             change.count(waiting.request, -1)
             change.released.append(waiting.request)
@@ -254,6 +289,7 @@ struct WorkTable {
         change.count(entry.request, -1)
         change.released.append(entry.request)
         if let task = entry.task { change.cancelled.append(task) }
+        if entry.request.isObservation { awaited.remove(token) }
         cancelled.insert(token)
     }
 
@@ -270,10 +306,14 @@ struct WorkTable {
     }
 
     /// Ends work: its id is free, and the next in its queue starts.
-    mutating func ended(_ token: WorkToken, _ change: inout WorkChange) {
+    mutating func ended(_ token: WorkToken, hasFailed: Bool, _ change: inout WorkChange) {
         guard let entry = running.removeValue(forKey: token) else {
             cancelled.remove(token)
             return
+        }
+        if entry.request.isObservation {
+            awaited.remove(token)
+            if hasFailed, let id = entry.request.id { failed.insert(id) }
         }
         change.released.append(entry.request)
         if let id = entry.window, let window = throttled.removeValue(forKey: id), let latest = window.latest {
@@ -300,13 +340,18 @@ struct WorkTable {
         for request in watching.begin(graces: &change.cancelled) { launch(request, &change) }
     }
 
+    /// Adds a reader, for which observations run.
+    mutating func beginReading(_ change: inout WorkChange) {
+        for request in watching.beginReading(graces: &change.cancelled) { launch(request, &change) }
+    }
+
     /// Ends all work until `resume`. The watchers stay known; their registered work is removed, since bootstrap
     /// registers it anew.
     mutating func pause(_ change: inout WorkChange) {
         if isPaused, watching.count == 0 { return }
-        let (token, watchers) = (lastToken, watching.watchers)
+        let (token, watchers, readers) = (lastToken, watching.watchers, watching.readers)
         removeAll(&change)
-        (lastToken, watching) = (token, Watching(watchers: watchers))
+        (lastToken, watching) = (token, Watching(watchers: watchers, readers: readers))
         isPaused = true
     }
 

@@ -28,17 +28,18 @@ struct NodePair: Sendable {
     ///
     /// - Parameters:
     ///   - change: changes forwarded requests.
+    ///   - more: more features of both.
     ///   - farSettings: the settings of the owner.
     static func run(
         _ depth: Depth, near: (inout ServerSettings) -> Void = { _ in },
         far farSettings: (inout ServerSettings) -> Void = { _ in },
-        change: @escaping @Sendable (PeerRequest) -> PeerRequest = { $0 },
+        change: @escaping @Sendable (PeerRequest) -> PeerRequest = { $0 }, with more: ServerContent = ServerContent(),
         _ test: (NodePair) async throws -> Void
     ) async throws {
         let world = World()
         let keeping = Gate()
         let nodes = Nodes(peers: RecordingPeers(depth, change))
-        let content: (Gate) throws -> ServerContent = { Self.content($0, keeping) }
+        let content: (Gate) throws -> ServerContent = { Self.content($0, keeping, more) }
         do {
             try await TestServer.run(depth, in: world, nodes: nodes, content: content, farSettings) { far in
                 try await TestServer.run(depth, in: world, nodes: nodes, content: content, near) { near in
@@ -54,8 +55,9 @@ struct NodePair: Sendable {
     }
 
     @FeatureBuilder
-    private static func content(_ gate: Gate, _ keeping: Gate) -> ServerContent {
+    private static func content(_ gate: Gate, _ keeping: Gate, _ more: ServerContent) -> ServerContent {
         TestServer.probes(gate)
+        more
         Keeper(gate: keeping)
     }
 
