@@ -25,6 +25,8 @@ struct Desk: Sendable {
     struct Content: Codable, Equatable, Sendable {
         let ticket: Summary
         let entries: [Entry]
+        /// Grows with each change of the ticket.
+        let number: Int
     }
     struct Mail: Codable, Equatable, Sendable, Identifiable {
         let id: Int
@@ -91,19 +93,23 @@ struct Desk: Sendable {
 
     /// A ticket; nil if there is none that the person may see.
     func ticket(_ id: Int, for person: String) async -> AsyncThrowingMapSequence<AsyncStream<Void>, Content?> {
-        await watch { [self] connection in
-            guard let ticket = try visible(id, to: person, &connection) else { return nil }
-            let entries = try connection.query(
-                "SELECT id, author, kind, text FROM entries WHERE ticket = ? ORDER BY number DESC LIMIT 100",
-                [.integer(id)]
-            ) { row in
-                Entry(
-                    id: try row.text(0), author: try row.text(1),
-                    kind: Entry.Kind(rawValue: try row.text(2)) ?? .comment,
-                    text: try row.text(3))
-            }
-            return Content(ticket: ticket, entries: entries.reversed())
+        await watch { [self] connection in try content(of: id, for: person, &connection) }
+    }
+
+    private func content(of id: Int, for person: String, _ connection: inout Connection) throws -> Content? {
+        guard let ticket = try visible(id, to: person, &connection) else { return nil }
+        var number = 0
+        let entries = try connection.query(
+            "SELECT id, author, kind, text, number FROM entries WHERE ticket = ? ORDER BY number DESC LIMIT 100",
+            [.integer(id)]
+        ) { row in
+            number = max(number, try row.int(4))
+            return Entry(
+                id: try row.text(0), author: try row.text(1),
+                kind: Entry.Kind(rawValue: try row.text(2)) ?? .comment,
+                text: try row.text(3))
         }
+        return Content(ticket: ticket, entries: entries.reversed(), number: number)
     }
 
     /// Returns the ticket if there is one that the person may see.
@@ -132,38 +138,44 @@ struct Desk: Sendable {
         }
     }
 
-    /// Adds an entry and the mail about it, once for each entry's id, and never to a ticket that was deleted.
-    func add(_ entry: Entry, to ticket: Int) async throws {
-        try await write { connection in
-            let count = try connection.first("SELECT count(*) FROM tickets WHERE id = ?", [.integer(ticket)]) { row in
-                try row.int(0)
-            }
-            guard count == 1 else { return }
-            let added = try connection.execute(
-                """
-                INSERT INTO entries (id, ticket, author, kind, text) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (id) DO NOTHING
-                """,
-                [
-                    .text(entry.id), .integer(ticket), .text(entry.author), .text(entry.kind.rawValue),
-                    .text(entry.text),
-                ])
-            guard added > 0 else { return }
-            if entry.kind != .comment {
-                try connection.execute(
-                    "UPDATE tickets SET open = ? WHERE id = ?", [entry.kind == .reopen ? 1 : 0, .integer(ticket)])
-            }
-            try connection.execute(
-                """
-                INSERT INTO mails (ticket, receiver, text)
-                SELECT id, CASE WHEN customer = ?1 THEN 'staff' ELSE customer END, 'Ticket ' || id || ': ' || ?2
-                FROM tickets WHERE id = ?3
-                """,
-                [
-                    .text(entry.author), .text(entry.kind == .comment ? entry.text : entry.kind.rawValue),
-                    .integer(ticket),
-                ])
+    /// Adds an entry and the mail about it, once for each entry's id, and never to a ticket that was deleted. Returns
+    /// the ticket after that, as its author sees it.
+    func add(_ entry: Entry, to ticket: Int) async throws -> Content? {
+        try await write { [self] connection in
+            try insert(entry, to: ticket, &connection)
+            return try content(of: ticket, for: entry.author, &connection)
         }
+    }
+
+    private func insert(_ entry: Entry, to ticket: Int, _ connection: inout Connection) throws {
+        let count = try connection.first("SELECT count(*) FROM tickets WHERE id = ?", [.integer(ticket)]) { row in
+            try row.int(0)
+        }
+        guard count == 1 else { return }
+        let added = try connection.execute(
+            """
+            INSERT INTO entries (id, ticket, author, kind, text) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO NOTHING
+            """,
+            [
+                .text(entry.id), .integer(ticket), .text(entry.author), .text(entry.kind.rawValue),
+                .text(entry.text),
+            ])
+        guard added > 0 else { return }
+        if entry.kind != .comment {
+            try connection.execute(
+                "UPDATE tickets SET open = ? WHERE id = ?", [entry.kind == .reopen ? 1 : 0, .integer(ticket)])
+        }
+        try connection.execute(
+            """
+            INSERT INTO mails (ticket, receiver, text)
+            SELECT id, CASE WHEN customer = ?1 THEN 'staff' ELSE customer END, 'Ticket ' || id || ': ' || ?2
+            FROM tickets WHERE id = ?3
+            """,
+            [
+                .text(entry.author), .text(entry.kind == .comment ? entry.text : entry.kind.rawValue),
+                .integer(ticket),
+            ])
     }
 
     /// Deletes a person's tickets with all entries and mails, and the person's name from others' tickets.

@@ -23,7 +23,7 @@ struct Ticket: Feature {
     }
     enum Intent: Codable, Equatable, Sendable { case comment(text: String), close, reopen, retry }
     enum Message: Codable, Equatable, Sendable {
-        case read(Desk.Content?), writing(Desk.Entry), retrying, written(id: String), failed
+        case read(Desk.Content?), writing(Desk.Entry), retrying, written(id: String, Desk.Content?), failed
     }
 
     static let summary = "One ticket with what customers and staff wrote, live."
@@ -84,8 +84,8 @@ struct Ticket: Feature {
         turn.launch(id: "save", policy: .cancelPrevious) { [desk, id, pending = turn.state.pending] work in
             do {
                 for entry in pending {
-                    try await work.retry(attempts: 5) { try await desk.add(entry, to: id) }
-                    await work.dispatch(.written(id: entry.id))
+                    let content = try await work.retry(attempts: 5) { try await desk.add(entry, to: id) }
+                    await work.dispatch(.written(id: entry.id, content))
                 }
             } catch {
                 await work.dispatch(.failed)
@@ -95,14 +95,22 @@ struct Ticket: Feature {
 
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
-        case .read(let content): (state.content, state.isMissing) = (content, content == nil)
+        case .read(let content): show(content, &state)
         case .writing(let entry): state.pending.append(entry)
         case .retrying: state.hasFailed = false
-        case .written(let id):
+        // The end of what is pending and its result, so that it is never gone in between.
+        case .written(let id, let content):
+            show(content, &state)
             state.pending.removeAll { $0.id == id }
             if state.pending.isEmpty { state.hasFailed = false }
         case .failed: state.hasFailed = true
         }
+    }
+
+    /// A write's result and what is observed may come in any order.
+    private func show(_ content: Desk.Content?, _ state: inout State) {
+        if let content, let shown = state.content, content.number < shown.number { return }
+        (state.content, state.isMissing) = (content, content == nil)
     }
 
     func view(_ state: State) -> ViewState {
