@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import SessionJournal
 import Testing
