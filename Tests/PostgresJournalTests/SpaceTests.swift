@@ -17,9 +17,10 @@ import Testing
         for name in ["board:a", "board:b"] { #expect(await code(TestSession.space(name), journal) == nil) }
         for _ in 0..<3 { #expect(await code(TestSession.record(), journal) == nil) }
         await journal.close()
-        let again = try await schema.journal { ($0.sessionLimit, $0.spaceLimit) = (3, 2) }
+        let again = try await schema.journal { ($0.sessionLimit, $0.spaceLimit) = (4, 2) }
         // Counted before it opened.
         #expect(await code(TestSession.space("board:c"), again) == .tooManySpaces)
+        #expect(await code(TestSession.record(), again) == nil)
         #expect(await code(TestSession.record(), again) == .tooManySessions)
         try await awaitResult { again.remove(SessionKey(1), tombstoneUntil: .zero, done: $0) }.get()
         #expect(await code(TestSession.record(), again) == .tooManySessions)
