@@ -349,7 +349,7 @@ extension Session {
         _ filter: StreamFilter, of client: SessionClient, _ body: (inout SessionCore, StreamAccess) -> Value
     ) -> Value {
         let features = shared.features
-        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess(features, in: space)) } }
+        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess(self)) } }
         while true {
             let caller = JudgedCaller(client.caller ?? self)
             // A space keeps no history of access.
@@ -368,7 +368,7 @@ extension Session {
             let value = core.withLock { core -> (Value, granted: [FeatureID])? in
                 guard caller.isCurrent, core.ruled(filter, features) == judged else { return nil }
                 if let past, let credential = client.credential { core.note(past, of: credential) }
-                let value = body(&core, StreamAccess(features, in: space, judged: judged, denied: denied))
+                let value = body(&core, StreamAccess(self, judged: judged, denied: denied))
                 defer { core.rare?.granted = [] }
                 return (value, core.rare?.granted ?? [])
             }
@@ -381,16 +381,17 @@ extension Session {
 
 /// The results of access rules for the feature instances that a stream shows.
 struct StreamAccess {
-    private let features: FeatureRegistry
-    private let space: SpaceName?
+    private let session: Session
     /// The instances that have a rule, and those of them that the stream's client may not read.
     var judged: [FeatureID] = []
     var denied: [FeatureID] = []
 
-    init(_ features: FeatureRegistry, in space: SpaceName?, judged: [FeatureID] = [], denied: [FeatureID] = []) {
-        (self.features, self.space, self.judged, self.denied) = (features, space, judged, denied)
+    init(_ session: Session, judged: [FeatureID] = [], denied: [FeatureID] = []) {
+        (self.session, self.judged, self.denied) = (session, judged, denied)
     }
 
     /// True if this build serves the feature in the session.
-    func serves(_ feature: FeatureID) -> Bool { features.definition(for: feature, in: space) != nil }
+    func serves(_ feature: FeatureID) -> Bool {
+        session.shared.features.definition(for: feature, in: session.space) != nil
+    }
 }

@@ -179,7 +179,7 @@ package enum FeatureDefinitionError: Error, CustomStringConvertible {
 }
 
 /// The features of a server, by name.
-package struct FeatureRegistry: Sendable {
+package final class FeatureRegistry: Sendable {
     /// In the order in which they were given.
     package let definitions: [FeatureDefinition]
     private let byName: [String: FeatureDefinition]
