@@ -47,6 +47,9 @@ package enum Epoch {
     /// case without padding: 13 characters.
     package static func random() -> String { name(.random(in: .min ... .max)) }
 
+    /// Returns the first 64 bits of a digest in the same form.
+    package static func name(digest: [UInt8]) -> String { name(digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }) }
+
     /// Returns 64 bits in the same form.
     package static func name(_ bits: UInt64) -> String {
         var bits = bits

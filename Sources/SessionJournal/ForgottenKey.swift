@@ -11,7 +11,7 @@ import MVI
 
 /// The installation's key of deleted subjects, in a file that is in no backup. Who has it beside a list can try names.
 package struct ForgottenKey: Sendable {
-    /// What a code is made for.
+    /// The purpose of a code.
     private enum Purpose: UInt8 { case id, subject, row, seal }
 
     private static let idLength = 8

@@ -19,6 +19,12 @@ struct SharedStoreTests {
                     .allows { who, key, access in
                         access == .read || who?.claim("role") == "host" || key == "open" && access == .send
                     }
+                Shared("vault", existing: true) { key in Vault(key: key) }.allows(.everyone)
+                Endpoint(.post, "/open/{key}") { request, sessions in
+                    try await sessions.send(
+                        .fill, to: Vault.self, in: .shared(request.parameter), once: "opening")
+                    return .noContent
+                }
                 Shared("inn") { key in
                     Kitchen(table: key)
                     Bar(table: key)
@@ -62,6 +68,29 @@ struct SharedStoreTests {
             #expect(try await guest.request("DELETE", "/features/shelf:tea/state").status == 403)
             #expect(try await host.request("DELETE", "/features/shelf:tea/state").status == 204)
             #expect(try await guest.store(Shelf.self, key: "tea").state().isFull == false)
+        }
+    }
+
+    @Test func `only the server's own code makes a store that has to exist, once for each name`() async throws {
+        try await run { server in
+            let client = try await server.client()
+            let vault = client.store(Vault.self, key: "a")
+            #expect(try await vault.read().status == 404)
+            try await vault.sendRejected(.fill, status: 404)
+            #expect(try await client.request("GET", "/features/vault:a/events").status == 404)
+            for _ in 0..<2 { #expect(try await server.request("POST", "/open/a").status == 204) }
+            #expect(try await vault.state().fills == 1)
+        }
+    }
+
+    @Test func `a session makes 32 shared stores an hour`() async throws {
+        try await run { server in
+            let client = try await server.client()
+            for number in 0..<32 { _ = try await client.store(Shelf.self, key: "\(number)").state() }
+            let answer = try await client.request("GET", "/features/shelf:33/state")
+            #expect(answer.status == 429 && answer.fields["retry-after"] != nil)
+            #expect(try await client.request("GET", "/features/shelf:3/state").status == 200)
+            #expect(try await server.client().store(Shelf.self, key: "33").state().key == "33")
         }
     }
 
@@ -149,6 +178,17 @@ private struct Shelf: Feature {
     let key: String
     var initialState: State { State(key: key) }
     func reduce(_ state: inout State, _ intent: Intent) { state.isFull = true }
+}
+
+private struct Vault: Feature {
+    struct State: Codable, Equatable, Sendable { var fills = 0 }
+    enum Intent: Codable, Sendable { case fill }
+    static let examples: [Intent] = [.fill]
+    static let name = "vault"
+    static let summary = "A vault."
+    let key: String
+    let initialState = State()
+    func reduce(_ state: inout State, _ intent: Intent) { state.fills += 1 }
 }
 
 private struct Kitchen: Feature {

@@ -1,6 +1,7 @@
 /// The client that sent an intent to a store that many clients share.
 ///
-/// Two anonymous clients are two senders; a signed-in user on two devices is two, too, whose ``subject`` is the same.
+/// Each session is a sender of its own: two anonymous clients are two, and so is a user with two sessions, whose ``subject``
+/// is the same.
 public struct Sender: Hashable, Codable, Sendable {
     /// The client's name in this space, the same for all stores of the space. It tells nothing about the client elsewhere, so
     /// a state may have it.

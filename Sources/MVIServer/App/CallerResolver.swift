@@ -23,8 +23,6 @@ struct Caller: Sendable {
     var principal: Principal?
     /// The client for the session, which checks its access at each action.
     var client: SessionClient { space == nil ? SessionClient(credential) : SessionClient(credential, caller: session) }
-    /// The client in its own session.
-    var ownClient: SessionClient { SessionClient(credential) }
     /// The client of a waiting request, which counts against its network's places until the client leaves.
     func client(waitingFor head: RequestHead, at address: PeerAddress) -> SessionClient {
         let caller = space == nil ? nil : session

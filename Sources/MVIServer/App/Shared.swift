@@ -96,7 +96,7 @@ public struct Shared: Sendable {
         content(group.forEveryone) { _, _, access in access != .dispose }
     }
 
-    /// The features for those whom a rule allows: the principal is nil for an anonymous client, the key for a feature without
+    /// The features under an access rule: the principal is nil for an anonymous client, the key for a feature without
     /// keys, and for a feature as a whole. See `Keyed.requires`.
     public func allows(
         _ rule: @escaping @Sendable (_ principal: Principal?, _ key: String?, _ access: Access) -> Bool

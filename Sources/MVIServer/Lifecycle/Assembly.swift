@@ -54,9 +54,6 @@ struct Assembly: Sendable {
         settings.makeInspectorToken()
         let registry = try FeatureRegistry(try content.features.map { try $0.definition(makesExamples: true, logger) })
         for feature in registry.definitions { _ = try FeatureShape(checking: feature) }
-        if journal is any SharedJournal, let shared = registry.shared.first {
-            throw FeatureDefinitionError.sharedOnNodes(shared.name)
-        }
         let names = registry.definitions.map(\.name)
         let storeMetrics = StoreMetrics(observation.factory, features: names)
         let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)
@@ -73,6 +70,9 @@ struct Assembly: Sendable {
                 features: parts.features, limits: parts.limits, journal: journal, middleware: parts.middleware,
                 heartbeat: Int(settings.heartbeat.components.seconds), metrics: parts.metrics, tracer: parts.tracer,
                 report: parts.report)
+        if environment.lease != nil, let shared = registry.shared.first {
+            throw FeatureDefinitionError.sharedOnNodes(shared.name)
+        }
         environment.journal.measure(by: TransactionMetrics(observation.factory))
         self.settings = settings
         self.logger = logger

@@ -1,6 +1,6 @@
 import MVI
 
-/// What a session's rows say about access to it, as of one moment.
+/// The access to a session by its rows, as of one moment.
 package struct StoredAccess {
     /// The session's own token.
     package var token: TokenHash
@@ -18,7 +18,7 @@ package struct StoredAccess {
     }
 }
 
-/// What a journal knows of a token.
+/// A journal's knowledge of a token.
 package enum TokenName: Hashable {
     case unknown
     case session(SessionKey)

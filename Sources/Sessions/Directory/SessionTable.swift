@@ -171,8 +171,9 @@ package final class SessionTable: Sendable {
 
     /// Looks up the hash of a token.
     ///
-    /// - Parameter token: a token that may prove itself; nil if the session must be in the journal.
-    /// - Parameter space: a space that is made if the journal has none of that name.
+    /// - Parameters:
+    ///   - token: a token that may prove itself; nil if the session must be in the journal.
+    ///   - space: a space that is made if the journal has none of that name.
     func find(
         _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use, orMake space: NewSpace? = nil,
         _ completion: @escaping @Sendable (SessionLookup) -> Void

@@ -72,7 +72,7 @@ package final class Redactor: Sendable {
     }
 }
 
-/// What stands for the data of one exported session. Pseudonyms have a key of their own in each, so that two sessions of
+/// The replacements for the data of one exported session. Pseudonyms have a key of their own in each, so that two sessions of
 /// a person are not recognized; ids of intents and keys of features, which clients choose, are numbers.
 private final class Redaction: Sendable {
     let pseudonyms = Pseudonyms()

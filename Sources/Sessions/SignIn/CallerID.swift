@@ -30,8 +30,6 @@ extension Session {
     func sender(_ caller: Session, _ principal: Principal?) -> Sender {
         // The space's id is random, and only the server's code knows it.
         let hash = SHA256.digest(Array("sender:\(id):\(caller.id)".utf8))
-        return Sender(
-            id: Epoch.name(hash.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }), session: caller.id,
-            subject: principal?.identity)
+        return Sender(id: Epoch.name(digest: hash), session: caller.id, subject: principal?.identity)
     }
 }

@@ -57,7 +57,7 @@ package struct BundleCursor {
     fileprivate static func hash(_ texts: [String]) -> String {
         // Each text has its length before it, so that no two lists are the same bytes.
         let bytes = SHA256.digest(texts.flatMap { Array("\($0.utf8.count):\($0)".utf8) })
-        return String(Epoch.name(bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }).suffix(6))
+        return String(Epoch.name(digest: bytes).suffix(6))
     }
 }
 
@@ -65,7 +65,7 @@ package struct BundleCursor {
 package struct SpaceReader: Sendable, Equatable {
     private let identity: [String]
 
-    /// - Parameter principal: nil for an anonymous client, and where nobody's identity is judged.
+    /// - Parameter principal: nil for an anonymous client, and where no rule judges an identity.
     init(_ principal: Principal?) {
         guard let principal else {
             identity = []

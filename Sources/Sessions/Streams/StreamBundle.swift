@@ -30,7 +30,6 @@ package final class StreamBundle: Sendable {
         var next = 0
         /// The last id that was written.
         var id: String
-        var isOver = false
     }
 
     private let own: SessionStream
@@ -199,7 +198,6 @@ package final class StreamBundle: Sendable {
     }
 
     private func end(_ reason: GoAwayReason, _ bytes: [UInt8] = [], covering number: UInt64? = nil) -> StreamStep {
-        state.withLock { $0.isOver = true }
         let last = bytes.isEmpty ? [] : withID(bytes, 0, number ?? 0)
         return .finish(last + StreamEvents.goAway(reason))
     }
@@ -207,6 +205,8 @@ package final class StreamBundle: Sendable {
     /// Puts an id into the last event's block if a part has moved on.
     private func withID(_ bytes: [UInt8], _ index: Int, _ covered: UInt64) -> [UInt8] {
         let id = state.withLock { state -> String? in
+            // A part of a space that has ended leaves the id.
+            guard covered > state.covered[index] || state.over.contains(index - 1) else { return nil }
             state.covered[index] = max(state.covered[index], covered)
             let id = Self.id(own.beginning.epoch, parts, state.covered, without: state.over)
             guard id != state.id else { return nil }
@@ -258,7 +258,7 @@ extension Session {
             .features(named.features), from: begin, delta: delta, isPart: true, for: client, completion: completion)
     }
 
-    /// The reader for whom the named features are judged.
+    /// The reader by whose identity the named features are judged.
     private func reader(_ named: StreamBundle.Named, _ client: SessionClient) -> SpaceReader {
         let isJudged = named.features.contains {
             shared.features.definition(for: $0)?.spaces?.isForEveryone == false
@@ -288,10 +288,11 @@ extension SessionStream {
     /// The next step of a part of a bundle. Empty bytes without an ending mean that it waits to be woken.
     fileprivate func nextPart() -> PartStep {
         let step = nextStep()
-        let (covered, epoch, reason) = session.core.withLock { core in
-            let index = core.streams.index(of: number)
-            let state = index.map { core.streams.all[$0] }
-            return (state?.rare?.covered ?? 0, core.epoch, state?.farewell?.reason)
+        typealias Found = (covered: UInt64, epoch: String, reason: GoAwayReason?)
+        let (covered, epoch, reason) = session.core.withLock { core -> Found in
+            // By index: a stream would be copied as a whole.
+            guard let index = core.streams.index(of: number) else { return (0, core.epoch, nil) }
+            return (core.streams.all[index].rare?.covered ?? 0, core.epoch, core.streams.all[index].farewell?.reason)
         }
         switch step {
         case .write(let bytes), .writeAll(let bytes):

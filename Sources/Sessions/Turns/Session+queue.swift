@@ -295,7 +295,7 @@ protocol QueueJob: AnyObject, Sendable {
     func end(_ error: StoreError)
 }
 
-/// What a job waits for.
+/// The stores that a job needs before it can run.
 struct JobNeeds {
     /// Stores to be loaded. The queue waits, too.
     var features: [FeatureID] = []

@@ -73,7 +73,7 @@ struct WorkTable {
     /// True if work of that id runs or waits.
     func isRunning(_ id: WorkID) -> Bool { active[id] != nil || throttled[id]?.latest != nil }
 
-    /// Whether the store shows what its observations show.
+    /// The relation of a store to its observations.
     enum Freshness {
         case fresh
         /// A first result is to come, with the next reader if none has begun the observation.

@@ -159,7 +159,7 @@ struct BundleTests {
         #expect(throws: StoreError.self) { try ann.stream("closed") }
     }
 
-    @Test("90: a stream of a session is as it was, byte for byte, whether or not there are shared features")
+    @Test("90: a stream of a session has the same bytes, whether or not there are shared features")
     func unchanged() throws {
         func bytes(_ table: SessionTable) throws -> String {
             let (session, _) = try table.made(.bearer)

@@ -46,12 +46,12 @@ struct SpaceFixture {
     let features: FeatureRegistry
 
     init(
-        journal: any Journal = MemoryJournal(), rule: AccessRule? = nil, isExisting: Bool = false,
+        journal: any Journal = MemoryJournal(), rule: AccessRule? = nil,
         change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits.patient
         change(&limits)
-        let group = SpaceGroup("chores", isKeyed: true, isExisting: isExisting)
+        let group = SpaceGroup("chores", isKeyed: true)
         features = try FeatureRegistry([
             FeatureDefinition(Tally()),
             FeatureDefinition(
