@@ -74,15 +74,20 @@ final class Wait: Sendable {
 }
 
 extension Session {
-    /// Takes a place for a waiting request; nil if there is none.
+    /// The monotonic time at which a wait of `duration` that begins now ends.
+    func endOfWait(for duration: Duration) -> Duration {
+        shared.time.monotonic() + min(duration, shared.limits.longestWait)
+    }
+
+    /// Takes a place for a request that waits until `deadline` of the monotonic time at the latest; nil if there is
+    /// none.
     func beginWait(
-        for duration: Duration, of client: SessionClient, then finish: @escaping @Sendable (Bool) -> Void
+        until deadline: Duration, of client: SessionClient, then finish: @escaping @Sendable (Bool) -> Void
     ) -> Wait? {
         let limits = shared.limits
-        let duration = min(duration, limits.longestWait)
+        let duration = deadline - shared.time.monotonic()
         guard duration > .zero, let place = try? shared.waitPlaces.take(for: client.address) else { return nil }
         let number = shared.nextNumber()
-        let deadline = shared.time.monotonic() + duration
         let wait = Wait(
             number: number, client: client.id, deadline: deadline, place: place
         ) { [self] came in
@@ -127,7 +132,7 @@ extension Session {
             // It is read as long as the request waits.
             let store = core.withLock { $0.stores[feature]?.store }.flatMap { $0.isObserving ? $0 : nil }
             store?.beginReading()
-            let waiting = beginWait(for: wait, of: client) { [self] _ in
+            let waiting = beginWait(until: endOfWait(for: wait), of: client) { [self] _ in
                 defer { store?.endReading() }
                 switch reading(as: client, feature, { $0.freshSnapshot(of: feature) }) {
                 case .success(let state?): completion(.success(state))
@@ -156,7 +161,7 @@ extension Session {
         of feature: FeatureID, for client: SessionClient = SessionClient(), wait: Duration,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        let end = shared.time.monotonic() + min(wait, shared.limits.longestWait)
+        let end = endOfWait(for: wait)
         state(of: feature, for: client) { [self] in settle($0, feature, client, until: end, completion) }
     }
 
@@ -164,10 +169,11 @@ extension Session {
         _ result: Result<StateSnapshot, StoreError>, _ feature: FeatureID, _ client: SessionClient, until end: Duration,
         _ completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        let left = end - shared.time.monotonic()
         let running = core.withLock { $0.stores[feature]?.store }?.countedIntents ?? []
-        guard case .success = result, left > .zero, !running.isEmpty else { return completion(result) }
-        let waiting = beginWait(for: left, of: client) { [self] came in
+        guard case .success = result, end > shared.time.monotonic(), !running.isEmpty else {
+            return completion(result)
+        }
+        let waiting = beginWait(until: end, of: client) { [self] came in
             // A piece of work may have begun another one for another intent.
             let end = came ? end : shared.time.monotonic()
             state(of: feature, for: client) { [self] in settle($0, feature, client, until: end, completion) }

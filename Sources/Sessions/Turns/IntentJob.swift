@@ -314,7 +314,7 @@ final class IntentJob: QueueJob {
             complete(outcome)
         }
         if outcome.isSettled { return end(true, true) }
-        let waiting = session.beginWait(for: wait, of: request.client) { end($0, true) }
+        let waiting = session.beginWait(until: session.endOfWait(for: wait), of: request.client) { end($0, true) }
         guard let waiting else { return end(false, false) }
         let queue = session.queue
         guard queue.whenSettled(outcome.id, id: waiting.number, { waiting.end(true) }) else { return waiting.end(true) }
