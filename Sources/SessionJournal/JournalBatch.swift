@@ -36,6 +36,9 @@ package struct JournalBatch: Sendable {
     /// The number of changes of access to the session that the writer knows of, compared like the head. Nil if no other
     /// process writes. Journals of one process may ignore it.
     package var expectedAccess: UInt64?
+    /// The callers by whose access its turns were judged, at most 64. If one's has changed, nothing is appended and the
+    /// result is `callersChanged`. Journals of one process may ignore it.
+    package var expectedCallers: [ExpectedCaller]
     /// The change of the owner, or nil to keep it.
     package var ownerChange: OwnerChange?
 }
@@ -47,13 +50,27 @@ extension JournalBatch {
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         forgottenReceipts: [ReceiptKey] = [], firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [],
         lostLabels: LostLabels? = nil, epoch: String? = nil, expectedOwner: SessionOwner? = nil,
-        expectedAccess: UInt64? = nil, ownerChange: OwnerChange? = nil
+        expectedAccess: UInt64? = nil, expectedCallers: [ExpectedCaller] = [], ownerChange: OwnerChange? = nil
     ) {
         self.init(
             expecting: expecting, session: session, head: head, time: time, stores: stores, labels: labels,
             receipts: receipts, reminders: reminders, forgottenReceipts: forgottenReceipts, firstLabel: firstLabel,
             forgottenLabels: forgottenLabels, lostLabels: lostLabels, epoch: epoch, expectedOwner: expectedOwner,
-            expectedAccess: expectedAccess, ownerChange: ownerChange)
+            expectedAccess: expectedAccess, expectedCallers: expectedCallers, ownerChange: ownerChange)
+    }
+}
+
+/// The access of a session whose client sent an intent to a space.
+package struct ExpectedCaller: Sendable, Hashable {
+    /// The token that the session began with.
+    package var token: TokenHash
+    /// Nil if the writer does not know the session as a stored one.
+    package var session: SessionKey?
+    /// The number of changes of access to it; 0 for one that is not stored.
+    package var access: UInt64
+
+    package init(token: TokenHash, session: SessionKey?, access: UInt64) {
+        (self.token, self.session, self.access) = (token, session, access)
     }
 }
 
@@ -108,6 +125,8 @@ package enum AppendResult: Sendable {
     case committed
     /// The head or the owner differs: another writer was first. Nothing is stored.
     case conflict
+    /// The access of these expected callers has changed, or their sessions have ended: by their index. Nothing is stored.
+    case callersChanged([Int])
     /// This receipt was stored before. Nothing is stored.
     indirect case duplicate(StoredReceipt)
     /// The append failed. Nothing is stored.

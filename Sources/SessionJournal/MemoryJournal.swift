@@ -77,11 +77,25 @@ public final class MemoryJournal: Journal {
     }
 
     package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        shard(of: batch.session).withLock { shard in
+        let changed = batch.expectedCallers.isEmpty ? [] : changedCallers(batch.expectedCallers)
+        return shard(of: batch.session).withLock { shard in
             guard let session = shard.sessions[batch.session] else {
                 return .failed(shard.isClosed ? .journalClosed : .sessionGone)
             }
+            // A change of the log itself comes first.
+            if !changed.isEmpty, session.expects(batch) { return .callersChanged(changed) }
             return batch.reminders.isEmpty ? session.append(batch) : appendReminders(batch, to: session, in: &shard)
+        }
+    }
+
+    private func changedCallers(_ callers: [ExpectedCaller]) -> [Int] {
+        callers.indices.filter { index in
+            let caller = callers[index]
+            let (key, hasEnded) = directory.withLock { ($0.tokens[caller.token], $0.tombstones[caller.token] != nil) }
+            guard let key, caller.session == nil || caller.session == key else {
+                return caller.session != nil || hasEnded
+            }
+            return read(key) { $0.accessChanges } != caller.access
         }
     }
 

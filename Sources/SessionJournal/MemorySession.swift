@@ -84,6 +84,12 @@ final class MemorySession {
         additions = changed.isEmpty ? nil : changed
     }
 
+    /// True if the batch continues the log as it is.
+    func expects(_ batch: JournalBatch) -> Bool {
+        batch.expecting == head && batch.expectedOwner == owner?.owner
+            && batch.expectedAccess ?? accessChanges == accessChanges
+    }
+
     func append(_ batch: JournalBatch) -> AppendResult {
         for receipt in batch.receipts {
             // A receipt that the same batch deletes is no duplicate.
@@ -91,9 +97,7 @@ final class MemorySession {
                 return .duplicate(known)
             }
         }
-        guard batch.expecting == head, batch.expectedOwner == owner?.owner,
-            batch.expectedAccess ?? accessChanges == accessChanges
-        else { return .conflict }
+        guard expects(batch) else { return .conflict }
         let fault = batch.fault(storeCount: stores.count) { stores.index(of: $0) != nil }
         if let fault { return .failed(fault) }
 

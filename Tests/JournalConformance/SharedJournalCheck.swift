@@ -25,8 +25,8 @@ package struct SharedJournalCheck: Sendable, CustomTestStringConvertible {
     package var testDescription: String { name }
 
     /// All promises.
-    package static let all: [SharedJournalCheck] = [owners, marks, nodes, orphans, streams, claims, news].flatMap(
-        \.self)
+    package static let all: [SharedJournalCheck] =
+        [owners, callers, marks, nodes, orphans, streams, claims, news].flatMap(\.self)
 
     /// Opens a journal as two nodes, records a test issue for each violation of the promise, and closes it.
     ///

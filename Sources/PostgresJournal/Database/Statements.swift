@@ -24,7 +24,25 @@ struct Statements: Sendable {
         guardText = """
             SELECT \(at).guard($1, $2, $3, $4, $5, $6, $7), (SELECT past FROM \(at).meta), \(Self.position)
             """
-        appendText = "SELECT * FROM \(at).append(\((1...39).map { "$\($0)" }.joined(separator: ", ")))"
+        let parameters = (1...39).map { "$\($0)" }
+        appendText = "SELECT * FROM \(at).append(\(parameters.joined(separator: ", ")))"
+        let changedCallers = { (first: Int) in
+            """
+            FROM unnest($\(first)::bigint[], $\(first + 1)::bigint[], $\(first + 2)::bytea[], $\(first + 3)::bigint[],
+                    $\(first + 4)::bigint[]) AS c (session, place, token, caller, access)
+                LEFT JOIN \(at).tokens AS t ON t.token = c.token LEFT JOIN \(at).heads AS h ON h.key = t.session
+                WHERE CASE WHEN t.token IS NULL THEN c.caller IS NOT NULL
+                    ELSE t.session IS NULL OR t.session <> c.caller OR h.access_changes IS DISTINCT FROM c.access END
+            """
+        }
+        findChangedCallers = "SELECT c.session, c.place \(changedCallers(1))"
+        // No log has the head -1.
+        let expected = """
+            ARRAY(SELECT CASE WHEN EXISTS (SELECT \(changedCallers(40)) AND c.session = i.session) THEN -1 ELSE i.number END
+                FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS i (session, number, row) ORDER BY i.row)
+            """
+        appendOfCallersText =
+            "SELECT * FROM \(at).append($1, \(expected), \(parameters[2...].joined(separator: ", ")))"
         readGuard = """
             SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
                 set_config('idle_in_transaction_session_timeout', $3, true),
@@ -191,6 +209,9 @@ struct Statements: Sendable {
     let findReceipts: String
     /// Replaces heads and changes stores: see `PostgresSchema.sixth`.
     let appendText: String
+    /// The same for batches with expected callers: one with a changed caller expects a head that no log has.
+    let appendOfCallersText: String
+    let findChangedCallers: String
     let makeStores: String
     let disposeStores: String
     let addLabels: String

@@ -13,6 +13,7 @@ struct AppendGroup {
 
     private var heads = ParameterRows(
         .int8, .int8, .int8, .bytea, .bytea, .int8, .int8, .bool, .int8, .int8)
+    private var callers = ParameterRows(.int8, .bytea, .int8, .int8)
     private var checkedReceipts = ParameterRows(.int8, .bytea, .bytea)
     private var neededStores = ParameterRows(.text)
     private var setAside = ParameterRows(.text, .int8, .bytea)
@@ -40,6 +41,11 @@ struct AppendGroup {
         for (row, batch) in batches.enumerated() {
             addHead(of: batch)
             if hasOwners { addOwner(of: batch) }
+            for (place, caller) in batch.expectedCallers.enumerated() {
+                callers.append(
+                    batch, .int8(Int64(place)), .bytea(caller.token.bytes), .int8(caller.session?.number),
+                    .bits(caller.access))
+            }
             for change in batch.stores { add(change, of: batch) }
             for label in batch.labels { labels.append(batch, Rows.labels.cells(label)) }
             for label in batch.forgottenLabels {
@@ -127,8 +133,14 @@ struct AppendGroup {
 
     /// Locks the sessions' heads and looks up receipts: `found` reads the results.
     func lookUps(_ sql: Statements) -> [PostgresStatement] {
-        [PostgresStatement(sql.lockHeads, [sessions])] + receiptLookUp(sql)
+        [PostgresStatement(sql.lockHeads, [sessions])] + furtherLookUps(sql)
     }
+
+    private func furtherLookUps(_ sql: Statements) -> [PostgresStatement] {
+        receiptLookUp(sql) + (callers.isEmpty ? [] : [PostgresStatement(sql.findChangedCallers, callerValues)])
+    }
+
+    private var callerValues: [PostgresValue] { [callers.sessionValue] + callers.values }
 
     private var sessions: PostgresValue { .int8s(batches.map { $0.session.number }) }
 
@@ -147,7 +159,11 @@ struct AppendGroup {
         let values =
             heads.headValues + [checkedReceipts, neededStores].flatMap { [$0.sessionValue] + $0.values } + owners.values
             + [setAside, changed].flatMap { [$0.sessionValue] + $0.values }
-        return [PostgresStatement(sql.appendText, values)] + receiptLookUp(sql)
+        let append =
+            callers.isEmpty
+            ? PostgresStatement(sql.appendText, values)
+            : PostgresStatement(sql.appendOfCallersText, values + callerValues)
+        return [append] + furtherLookUps(sql)
     }
 
     /// Writes all other rows for the sessions whose heads are the new ones.
@@ -170,6 +186,8 @@ struct AppendGroup {
         var heads: [Int64: (head: SessionHead, owner: SessionOwner?, access: UInt64, isCurrent: Bool)] = [:]
         /// The first existing receipt of a batch, by the batch's index.
         var duplicates: [Int: StoredReceipt] = [:]
+        /// The places of expected callers whose access has changed.
+        var changedCallers: [Int64: [Int]] = [:]
 
         /// Returns the result of an append that changed nothing; nil if it should have been stored.
         func refusal(of batch: JournalBatch, at place: Int) -> AppendResult? {
@@ -178,11 +196,12 @@ struct AppendGroup {
             let isExpected =
                 found.head == batch.expecting && found.owner == batch.expectedOwner
                 && found.access == batch.expectedAccess ?? found.access && found.isCurrent
-            return isExpected ? nil : .conflict
+            guard isExpected else { return .conflict }
+            return changedCallers[batch.session.number].map { .callersChanged($0) }
         }
     }
 
-    func found(_ results: some Collection<PostgresRows>) throws -> Found {
+    func found(_ results: ArraySlice<PostgresRows>) throws -> Found {
         var found = Found()
         guard let heads = results.first else { return found }
         // A session that is gone has no head.
@@ -191,7 +210,11 @@ struct AppendGroup {
                 try row.head(1), try row.owner(4), try row.bits(7), try row.bool(3)
             )
         }
-        for row in results.dropFirst().first?.rows ?? [] {
+        let others = results.dropFirst()
+        for row in (callers.isEmpty ? nil : others.last)?.rows ?? [] {
+            found.changedCallers[try row.int8(0), default: []].append(Int(try row.int8(1)))
+        }
+        for row in (checkedReceipts.isEmpty ? nil : others.first)?.rows ?? [] {
             let (place, receipt) = (try row.int4(0), try Rows.receipts.read(row, 1))
             // In the order of the batch's receipts.
             let order = batches[place].receipts.map(\.key)

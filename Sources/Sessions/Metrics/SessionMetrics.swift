@@ -83,7 +83,7 @@ package final class SessionMetrics: Sendable {
 
 /// The result of an append.
 enum AppendEnding: Int, CaseIterable {
-    case committed, conflict, duplicate, failed, unknown
+    case committed, conflict, outdated, duplicate, failed, unknown
 }
 
 /// The reason for the end of a stream: the server's reason, or the state of its connection.
@@ -257,6 +257,7 @@ extension AppendEnding {
         switch result {
         case .committed: self = .committed
         case .conflict: self = .conflict
+        case .callersChanged: self = .outdated
         case .duplicate: self = .duplicate
         case .failed: self = .failed
         case .unknown: self = .unknown

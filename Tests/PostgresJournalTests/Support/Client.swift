@@ -37,8 +37,8 @@ struct Client: Sendable {
             case .conflict:
                 Issue.record("a conflict: what was certainly not kept was kept later")
                 throw ClientCannotGoOn()
-            case .duplicate:
-                Issue.record("a receipt from nowhere")
+            case .duplicate, .callersChanged:
+                Issue.record("a receipt or a caller from nowhere")
                 throw ClientCannotGoOn()
             }
         }
