@@ -23,6 +23,8 @@ struct Ownership: Sendable {
     private static let collisionLimit = 4
     private static let collisionTime: Duration = .seconds(1)
     static let holdTime: Duration = .seconds(5)
+    /// The time for which a node stays a space's owner after its last turn or stream.
+    static let spaceHoldTime: Duration = .seconds(60)
 
     /// Counts a conflict with another node. Returns true if the others should be told, so that one becomes the owner.
     mutating func collide(now: Duration) -> Bool {
@@ -55,9 +57,12 @@ extension SessionCore {
     /// Returns the owner change of a batch that ends at a head. `needsNode` is true if this node may not run work and
     /// the batch starts some.
     ///
-    /// - Parameter features: the stores whose work begins with it.
+    /// - Parameters:
+    ///   - features: the stores whose work begins with it.
+    ///   - isSpace: true if each turn needs an owner.
     func ownerChange(
-        _ working: SessionBatch, _ features: [FeatureID], head: SessionHead, by node: NodeID?, now: Duration
+        _ working: SessionBatch, _ features: [FeatureID], head: SessionHead, by node: NodeID?, now: Duration,
+        isSpace: Bool
     ) -> (change: OwnerChange?, needsNode: Bool) {
         let known = ownership
         if known.isHere, let owner = known.owner {
@@ -69,7 +74,7 @@ extension SessionCore {
             let new = features.filter { !known.working.contains($0) }
             return (new.isEmpty ? nil : .owned(owner, working: known.working + new), false)
         }
-        if features.isEmpty {
+        if features.isEmpty, !isSpace || working.releasesOwner {
             // A lost owner stays recorded until its work has begun elsewhere: otherwise the session would not be found.
             if known.owner != nil { return (working.releasesOwner ? .released : nil, false) }
             guard now < known.heldUntil, node != nil else { return (nil, false) }

@@ -139,9 +139,10 @@ extension Session {
 
     /// Releases the session if no work runs here: any node may run its turns then.
     func releaseIfIdle(now: Duration) {
-        guard core.withLock({ $0.isIdleOwner(now: now) }) else { return }
+        let isSpace = space != nil
+        guard core.withLock({ $0.isIdleOwner(now: now, ofSpace: isSpace) }) else { return }
         enqueue(.steps) { core in
-            guard core.isIdleOwner(now: now) else { return false }
+            guard core.isIdleOwner(now: now, ofSpace: isSpace) else { return false }
             core.batch.count += 1
             core.batch.releasesOwner = true
             return true
@@ -168,8 +169,12 @@ extension SessionCore {
         return slot.isStarted
     }
 
-    fileprivate func isIdleOwner(now: Duration) -> Bool {
-        isLive && ownsWork && now >= ownership.heldUntil && rare?.loads.isEmpty != false
+    fileprivate func isIdleOwner(now: Duration, ofSpace isSpace: Bool) -> Bool {
+        let (free, isShown) =
+            isSpace
+            ? (lastUse + Ownership.spaceHoldTime, !streams.isEmpty || !ownership.watchers.isEmpty)
+            : (ownership.heldUntil, false)
+        return isLive && ownsWork && now >= free && !isShown && rare?.loads.isEmpty != false
             && storesInMemory.allSatisfy { !$0.isBusy }
             && batch.entries.allSatisfy { $0.isDisposed || !$0.effects.contains { $0.launches } }
     }

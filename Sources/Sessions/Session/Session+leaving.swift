@@ -171,7 +171,7 @@ extension SessionCore {
     }
 
     /// The time of the session's last use here, or of the last look at a reminder of it.
-    fileprivate var lastUse: Duration { max(lastTouch, reminders.compactMap(\.lastLook).max() ?? lastTouch) }
+    var lastUse: Duration { max(lastTouch, reminders.compactMap(\.lastLook).max() ?? lastTouch) }
 
     /// The time of the last request or stream.
     fileprivate func lastSeen(now: Duration) -> Duration { streams.isEmpty ? lastTouch : now }

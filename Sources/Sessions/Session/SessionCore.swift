@@ -214,7 +214,8 @@ extension SessionCore {
             next = appending
             if isShared {
                 let (change, needsNode) = ownerChange(
-                    working, beginning, head: next, by: node, now: session.shared.time.monotonic())
+                    working, beginning, head: next, by: node, now: session.shared.time.monotonic(),
+                    isSpace: session.space != nil)
                 owner = change
                 if needsNode { needs = .lease }
             }

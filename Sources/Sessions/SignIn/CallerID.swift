@@ -15,21 +15,44 @@ struct CallerID: Hashable, Sendable {
 struct JudgedCaller: Sendable {
     let session: Session
     let generation: UInt64
+    /// The access in the journal by which it was judged; nil if it was refused, or no other process writes.
+    var expected: ExpectedCaller?
 
     /// Made before the judgement.
     init(_ session: Session) {
         (self.session, generation) = (session, session.accessGeneration.load(ordering: .acquiring))
+        guard session.shared.lease != nil else {
+            expected = nil
+            return
+        }
+        expected = session.expectedAccess
     }
+
+    /// The number of callers of one batch.
+    static var limit: Int { 64 }
+
+    /// True if nothing newer of its session's access is known here.
+    var isUpToDate: Bool { isCurrent && session.expectedAccess == expected }
 
     /// False if the caller has to be judged again.
     var isCurrent: Bool { session.accessGeneration.load(ordering: .acquiring) == generation }
 }
 
 extension Session {
+    fileprivate var expectedAccess: ExpectedCaller {
+        let (key, access) = core.withLock { ($0.key, $0.accessChanges) }
+        return ExpectedCaller(token: tokenHash, session: key, access: access)
+    }
+
     /// The name of a caller in this space.
     func sender(_ caller: Session, _ principal: Principal?) -> Sender {
         // The space's id is random, and only the server's code knows it.
         let hash = SHA256.digest(Array("sender:\(id):\(caller.id)".utf8))
         return Sender(id: Epoch.name(digest: hash), session: caller.id, subject: principal?.identity)
     }
+}
+
+extension StoreError {
+    static let callerUnread = StoreError(
+        .unavailable, "The access of the client cannot be read now.", retryAfter: .seconds(1))
 }

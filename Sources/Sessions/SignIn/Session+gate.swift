@@ -112,9 +112,12 @@ extension Session {
     /// Called only by the queue's runner.
     func judgeTurn(_ client: SessionClient, _ feature: FeatureID, _ access: Access) -> StoreError? {
         if let caller = client.caller {
-            let judged = JudgedCaller(caller)
-            core.withLock { $0.batch.callers.append(judged) }
-            return refusal(of: client, feature, access)
+            var judged = JudgedCaller(caller)
+            let refusal = refusal(of: client, feature, access)
+            // The journal need not confirm a refusal.
+            if refusal != nil { judged.expected = nil }
+            core.withLock { [judged] in $0.batch.add(judged) }
+            return refusal
         }
         return core.withLock { core in
             core.batch.accessGeneration = core.batch.accessGeneration ?? accessGeneration.load(ordering: .relaxed)

@@ -153,8 +153,6 @@ package enum FeatureDefinitionError: Error, CustomStringConvertible {
     case mapping(feature: String, any Error)
     /// Clients cannot use the JSON of some members.
     case types(feature: String, members: [String])
-    /// It is shared, and the journal is one that several servers use.
-    case sharedOnNodes(String)
     /// It does not accept one of its example keys.
     case exampleKey(feature: String, key: String, _ reason: String)
 
@@ -165,8 +163,6 @@ package enum FeatureDefinitionError: Error, CustomStringConvertible {
         case .duplicate(let name):
             "two features are called '\(name)'; give one of them a `static let name` of its own"
         case .migrations(let fault): fault
-        case .sharedOnNodes(let name):
-            "the feature '\(name)' is shared, which works only on one server for now; use the journal `sqlite`"
         case .mapping(let feature, let error):
             "the feature '\(feature)' cannot be mapped to JSON: \(error)"
         case .types(let feature, let members):

@@ -67,8 +67,8 @@ package final class StreamBundle: Sendable {
 
     /// A space that a stream shows.
     package struct Named: Sendable {
-        let space: Session
-        let features: [FeatureID]
+        package let space: Session
+        package let features: [FeatureID]
 
         package init(_ space: Session, _ features: [FeatureID]) { (self.space, self.features) = (space, features) }
     }

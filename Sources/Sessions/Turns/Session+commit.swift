@@ -26,7 +26,7 @@ extension Session {
             return nil
         case .lease: return pending.end(.failed(.noLease), .rolledBack)
         case .judgement:
-            pending.span?.end(AppendEnding(.conflict))
+            pending.span?.end(.outdated)
             return pending.end(.outdated, .rolledBack)
         }
     }
@@ -70,6 +70,12 @@ extension Session {
         case .unknown(let error):
             resolve(pending, error)
             return nil
+        case .callersChanged(let places):
+            let undone = pending.end(.outdated, .rolledBack)
+            readAnew(places.map { pending.callers[$0] }[...]) { [self] error in
+                ended(error.map { (.failed($0), undone.results, []) } ?? undone)
+            }
+            return nil
         case .duplicate(let receipt):
             // The book had removed it. The jobs run again, and find it.
             let now = Moment(shared.time)
@@ -89,6 +95,16 @@ extension Session {
             }
             end(.ended)
             return undone
+        }
+    }
+
+    /// Reads what other nodes changed in callers' sessions. `done` receives the error if one cannot be read.
+    private func readAnew(_ callers: ArraySlice<JudgedCaller>, _ done: @escaping @Sendable (StoreError?) -> Void) {
+        guard let first = callers.first else { return done(nil) }
+        first.session.catchUp { [self] in
+            // Otherwise the batch would be refused again and again.
+            if first.isUpToDate { return done(.callerUnread) }
+            readAnew(callers.dropFirst(), done)
         }
     }
 
@@ -290,6 +306,8 @@ final class PendingCommit: Sendable {
     let isKept: Bool
     /// True if the session's work ran here.
     let isOwners: Bool
+    /// The callers whose access the journal compares, in the order of `expectedCallers`.
+    let callers: [JudgedCaller]
     /// See `SessionBatch`.
     let dropsLabels: Duration?
     /// The recordings of its turns, to be written after the append.
@@ -322,6 +340,7 @@ final class PendingCommit: Sendable {
         (self.session, self.needs) = (session, needs)
         (entries, results) = (working.entries, working.results)
         (isKept, isOwners) = (core.key != nil, core.ownsWork)
+        callers = isShared ? working.callers.filter { $0.expected != nil } : []
         recordings = working.recordings
         // Before the batch may end the session's own recording.
         recordingLimit = recordings.isEmpty ? .none : core.recordingLimit(session.shared.limits)
@@ -343,7 +362,8 @@ final class PendingCommit: Sendable {
             lostLabels: trimmed.map { $0.lostIsNews ? $0.lost : nil }
                 ?? (core.outbox.lostIsNews ? core.outbox.lost : nil),
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
-            expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)
+            expectedAccess: isShared ? core.accessChanges : nil, expectedCallers: callers.compactMap(\.expected),
+            ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.
         span = tracer == nil ? nil : AppendSpan()

@@ -3,6 +3,7 @@ import Locking
 import MVI
 import MVITesting
 import SessionJournal
+import TestSupport
 import Testing
 import WireJSON
 
@@ -88,6 +89,56 @@ struct SpaceFixture {
         }
         return SpaceClient(fixture: self, session: session, token: made.token, credential: credential)
     }
+}
+
+/// Two nodes of one cluster that serve a shared feature, each with clocks of its own.
+struct SpacePair {
+    let cluster = NodeJournal.Cluster()
+    let kept = MemoryJournal()
+    let here: SpaceFixture
+    let there: SpaceFixture
+    let hereJournal: NodeJournal
+    let thereJournal: NodeJournal
+
+    init(rule: AccessRule? = nil) throws {
+        (hereJournal, thereJournal) = (NodeJournal(kept, cluster), NodeJournal(kept, cluster))
+        here = try SpaceFixture(journal: hereJournal, rule: rule)
+        there = try SpaceFixture(journal: thereJournal, rule: rule)
+        for node in [here, there] { node.table.listen() }
+        beat([here, there])
+    }
+
+    /// Advances some seconds, in which these nodes run.
+    func pass(_ seconds: Int, running: [SpaceFixture]? = nil) {
+        for _ in 0..<seconds {
+            for node in [here, there] { node.time.advance(by: .seconds(1)) }
+            beat(running ?? [here, there])
+        }
+    }
+
+    private func beat(_ nodes: [SpaceFixture]) {
+        for node in nodes { node.table.beat(at: node.table === here.table ? "here:1" : "there:2") }
+    }
+
+    /// A client of one node as it asks the other.
+    func moved(_ client: SpaceClient, to node: SpaceFixture) throws -> SpaceClient {
+        guard case .live(let session, let credential) = try node.table.found(client.token) else {
+            throw SessionTable.NotLive()
+        }
+        return SpaceClient(fixture: node, session: session, token: client.token, credential: credential)
+    }
+
+    func owner(of list: String = "party") throws -> NodeID? {
+        let name = try #require(SpaceName("chores:\(list)"))
+        let found = Box<Result<SessionLoad, StoreError>>()
+        kept.load(TokenHash(space: name), now: .zero) { found.set($0) }
+        guard case .success(.found(let space))? = found.value else { return nil }
+        return space.owner?.node
+    }
+}
+
+extension SpaceFixture {
+    var node: NodeID? { table.environment.lease?.id }
 }
 
 /// A client that acts in spaces.
