@@ -69,7 +69,7 @@ final class IntentEndpoint: Sendable {
                 let use: Forwarder.Attempt = { [self] done in useUp(name, caller, error, feature, reply, done) }
                 use { [self] isAnswered in
                     guard !isAnswered else { return }
-                    forward(incoming, name, body, .zero, feature, caller.session, reply, again: use)
+                    forward(incoming, name, body, .zero, feature, caller.target, reply, again: use)
                 }
             }
         }
@@ -288,7 +288,7 @@ private final class PostedIntent: Sendable {
             }
             endpoint.forward(
                 sent.incoming, sent.request.name, sent.request.body, sent.request.wait ?? .zero, feature,
-                caller.session, reply
+                caller.target, reply
             ) { self.send(sent.request, $0) }
         }
     }

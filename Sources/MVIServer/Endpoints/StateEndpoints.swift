@@ -40,7 +40,7 @@ struct StateEndpoints: Sendable {
                 let client = caller.client(waitingFor: incoming.head, at: addresses.of(incoming.head))
                 waitForNews(caller, client, feature, known, seconds, reply, done)
             }
-            if !caller.session.observedElsewhere([feature]).isEmpty {
+            if !caller.target.observedElsewhere([feature]).isEmpty {
                 return make(feature, incoming, caller, reply, again: read)
             }
             read { isAnswered in

@@ -73,19 +73,34 @@ struct StreamEndpoints: Sendable {
             do throws(NetworkPlaces.Refusal) { place = try quotas.takeStream(incoming.head) } catch {
                 return putOff(.busy, Self.problem(error), wantsProblem, reply)
             }
-            let withoutRoom = Lock<[FeatureID]>([])
-            let open: Forwarder.Attempt = { done in
-                self.open(
-                    filter, without: withoutRoom.withLock { $0 }, incoming.head, start, delta, caller, place,
-                    wantsProblem: wantsProblem, reply, done)
-            }
-            if !observedElsewhere(filter, caller).isEmpty {
-                return make(filter, incoming, caller, wantsProblem, reply, withoutRoom, again: open)
-            }
-            open { isAnswered in
-                if !isAnswered { make(filter, incoming, caller, wantsProblem, reply, withoutRoom, again: open) }
+            ShownStores.find(filter, in: sessions, permit: quotas.permit(incoming.head, caller.session)) { found in
+                switch found {
+                case .failure(let error): refuse(error, filter, caller, wantsProblem, reply)
+                case .success(let shown): show(shown, incoming, caller, start, delta, place, wantsProblem, reply)
+                }
             }
         }
+    }
+
+    /// Opens a stream, after the owners of its logs have made what is missing.
+    private func show(
+        _ shown: ShownStores, _ incoming: Incoming, _ caller: Caller, _ start: StreamStart, _ delta: DeltaForm?,
+        _ place: NetworkPlaces.Place, _ wantsProblem: Bool, _ reply: Reply
+    ) {
+        let withoutRoom = Lock<[FeatureID]>([])
+        let open: Forwarder.Attempt = { done in
+            self.open(
+                shown, without: withoutRoom.withLock { $0 }, start, delta, caller, place, wantsProblem: wantsProblem,
+                reply, done)
+        }
+        let make: @Sendable () -> Void = {
+            let missing = shown.missing(for: caller, features)
+            self.make(missing[...], incoming, caller, wantsProblem, reply, withoutRoom, again: open)
+        }
+        if shown.missing(for: caller, features, onlyObserved: true).contains(where: { !$0.features.isEmpty }) {
+            return make()
+        }
+        open { isAnswered in if !isAnswered { make() } }
     }
 
     private static func problem(_ refusal: NetworkPlaces.Refusal) -> Problem {
@@ -101,29 +116,22 @@ struct StreamEndpoints: Sendable {
         }
     }
 
-    /// The stores of a stream whose observations another node runs, as far as the caller may read them.
-    private func observedElsewhere(_ filter: StreamFilter, _ caller: Caller) -> [FeatureID] {
-        let session = caller.session
-        let observed: [FeatureID]
-        switch filter {
-        case .all: observed = session.observedElsewhere()
-        case .features(let named): observed = session.observedElsewhere(named)
-        }
-        return observed.filter { features.allows(caller.principal, $0, .read) }
-    }
-
-    /// Has the session's owner make stores and observe for them, then opens the stream here.
+    /// Has the owners of logs make stores and observe for them, one after the other, then opens the stream here.
     private func make(
-        _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply,
-        _ withoutRoom: Lock<[FeatureID]>, again: @escaping Forwarder.Attempt
+        _ missing: ArraySlice<ShownStores.Missing>, _ incoming: Incoming, _ caller: Caller, _ wantsProblem: Bool,
+        _ reply: Reply, _ withoutRoom: Lock<[FeatureID]>, again: @escaping Forwarder.Attempt
     ) {
-        guard let forwarder else { return putOff(.busy, Forwarder.unreachable, wantsProblem, reply) }
-        var missing = observedElsewhere(filter, caller)
-        if case .features(let named) = filter {
-            missing += named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0, .read) }
+        guard let forwarder, let first = missing.first else {
+            return putOff(.busy, Forwarder.unreachable, wantsProblem, reply)
+        }
+        let others = missing.dropFirst()
+        let next: Forwarder.Attempt = { done in
+            make(others, incoming, caller, wantsProblem, reply, withoutRoom, again: again)
+            done(true)
         }
         forwarder.makeStores(
-            missing, incoming, ForwardedSession(caller.session), withoutRoom: withoutRoom, again: again,
+            first.features, incoming, ForwardedSession(first.session), withoutRoom: first.isOwn ? withoutRoom : nil,
+            again: others.isEmpty ? again : next,
             refuse: { refusal in
                 switch refusal {
                 case .problem(let problem) where problem.type.status == 503:
@@ -213,9 +221,8 @@ struct StreamEndpoints: Sendable {
     }
 
     private func open(
-        _ filter: StreamFilter, without withoutRoom: [FeatureID], _ head: RequestHead, _ start: StreamStart,
-        _ delta: DeltaForm?, _ caller: Caller,
-        _ place: NetworkPlaces.Place, wantsProblem: Bool, _ reply: Reply,
+        _ shown: ShownStores, without withoutRoom: [FeatureID], _ start: StreamStart, _ delta: DeltaForm?,
+        _ caller: Caller, _ place: NetworkPlaces.Place, wantsProblem: Bool, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
         guard !sessions.isDraining else {
@@ -233,57 +240,19 @@ struct StreamEndpoints: Sendable {
                 reply.answer(
                     Response(status: 200, fields: AnswerFields.stream, body: .stream(stream)))
             case .failure(let error) where error.code == .elsewhere: return done(false)
-            case .failure(let refusal): refuse(refusal, filter, caller, wantsProblem, reply)
+            case .failure(let refusal): refuse(refusal, shown.filter, caller, wantsProblem, reply)
             }
             done(true)
         }
-        if case .features(let named) = filter, named.contains(where: { features.space(of: $0) != nil }) {
-            return openBundle(named, head, start, delta, caller, place, opened)
+        guard shown.spaces.isEmpty else {
+            return StreamBundle.open(
+                caller.session, shown.ownFeatures, shown.spaces, withoutRoom: shown.withoutRoom, from: start,
+                delta: delta, for: caller.client, holding: place
+            ) { opened($0.map { $0 }) }
         }
         caller.session.openStream(
-            filter, without: withoutRoom, from: start, delta: delta, for: caller.client, holding: place
+            shown.own, without: withoutRoom, from: start, delta: delta, for: caller.client, holding: place
         ) { opened($0.map { $0 }) }
-    }
-
-    /// Opens a stream that names shared features, when the spaces have been looked up.
-    private func openBundle(
-        _ named: [FeatureID], _ head: RequestHead, _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller,
-        _ place: NetworkPlaces.Place, _ opened: @escaping @Sendable (Result<any ClientStream, StoreError>) -> Void
-    ) {
-        let own = named.filter { features.space(of: $0) == nil }
-        // In the order of their names, so that those beyond the limit are the same at each reconnect.
-        let bySpace = Dictionary(grouping: named.filter { !own.contains($0) }) { features.space(of: $0) }
-            .compactMap { space, features in space.map { (space: $0, features: features.sorted { $0.text < $1.text }) }
-            }
-            .sorted { $0.space.text < $1.space.text }
-        let shown = bySpace.prefix(StreamBundle.spaceLimit)
-        let beyond = bySpace.dropFirst(StreamBundle.spaceLimit).flatMap(\.features)
-        let permit = quotas.permit(head, caller.session)
-        let lookups = Lock<[SessionLookup?]>(Array(repeating: nil, count: shown.count))
-        for (index, (space, instances)) in shown.enumerated() {
-            sessions.space(space, permit: features.makesSpaces(of: instances[0]) ? permit : nil) { found in
-                let all = lookups.withLock { lookups -> [SessionLookup]? in
-                    lookups[index] = found
-                    let known = lookups.compactMap { $0 }
-                    return known.count == lookups.count ? known : nil
-                }
-                guard let all else { return }
-                var spaces: [StreamBundle.Named] = []
-                for (lookup, (_, instances)) in zip(all, shown) {
-                    switch lookup {
-                    case .live(let space, _): spaces.append(StreamBundle.Named(space, instances))
-                    case .damaged(_, let error), .failed(let error): return opened(.failure(error))
-                    case .ended, .unknown:
-                        return opened(
-                            .failure(StoreError(.featureNotFound, "No instance \"\(instances[0])\" exists.")))
-                    }
-                }
-                StreamBundle.open(
-                    caller.session, own, spaces, withoutRoom: beyond, from: start, delta: delta, for: caller.client,
-                    holding: place
-                ) { opened($0.map { $0 }) }
-            }
-        }
     }
 
     /// Answers a stream without a usable session: 204 if the session has ended, or the result of `putOff` for a

@@ -70,9 +70,6 @@ struct Assembly: Sendable {
                 features: parts.features, limits: parts.limits, journal: journal, middleware: parts.middleware,
                 heartbeat: Int(settings.heartbeat.components.seconds), metrics: parts.metrics, tracer: parts.tracer,
                 report: parts.report)
-        if environment.lease != nil, let shared = registry.shared.first {
-            throw FeatureDefinitionError.sharedOnNodes(shared.name)
-        }
         environment.journal.measure(by: TransactionMetrics(observation.factory))
         self.settings = settings
         self.logger = logger
