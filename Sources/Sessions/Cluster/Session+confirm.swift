@@ -191,7 +191,10 @@ extension Session {
     func noteStreamClosed() { noteStreams(limit: nil) { _ in } }
 
     private func noteStreams(limit: Int?, _ done: @escaping Done<Bool>) {
-        guard let journal = shared.sharedJournal, let node = shared.lease?.id else { return done(.success(true)) }
+        // Streams of a space are counted in the sessions of their clients.
+        guard space == nil, let journal = shared.sharedJournal, let node = shared.lease?.id else {
+            return done(.success(true))
+        }
         let (key, count) = core.withLock { ($0.key, $0.streams.all.count) }
         // A session that is not in the journal has no state; each node counts its streams alone.
         guard let key else { return done(.success(true)) }

@@ -66,6 +66,16 @@ struct SpaceNodeTests {
         for stream in streams { #expect(try stream.events().contains { $0.contains(#""text":"tea""#) }) }
     }
 
+    @Test("80: as many callers as come watch one space, on each node")
+    func manyWatchers() throws {
+        let nodes = try SpacePair()
+        _ = try nodes.here.guest().send(milk).get()
+        let streams = try (0..<200).map { index in
+            try (index % 2 == 0 ? nodes.here : nodes.there).guest().stream("party")
+        }
+        for stream in streams { #expect(try stream.events().contains { $0.contains("milk") }) }
+    }
+
     @Test("84: a lost owner costs a take-over, and nothing that it acknowledged")
     func lost() throws {
         let nodes = try SpacePair()
