@@ -17,6 +17,8 @@ package final class StreamBundle: Sendable {
         let name: String
         /// Of the log that it began with.
         let check: String
+        /// The client's own part of another log, which each id repeats until the reset is written; nil if it resumes.
+        let received: String?
     }
 
     private struct State {
@@ -26,6 +28,8 @@ package final class StreamBundle: Sendable {
         var covered: [UInt64]
         /// The parts whose space has ended.
         var over: Set<Int> = []
+        /// The parts whose reset is not written yet.
+        var unreset: Set<Int>
         /// The part that is asked first next.
         var next = 0
         /// The last id that was written.
@@ -39,7 +43,8 @@ package final class StreamBundle: Sendable {
     private init(_ own: SessionStream, _ parts: [Part], denied: [FeatureID], withoutRoom: [FeatureID]) {
         (self.own, self.parts) = (own, parts)
         let covered = [own.beginning.number] + parts.map(\.stream.beginning.number)
-        let id = Self.id(own.beginning.epoch, parts, covered)
+        let unreset = Set(parts.indices.filter { parts[$0].received != nil })
+        let id = Self.id(own.beginning.epoch, parts, covered, unreset: unreset)
         var opening: [UInt8] = []
         StreamEvents.opening(into: &opening)
         let shared = parts.flatMap(\.stream.beginning.features)
@@ -50,14 +55,16 @@ package final class StreamBundle: Sendable {
             into: &opening)
         for feature in denied { StreamEvents.denied(feature, into: &opening) }
         for feature in withoutRoom { StreamEvents.denied(feature, for: "too-many-stores", into: &opening) }
-        state = Lock(State(opening: opening, covered: covered, id: id))
+        state = Lock(State(opening: opening, covered: covered, unreset: unreset, id: id))
     }
 
-    private static func id(_ epoch: String, _ parts: [Part], _ covered: [UInt64], without over: Set<Int> = []) -> String
-    {
+    private static func id(
+        _ epoch: String, _ parts: [Part], _ covered: [UInt64], without over: Set<Int> = [], unreset: Set<Int>
+    ) -> String {
         var id = Cursor(epoch: epoch, sequence: covered[0]).description
         for (index, part) in parts.enumerated() where !over.contains(index) {
-            let more = "~\(part.name)\(part.check).\(covered[index + 1])"
+            let received = unreset.contains(index) ? part.received : nil
+            let more = received ?? "~\(part.name)\(part.check).\(covered[index + 1])"
             if id.utf8.count + more.utf8.count <= BundleCursor.longest { id += more }
         }
         return id
@@ -92,7 +99,7 @@ package final class StreamBundle: Sendable {
             switch result {
             case .failure(let error): completion(.failure(error))
             case .success(let own):
-                let opening = Opening(own, spaces, withoutRoom, completion)
+                let opening = Opening(own, spaces, withoutRoom, start, completion)
                 for (index, named) in spaces.enumerated() {
                     named.space.open(named, client.in(session), start, own.beginning.epoch, delta) {
                         opening.opened(index, $0)
@@ -107,14 +114,16 @@ package final class StreamBundle: Sendable {
         private let own: SessionStream
         private let spaces: [Named]
         private let withoutRoom: [FeatureID]
+        private let start: StreamStart
         private let results: Lock<[Result<SessionStream, StoreError>?]>
         private let completion: @Sendable (Result<StreamBundle, StoreError>) -> Void
 
         init(
-            _ own: SessionStream, _ spaces: [Named], _ withoutRoom: [FeatureID],
+            _ own: SessionStream, _ spaces: [Named], _ withoutRoom: [FeatureID], _ start: StreamStart,
             _ completion: @escaping @Sendable (Result<StreamBundle, StoreError>) -> Void
         ) {
-            (self.own, self.spaces, self.withoutRoom, self.completion) = (own, spaces, withoutRoom, completion)
+            (self.own, self.spaces, self.withoutRoom) = (own, spaces, withoutRoom)
+            (self.start, self.completion) = (start, completion)
             results = Lock(Array(repeating: nil, count: spaces.count))
         }
 
@@ -130,7 +139,7 @@ package final class StreamBundle: Sendable {
             for (named, result) in zip(spaces, all) {
                 switch result {
                 case .success(let stream):
-                    parts.append(named.space.part(stream, named))
+                    parts.append(named.space.part(stream, named, start, own.beginning.epoch))
                 case .failure(let refusal) where refusal.code == .forbidden: denied += named.features
                 case .failure(let other): error = error ?? other
                 }
@@ -205,10 +214,13 @@ package final class StreamBundle: Sendable {
     /// Puts an id into the last event's block if a part has moved on.
     private func withID(_ bytes: [UInt8], _ index: Int, _ covered: UInt64) -> [UInt8] {
         let id = state.withLock { state -> String? in
-            // A part of a space that has ended leaves the id.
-            guard covered > state.covered[index] || state.over.contains(index - 1) else { return nil }
+            // A part of a space that has ended leaves the id, and one that is reset now joins it.
+            guard state.unreset.remove(index - 1) != nil || covered > state.covered[index]
+                || state.over.contains(index - 1)
+            else { return nil }
             state.covered[index] = max(state.covered[index], covered)
-            let id = Self.id(own.beginning.epoch, parts, state.covered, without: state.over)
+            let id = Self.id(
+                own.beginning.epoch, parts, state.covered, without: state.over, unreset: state.unreset)
             guard id != state.id else { return nil }
             state.id = id
             return id
@@ -266,11 +278,19 @@ extension Session {
         return SpaceReader(isJudged ? client.principal : nil)
     }
 
-    fileprivate func part(_ stream: SessionStream, _ named: StreamBundle.Named) -> StreamBundle.Part {
+    fileprivate func part(
+        _ stream: SessionStream, _ named: StreamBundle.Named, _ start: StreamStart, _ ownEpoch: String
+    ) -> StreamBundle.Part {
         guard let space else { preconditionFailure("a session that is no space has no part in a bundle") }
+        var received: String?
+        if !stream.beginning.isResumed, case .cursor(let text) = start {
+            received = BundleCursor(text, of: ownEpoch)[space].map {
+                "~\(BundleCursor.name(space))\($0.check).\($0.number)"
+            }
+        }
         return StreamBundle.Part(
             stream: stream, name: BundleCursor.name(space),
-            check: reader(named, stream.client).check(of: stream.beginning.epoch))
+            check: reader(named, stream.client).check(of: stream.beginning.epoch), received: received)
     }
 }
 

@@ -105,9 +105,14 @@ struct BundleTests {
         // Another check, or a number that the log never had.
         let name = parts[1].prefix(6)
         parts[1] = isStrange ? "\(name)aaaaaa.1" : parts[1].prefix(12) + ".99"
-        let events = try ann.stream("party", own: ["tally"], from: .cursor(parts.joined(separator: "~"))).events()
-        let resets = events.filter { $0.hasPrefix("reset") }
-        #expect(resets.count == 1 && resets[0].contains(#""features":["chores:party"]"#))
+        let resumed = try ann.stream("party", own: ["tally"], from: .cursor(parts.joined(separator: "~")))
+        let events = try resumed.parsed()
+        let resets = events.indices.filter { events[$0].name == "reset" }
+        #expect(resets.count == 1 && events[resets[0]].text.contains(#""features":["chores:party"]"#))
+        // A client that lost the connection before the reset is told of the loss at its next try.
+        let before = events[..<resets[0]].compactMap(\.id)
+        #expect(!before.isEmpty && before.allSatisfy { $0.hasSuffix("~" + parts[1]) })
+        #expect(!resumed.lastID.hasSuffix(parts[1]))
     }
 
     @Test("under a rule a part resumes only for the identity that read it")
