@@ -3,8 +3,17 @@ import MVI
 import SessionJournal
 import WireJSON
 
+/// Is told of all that happens in the journal.
+protocol CommitWitness: Sendable {
+    /// Returns the owner before a batch is appended.
+    func before(_ batch: JournalBatch) -> SessionOwner?
+    func committed(_ batch: JournalBatch, _ owner: SessionOwner?, life: Int, build: Int)
+    func joined(_ node: NodeID, life: Int)
+    func forgot(_ node: NodeID)
+}
+
 /// Checks every commit of all nodes against the previous commits, and all values that clients get against the commits.
-final class CommitLog: Sendable {
+final class CommitLog: CommitWitness {
     /// A view in the form of all builds.
     struct View: Decodable, Equatable {
         var log: ErrandLog
@@ -108,7 +117,6 @@ final class CommitLog: Sendable {
 
     // MARK: Commits
 
-    /// Returns the owner before a batch is appended.
     func before(_ batch: JournalBatch) -> SessionOwner? { kept.owner(of: batch.session) }
 
     func committed(_ batch: JournalBatch, _ owner: SessionOwner?, life: Int, build: Int) {

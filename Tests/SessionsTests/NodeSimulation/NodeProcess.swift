@@ -120,11 +120,25 @@ final class NodeProcess {
 
     // MARK: Requests
 
-    /// Answers a request on the node that owns the session, as the HTTP layer does.
+    /// Answers a request on the node that owns the session, or the space, as the HTTP layer does.
     func take(_ call: NodeCall) {
-        table.find(call.token) { [network] found in
+        find(call) { [table, network] session, client in
+            guard let space = table.environment.features.space(of: call.feature) else {
+                return Self.run(call, session, SessionClient(), network, tries: 0)
+            }
+            table.space(space, permit: { nil }) { found in
+                guard case .live(let space, _) = found else {
+                    return call.answer(.failed(StoreError(.unavailable, "The space is \(found).")))
+                }
+                Self.run(call, space, client.in(session), network, tries: 0)
+            }
+        }
+    }
+
+    private func find(_ call: NodeCall, _ then: @escaping @Sendable (Session, SessionClient) -> Void) {
+        table.find(call.token) { found in
             switch found {
-            case .live(let session, _): Self.run(call, session, network, tries: 0)
+            case .live(let session, let credential): then(session, SessionClient(credential))
             case .failed(let error), .damaged(_, let error): call.answer(.failed(error))
             case .ended: call.answer(.failed(.sessionEnded))
             case .unknown: call.answer(.failed(StoreError(.gone, "The session is unknown.")))
@@ -132,8 +146,10 @@ final class NodeProcess {
         }
     }
 
-    private static func run(_ call: NodeCall, _ session: Session, _ network: NodeNetwork, tries: Int) {
-        perform(call, session) { result in
+    private static func run(
+        _ call: NodeCall, _ session: Session, _ client: SessionClient, _ network: NodeNetwork, tries: Int
+    ) {
+        perform(call, session, client) { result in
             guard case .failure(let error) = result, error.code == .elsewhere else {
                 return call.answer(NodeAnswer(result: result))
             }
@@ -143,21 +159,23 @@ final class NodeProcess {
                 return network.send(next, to: owner.address)
             }
             guard tries < 2 else { return call.answer(.failed(StoreError(.unavailable, "No node runs it now."))) }
-            session.catchUp { run(call, session, network, tries: tries + 1) }
+            session.catchUp { run(call, session, client, network, tries: tries + 1) }
         }
     }
 
     private static func perform(
-        _ call: NodeCall, _ session: Session, _ done: @escaping @Sendable (Result<IntentOutcome?, StoreError>) -> Void
+        _ call: NodeCall, _ session: Session, _ client: SessionClient,
+        _ done: @escaping @Sendable (Result<IntentOutcome?, StoreError>) -> Void
     ) {
         switch call.purpose {
         case .intent(var request):
+            request.client = client
             if let (epoch, version) = call.ifMatch {
                 request.ifMatch = { $0 == version && session.epoch == epoch }
             }
             session.send(request, to: call.feature) { done($0.map { $0 }) }
         case .state:
-            session.state(of: call.feature) { result in
+            session.state(of: call.feature, for: client) { result in
                 done(
                     result.map { state in
                         var outcome = IntentOutcome(id: .bootstrap, version: state.version, isSettled: true)
@@ -165,7 +183,7 @@ final class NodeProcess {
                         return outcome
                     })
             }
-        case .removal: session.removeStore(call.feature) { done($0.map { _ in nil }) }
+        case .removal: session.removeStore(call.feature, for: client) { done($0.map { _ in nil }) }
         }
     }
 }

@@ -44,14 +44,14 @@ final class NodeWay: SharedJournal, InterposedJournal {
 
     var base: any Journal { kept }
     private let kept: NodeJournal
-    private let log: CommitLog
+    private let log: any CommitWitness
     private let state: Lock<State>
     /// The index of the node's life.
     let life: Int
     /// The newest schema version that the node reads.
     private let build: Int
 
-    init(_ kept: NodeJournal, _ log: CommitLog, life: Int, build: Int, seed: UInt64, loss: UInt64, isSlow: Bool) {
+    init(_ kept: NodeJournal, _ log: any CommitWitness, life: Int, build: Int, seed: UInt64, loss: UInt64, isSlow: Bool) {
         (self.kept, self.log, self.life, self.build) = (kept, log, life, build)
         state = Lock(State(random: SplitMix(seed: seed), loss: loss, isSlow: isSlow))
         kept.listen { [weak self] news in self?.hear(news) }

@@ -198,7 +198,9 @@ final class BundleReader {
     deinit { stream.closed() }
 
     /// The events that are there now, as `name data`, without `hello`.
-    func events() throws -> [String] {
+    func events() throws -> [String] { try parsed().map { "\($0.name) \($0.text)" } }
+
+    func parsed() throws -> [ParsedEvent] {
         var events: [ParsedEvent] = []
         reading: while !isOver {
             let new: [UInt8]
@@ -211,6 +213,6 @@ final class BundleReader {
             events += try parser.feed(new)
         }
         for event in events { if let id = event.id { lastID = id } }
-        return events.map { "\($0.name) \($0.text)" }
+        return events
     }
 }
