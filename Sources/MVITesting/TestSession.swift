@@ -12,6 +12,8 @@ final class TestSession: Sendable {
     private let time: TimeSource
     private let timeout: Duration
     private let key: SessionKey
+    private let environment: SessionEnvironment
+    private let callers = Lock<[String: Session]>([:])
     private let streams = Lock<[SessionStream]>([])
 
     /// - Parameters:
@@ -39,7 +41,7 @@ final class TestSession: Sendable {
         var limits = SessionLimits()
         limits.recordings = RecordingLimit(turns: .max)
         limits.recordingDelay = .zero
-        let environment = SessionEnvironment(
+        environment = SessionEnvironment(
             features: features, limits: limits, journal: journal, time: time, clock: clock,
             executor: surroundings.executor, middleware: middleware, report: report
         ) { stores in
@@ -112,11 +114,34 @@ final class TestSession: Sendable {
         }
     }
 
-    func send(_ body: [UInt8], to feature: FeatureID, as principal: Principal?) async -> IntentResult? {
+    func send(_ body: [UInt8], to feature: FeatureID, by client: SessionClient) async -> IntentResult? {
         await answer { session, done in
-            session.send(
-                IntentRequest(body: body, wantsState: false, client: SessionClient(principal: principal)), to: feature
-            ) { done($0) }
+            session.send(IntentRequest(body: body, wantsState: false, client: client), to: feature) { done($0) }
+        }
+    }
+
+    // MARK: Callers
+
+    func client(_ caller: TestCaller) -> SessionClient {
+        SessionClient(principal: caller.principal, caller: own(caller))
+    }
+
+    func sender(_ caller: TestCaller) -> Sender { session.sender(own(caller), caller.principal) }
+
+    /// The caller's own session.
+    private func own(_ caller: TestCaller) -> Session {
+        callers.withLock { callers in
+            if let session = callers[caller.session] { return session }
+            let token = TokenHash(0, 0, 0, UInt64(callers.count))
+            let record = SessionRecord(
+                id: caller.session, tokenHash: token, epoch: "test", credential: .bearer, created: time.sinceEpoch(),
+                lastSeen: time.sinceEpoch())
+            let stored = StoredSession(
+                key: SessionKey(-1), record: record, recentHeads: [], stores: [], labels: [], lostLabels: LostLabels(),
+                receipts: [])
+            let session = Session(stored, lastSeen: time.monotonic(), environment: environment)
+            callers[caller.session] = session
+            return session
         }
     }
 

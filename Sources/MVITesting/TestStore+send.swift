@@ -1,12 +1,12 @@
 import MVI
 import SessionJournal
+import Sessions
 import Testing
 import WireJSON
 
 extension TestStore {
     /// Sends an intent as a client does and runs everything that it causes until only time or other events are awaited.
-    /// Fails the test if the intent is refused or throws; use ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
-    /// for such intents.
+    /// Fails the test if the intent is refused or throws; use `sendRejected` for such intents.
     ///
     /// ```swift
     /// await store.send(.increment) { $0.count = 1 }
@@ -26,7 +26,14 @@ extension TestStore {
         _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation,
         _ change: ((inout F.State) throws -> Void)? = nil
     ) async -> IntentOutcome? {
-        guard let (result, before) = await outcome(of: intent, as: principal, sourceLocation) else { return nil }
+        await send(intent, by: client(principal), sourceLocation, change)
+    }
+
+    func send(
+        _ intent: F.Intent, by client: SessionClient?, _ sourceLocation: SourceLocation,
+        _ change: ((inout F.State) throws -> Void)?
+    ) async -> IntentOutcome? {
+        guard let (result, before) = await outcome(of: intent, by: client, sourceLocation) else { return nil }
         switch result {
         case .failure(let error):
             fail("The intent \(describe(intent)) was rejected: \(text(of: error)).", sourceLocation)
@@ -57,7 +64,14 @@ extension TestStore {
         _ intent: F.Intent, _ kind: Refusal.Kind? = nil, code: String? = nil, pointers: [String]? = nil,
         as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> StoreError? {
-        guard let (result, _) = await outcome(of: intent, as: principal, sourceLocation) else { return nil }
+        await sendRejected(intent, kind, code, pointers, by: client(principal), sourceLocation)
+    }
+
+    func sendRejected(
+        _ intent: F.Intent, _ kind: Refusal.Kind?, _ code: String?, _ pointers: [String]?, by client: SessionClient?,
+        _ sourceLocation: SourceLocation
+    ) async -> StoreError? {
+        guard let (result, _) = await outcome(of: intent, by: client, sourceLocation) else { return nil }
         switch result {
         case .success:
             fail("The intent \(describe(intent)) was to be rejected, but it was executed.", sourceLocation)
@@ -108,12 +122,14 @@ extension TestStore {
         await settle(sourceLocation)
     }
 
+    func client(_ principal: Principal?) -> SessionClient { SessionClient(principal: principal ?? self.principal) }
+
     /// Returns the result of an intent, and the state before it; nil if it was not sent or not answered, which has
     /// failed the test.
     private func outcome(
-        of intent: F.Intent, as principal: Principal?, _ sourceLocation: SourceLocation
+        of intent: F.Intent, by client: SessionClient?, _ sourceLocation: SourceLocation
     ) async -> (Result<IntentOutcome, StoreError>, before: F.State)? {
-        guard let world else { return nil }
+        guard let world, let client else { return nil }
         await settle(sourceLocation)
         let body: [UInt8]
         do {
@@ -125,7 +141,7 @@ extension TestStore {
             return nil
         }
         let before = state
-        guard let result = await world.send(body, to: id, as: principal ?? self.principal) else {
+        guard let result = await world.send(body, to: id, by: client) else {
             failUnanswered(
                 "The intent \(describe(intent))", sourceLocation,
                 advice: " Send it with `async let`, and let its check finish or advance the time before you "

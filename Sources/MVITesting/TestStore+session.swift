@@ -82,7 +82,7 @@ extension TestStore {
         do {
             let id = try FeatureID(of: Other.self, key: key)
             let body = try WireJSON.encode(intent)
-            guard let result = await world.send(body, to: id, as: principal ?? self.principal) else {
+            guard let result = await world.send(body, to: id, by: client(principal)) else {
                 failUnanswered("The intent \(describe(intent)) to \(Other.name)", sourceLocation)
                 return nil
             }

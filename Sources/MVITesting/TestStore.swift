@@ -31,8 +31,11 @@ import Testing
 ///
 /// ### Sending
 ///
-/// - ``send(_:as:sourceLocation:_:)``
-/// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
+/// - ``send(_:as:sourceLocation:_:)-(_,Principal?,_,_)``
+/// - ``send(_:as:sourceLocation:_:)-(_,TestCaller,_,_)``
+/// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)-(_,_,_,_,Principal?,_)``
+/// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)-(_,_,_,_,TestCaller,_)``
+/// - ``sender(_:)``
 /// - ``perform(_:sourceLocation:)``
 /// - ``signIn(_:sourceLocation:)``
 /// - ``advance(by:sourceLocation:)``

@@ -45,7 +45,7 @@ extension Session {
     }
 
     /// The name of a caller in this space.
-    func sender(_ caller: Session, _ principal: Principal?) -> Sender {
+    package func sender(_ caller: Session, _ principal: Principal?) -> Sender {
         // The space's id is random, and only the server's code knows it.
         let hash = SHA256.digest(Array("sender:\(id):\(caller.id)".utf8))
         return Sender(id: Epoch.name(digest: hash), session: caller.id, subject: principal?.identity)

@@ -51,6 +51,24 @@ private struct Seat: Feature {
     func reduce(_ state: inout State, _ message: Message) { state.isReserved = message == .reserved }
 }
 
+private struct SharedSeat: Feature {
+    struct State: Codable, Equatable, Sendable { var owner: String? }
+    enum Intent: Codable, Sendable { case reserve, end }
+    enum Message: Equatable, Sendable { case owned(by: String?) }
+    static let examples: [Intent] = [.reserve, .end]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        if case .reserve = intent { return turn.dispatch(.owned(by: turn.sender?.id)) }
+        guard turn.state.owner == turn.sender?.id else { throw Refusal(.forbidden, "Another client's seat.") }
+        turn.dispatch(.owned(by: nil))
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .owned(let owner) = message { state.owner = owner }
+    }
+}
+
 private struct Voucher: Feature {
     struct State: Codable, Equatable, Sendable { var isRedeemed = false }
     enum Intent: Codable, Sendable { case redeem(code: String) }
@@ -112,6 +130,15 @@ private struct Voucher: Feature {
         store.allowCommits()
         await store.changeElsewhere { $0.isReserved = true }
         await store.sendRejected(.reserve, .conflict, code: "taken")
+        await store.finish()
+    }
+
+    @Test("a shared seat says who reserved it, and only that client ends it")
+    func callers() async {
+        let (ann, bob) = (TestCaller("ann"), TestCaller("bob", principal: Principal(subject: "bob")))
+        let store = TestStore(SharedSeat())
+        await store.send(.reserve, as: ann) { $0.owner = store.sender(ann).id }
+        await store.sendRejected(.end, .forbidden, as: bob)
         await store.finish()
     }
 

@@ -1,0 +1,49 @@
+import MVI
+import Sessions
+import Testing
+
+/// A client of a shared store under test: a session of its own, and the user who is signed in there.
+///
+/// ```swift
+/// let (ann, bob) = (TestCaller("ann"), TestCaller("bob", principal: Principal(subject: "bob")))
+/// await store.send(.add(text: "milk"), as: ann) { $0.items = ["milk by \(store.sender(ann).id)"] }
+/// await store.sendRejected(.remove(1), .forbidden, as: bob)
+/// ```
+///
+/// A turn of its intents has its principal and ``/MVI/Turn/sender``. Intents without a caller have no sender, like those of
+/// the server's own code.
+public struct TestCaller: Sendable {
+    /// The id of the client's session. Callers with the same one are one sender.
+    public let session: String
+    /// The signed-in user; nil for an anonymous client.
+    public let principal: Principal?
+
+    /// Creates a caller.
+    public init(_ session: String, principal: Principal? = nil) { (self.session, self.principal) = (session, principal) }
+}
+
+extension TestStore {
+    /// Returns the sender that turns of a caller's intents have.
+    public func sender(_ caller: TestCaller) -> Sender {
+        world?.sender(caller) ?? Sender(id: "", session: caller.session, subject: caller.principal?.identity)
+    }
+
+    /// Sends an intent as a client of a shared store does. See ``send(_:as:sourceLocation:_:)-(_,Principal?,_,_)``.
+    @discardableResult
+    public func send(
+        _ intent: F.Intent, as caller: TestCaller, sourceLocation: SourceLocation = #_sourceLocation,
+        _ change: ((inout F.State) throws -> Void)? = nil
+    ) async -> IntentOutcome? {
+        await send(intent, by: world?.client(caller), sourceLocation, change)
+    }
+
+    /// Sends an intent of a client of a shared store that must be refused or throw. See
+    /// ``sendRejected(_:_:code:pointers:as:sourceLocation:)-(_,_,_,_,Principal?,_)``.
+    @discardableResult
+    public func sendRejected(
+        _ intent: F.Intent, _ kind: Refusal.Kind? = nil, code: String? = nil, pointers: [String]? = nil,
+        as caller: TestCaller, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> StoreError? {
+        await sendRejected(intent, kind, code, pointers, by: world?.client(caller), sourceLocation)
+    }
+}
