@@ -19,7 +19,9 @@ public struct TestCaller: Sendable {
     public let principal: Principal?
 
     /// Creates a caller.
-    public init(_ session: String, principal: Principal? = nil) { (self.session, self.principal) = (session, principal) }
+    public init(_ session: String, principal: Principal? = nil) {
+        (self.session, self.principal) = (session, principal)
+    }
 }
 
 extension TestStore {
