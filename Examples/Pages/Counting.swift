@@ -94,36 +94,8 @@ struct FixedNumbers: NumberRepository {
         await store.finish()
     }
 
-    @Test("a load that fails shows a toast")
-    func failure() async {
-        let store = TestStore(Counter(numbers: FixedNumbers()))
-        await store.send(.load)
-        await store.receive(.loadStarted) { $0.isLoading = true }
-        await store.receive(.loadFailed) { $0.isLoading = false }
-        await store.expect(.toast(text: "No number today"))
-        await store.finish()
-    }
-
     @Test("every intent and every label has an example")
     func examples() { checkExamples(of: Counter.self) }
-}
-
-struct HeldNumbers: NumberRepository {
-    let gate: Gate
-    func next() async throws -> Int {
-        try await gate.wait()
-        return 42
-    }
-}
-
-@Test("the view shows the loading until the service answers")
-func slowly() async {
-    let gate = Gate()
-    let store = TestStore(Counter(numbers: HeldNumbers(gate: gate)))
-    await store.send(.load) { $0.isLoading = true }
-    gate.open()
-    await store.receive(.loaded(42)) { $0 = Counter.State(count: 42) }
-    await store.finish()
 }
 
 struct Ledger: Feature {

@@ -1,0 +1,70 @@
+// snippet.hide
+import MVI
+import MVIServer
+
+enum Sharing {
+    struct Lobby: Feature {
+        struct State: Codable, Equatable, Sendable { var isOpen = true }
+        enum Intent: Codable, Sendable { case close }
+        static let examples: [Intent] = [.close]
+        let initialState = State()
+        func reduce(_ state: inout State, _ intent: Intent) { state.isOpen = false }
+    }
+
+    struct Kitchen: Feature {
+        struct State: Codable, Equatable, Sendable { var isClosed = false }
+        enum Intent: Codable, Sendable { case close }
+        static let examples: [Intent] = [.close]
+        let initialState = State()
+        let inn: String
+        func reduce(_ state: inout State, _ intent: Intent) { state.isClosed = true }
+    }
+
+    struct Bar: Feature {
+        struct State: Codable, Equatable, Sendable { var isClosed = false }
+        enum Intent: Codable, Sendable { case close }
+        static let examples: [Intent] = [.close]
+        let initialState = State()
+        let inn: String
+        func reduce(_ state: inout State, _ intent: Intent) { state.isClosed = true }
+    }
+
+    // snippet.show
+    struct Board: Feature {
+        struct Note: Codable, Equatable, Sendable { let text: String, author: String? }
+        struct State: Codable, Equatable, Sendable { var notes: [Note] = [] }
+        enum Intent: Codable, Sendable { case pin(text: String) }
+        enum Action: Codable, Sendable { case paid }
+        enum Message: Codable, Sendable { case pinned(Note) }
+        static let examples: [Intent] = [.pin(text: "hello")]
+        let initialState = State()
+
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+            guard case .pin(let text) = intent else { return }
+            turn.dispatch(.pinned(Note(text: text, author: turn.sender?.id)))
+        }
+        // snippet.hide
+        func perform(_ action: Action, _ turn: inout Turn<Self>) {}
+        // snippet.show
+        func reduce(_ state: inout State, _ message: Message) {
+            if case .pinned(let note) = message { state.notes.append(note) }
+        }
+    }
+
+    func serve(_ boards: Set<String>) async throws {
+        try await FeatureServer {
+            Shared { Lobby() }.allows(.everyone)
+            Shared { key in boards.contains(key) ? Board() : nil }
+                .allows { who, key, access in access != .dispose || who?.claim("role") == "staff" }
+            Shared("inn") { key in
+                Kitchen(inn: key)
+                Bar(inn: key)
+            }.allows(.everyone)
+            Endpoint(.post, "/paid/{key}") { request, sessions in
+                try await sessions.perform(.paid, on: Board.self, in: .shared(request.parameter), once: "payment")
+                return .noContent
+            }
+        }.run()
+    }
+    // snippet.hide
+}
