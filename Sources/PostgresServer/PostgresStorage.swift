@@ -13,7 +13,8 @@ extension SharedStorage {
                 database: url(settings), schema: settings.journalSchema, connections: settings.journalConnections,
                 listenDatabase: settings.journalListen, rereadDatabase: settings.rereadJournal,
                 rereadListenDatabase: settings.rereadJournalListen, failoverLosesNothing: settings.losslessFailover,
-                forgottenList: settings.forgottenList, logger: logger, sessionLimit: settings.maxKeptSessions)
+                forgottenList: settings.forgottenList, logger: logger, sessionLimit: settings.maxKeptSessions,
+                spaceLimit: settings.maxSpaces)
         },
         migrate: { settings, role in
             try PostgresJournal.migrate(

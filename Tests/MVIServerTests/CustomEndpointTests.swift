@@ -64,7 +64,7 @@ struct CustomEndpointTests {
         "a failed commit is a problem",
         arguments: [
             (StoreError.Code.unavailable, ProblemType.journalUnavailable), (.full, .storageFull),
-            (.elsewhere, .ownerUnreachable), (.newerState, .newerState),
+            (.elsewhere, .ownerUnreachable), (.newerState, .newerState), (.tooManySpaces, .tooManySpaces),
         ])
     func unkept(code: StoreError.Code, problem: ProblemType) async throws {
         try await TestServer.run(.memory, content: Self.hooks) { server in
@@ -79,7 +79,9 @@ struct CustomEndpointTests {
 
     @Test("the problems of openapi.yaml are those that these tests met")
     func declared() {
-        let met = Set(Self.ways.map(\.problem) + [.journalUnavailable, .ownerUnreachable, .newerState, .storageFull])
+        let met = Set(
+            Self.ways.map(\.problem)
+                + [.journalUnavailable, .ownerUnreachable, .newerState, .storageFull, .tooManySpaces])
         #expect(Set(met.map(\.name)) == OpenAPIDescription.known.customEndpoints.problems)
     }
 

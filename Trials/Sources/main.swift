@@ -48,7 +48,8 @@ private func runNode(
     if case .postgres(let url) = settings.journal {
         journal = try await PostgresJournal.open(
             database: url, schema: settings.journalSchema, connections: settings.journalConnections,
-            forgottenList: settings.forgottenList, logger: logger, sessionLimit: settings.maxKeptSessions)
+            forgottenList: settings.forgottenList, logger: logger, sessionLimit: settings.maxKeptSessions,
+            spaceLimit: settings.maxSpaces)
     }
     try await FeatureServer(
         settings: settings, logger: logger, journal: journal, authenticator: authenticator,

@@ -151,7 +151,7 @@ public struct FeatureServer: Sendable {
     /// Returns the wire types of the server's features. Throws the errors of `FeatureTypes.init`.
     public func types() throws -> FeatureTypes { try FeatureTypes(content) }
 
-    private func openJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> any Journal {
+    func openJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> any Journal {
         if let journal { return journal }
         if case .postgres = settings.journal {
             throw SettingError(
@@ -162,11 +162,11 @@ public struct FeatureServer: Sendable {
         }
         guard settings.journal == .sqlite, let folder = settings.dataFolder else {
             logger.notice("Sessions are in memory only: they end with the process")
-            return MemoryJournal(sessionLimit: settings.maxKeptSessions)
+            return MemoryJournal(sessionLimit: settings.maxKeptSessions, spaceLimit: settings.maxSpaces)
         }
         return try await SQLiteJournal.open(
             directory: folder, logger: logger, commitWindow: settings.commitWindow,
-            sessionLimit: settings.maxKeptSessions)
+            sessionLimit: settings.maxKeptSessions, spaceLimit: settings.maxSpaces)
     }
 
     private static func bounded(_ logger: Logger) -> Logger {

@@ -5,7 +5,7 @@ extension ProblemType {
     static let ofLimits = [
         tooManyRequests, tooManyConnections, tooManyStores, tooManyReceipts, tooManyWaits,
         tooManySessions, tooManyStreams, busy, draining, notReady, journalUnavailable, newerState,
-        storageFull, stateTooLarge,
+        storageFull, tooManySpaces, stateTooLarge,
     ]
 
     static let tooManyRequests = ProblemType(
@@ -133,6 +133,12 @@ extension ProblemType {
         remedy: "Free room on the server, then repeat the request, an intent with the same `Idempotency-Key` or "
             + "`Intent-Seq`. The server goes on by itself.",
         isLimit: true, errors: [ErrorText(.full, text: "The journal is full.")])
+
+    static let tooManySpaces = ProblemType(
+        "too-many-spaces", 507, "Too many shared stores",
+        meaning: "The server stores as many shared stores as it may, and the request needs one more.",
+        remedy: "Use a key that others use already; or start the server with a larger `--max-spaces`.",
+        isLimit: true, errors: [ErrorText(.tooManySpaces, text: "The server has too many shared stores.")])
 
     static let stateTooLarge = ProblemType(
         "state-too-large", 507, "The state has grown too large",

@@ -181,6 +181,10 @@ public struct ServerSettings: Sendable {
     @Setting("max-kept-sessions", .limit, "Stored sessions, in memory or not.")
     public var maxKeptSessions: Int = 1_000_000
 
+    /// The maximal number of stored spaces, which shared stores have in place of a session.
+    @Setting("max-spaces", .limit, "Stored spaces of shared stores, one for each key.")
+    public var maxSpaces: Int = 100_000
+
     /// The maximal number of stores of a session. Beyond it, one that was not used for `sessionLife` gives way.
     @Setting("max-stores-per-session", .limit, "Feature instances per session.")
     public var maxStoresPerSession: Int = Self.limits.storesPerSession

@@ -23,7 +23,8 @@ extension RefusalCase {
     ]
 
     /// The refusals because of the journal.
-    static let kept: [RefusalCase] = noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + elsewhere + unwritten
+    static let kept: [RefusalCase] =
+        noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + elsewhere + noSpace + unwritten
 
     /// The session is empty, and there is no room for it in memory.
     private static let noPlace = ofSession.map { operation, method, target, fields, body in
@@ -116,6 +117,24 @@ extension RefusalCase {
             #expect(try state.json(Probe.State.self).count == (operation == "disposeStore" ? 1 : 0))
             return refused
         }
+    }
+
+    /// The store is shared, and as many are stored as may be.
+    private static let noSpace: [RefusalCase] = ofSession.filter { operation, _, _, _, _ in
+        ["readState", "sendIntent", "streamFeature", "streamSession"].contains(operation)
+    }.map { operation, method, target, fields, body in
+        RefusalCase(
+            operation, .tooManySpaces, when: "there are too many shared stores",
+            content: { gate in Shared { Probe(gate: gate) }.allows(.everyone) },
+            ask: { server in
+                let session = try await server.session()
+                server.journal.fail(.tooManySpaces)
+                let target = operation == "streamSession" ? "\(target)?feature=probe" : target
+                let refused = try await server.send(session.request(method, target, fields, body: body))
+                server.journal.fail(nil)
+                #expect(try await server.send(session.request("GET", "/features/probe/state")).status == 200)
+                return refused
+            })
     }
 
     /// The change cannot be stored.
