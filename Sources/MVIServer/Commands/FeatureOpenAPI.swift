@@ -26,7 +26,7 @@ struct FeatureOpenAPI {
         var lines = YAMLLines(file)
         for path in Self.paths {
             let block = lines.block("  \(path):")
-            lines.replace(block, by: features.flatMap { FeatureLines($0.definition).specialized(lines[block]) })
+            lines.replace(block, by: features.flatMap { FeatureLines($0.definition).path(lines[block]) })
         }
         let schemas = JSONSchema.components(of: features.map(\.shape), prefix: "#/components/schemas/")
         for (kind, names) in Self.components {
@@ -80,6 +80,15 @@ private struct FeatureLines {
     private let feature: FeatureDefinition
 
     init(_ feature: FeatureDefinition) { self.feature = feature }
+
+    /// The lines of one of its paths.
+    func path(_ lines: some Sequence<String>) -> [String] {
+        var lines = specialized(lines)
+        if feature.spaces != nil {
+            lines.insert("    description: A shared store. All sessions that may use the feature have the same.", at: 1)
+        }
+        return lines
+    }
 
     func specialized(_ lines: some Sequence<String>) -> [String] {
         var result: [String] = []
