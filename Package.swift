@@ -173,7 +173,9 @@ let package = Package(
             .product(name: "Metrics", package: "swift-metrics")),
         tests("JWTAuthenticationTests", "JWTAuthentication", "MVITesting", "TestSupport"),
         tests("ToolsTests", "MVIServer", "MVITesting", "TestSupport", "mvi-tools"),
-        tests("CommandTests", "MVITesting", "TestSupport", "desk", "mvi-server", yaml, not: ["Types/Files"]),
+        tests(
+            "CommandTests", "MVIServerTesting", "MVITesting", "TestSupport", "desk", "mvi-server", yaml,
+            not: ["Types/Files"]),
         tests("FuzzTargetsTests", "FuzzTargets"),
         // The code of the pages; DocumentationTests compares it.
         tests(

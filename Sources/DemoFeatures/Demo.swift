@@ -3,7 +3,8 @@ import MVIServer
 import SQLite
 import ServiceLifecycle
 
-/// The demo: five features on an embedded database that is filled on its first start, and a page that shows them.
+/// The demo: six features, most of them on an embedded database that is filled on its first start, and a page
+/// that shows them.
 ///
 /// ```swift
 /// let demo = try Demo(databasePath: "/var/lib/mvi-server/demo.sqlite", logger: logger)
@@ -28,7 +29,7 @@ package struct Demo: Sendable {
             databasePath.map { .file($0) } ?? .memory, conditions: conditions, logger: logger)
     }
 
-    /// `counter`, `video-list`, `user-info`, `lesson-detail:<id>` and `order-detail:<id>`.
+    /// `counter`, `video-list`, `user-info`, `lesson-detail:<id>`, `order-detail:<id>`, and the shared `checklist:<key>`.
     @FeatureBuilder
     package var features: ServerContent {
         counter
@@ -36,6 +37,7 @@ package struct Demo: Sendable {
         userInfo
         Keyed(examples: Self.examples(of: database.lessonIDs)) { lessonDetail($0) }
         Keyed(examples: Self.examples(of: database.orderIDs)) { orderDetail($0) }
+        Shared(examples: ["party"]) { _ in Checklist() }.allows(.everyone)
     }
 
     /// The first ids of the database in numeric order: a file of one's own may have others.

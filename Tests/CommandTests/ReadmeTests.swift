@@ -8,7 +8,7 @@ import Testing
 /// Runs the commands of the README and of the contract and compares their output, except ids, times and random numbers.
 @Suite("The curl sessions with the demo", .timeLimit(.minutes(10)))
 struct ReadmeTests {
-    @Test(arguments: [("README.md", 3), ("docs/http.md", 1)])
+    @Test(arguments: [("README.md", 6), ("docs/http.md", 1)])
     func `each command prints the shown output`(page: String, count: Int) async throws {
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let demo = try Demo(databasePath: nil, logger: logger)

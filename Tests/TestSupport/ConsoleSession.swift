@@ -205,6 +205,7 @@ extension ConsoleSession.Step {
         var step = self
         step.lines = lines.map { line in
             line.replacing(#/[a-z2-7]{13}/#, with: "ID")
+                .replacing(#/guest-[a-z2-7]{4}/#, with: "guest-ID")
                 .replacing(#/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/#, with: "UUID")
                 .replacing(#/("?retry"?): ?[0-9]+/#) { "\($0.output.1): N" }
                 .replacing(#/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/#, with: "TIME")

@@ -4,7 +4,7 @@ import re
 
 from deadline import NotYet, until
 
-CARDS = ["Counter", "User", "Lesson", "Order", "Conference videos"]
+CARDS = ["Counter", "User", "Lesson", "Checklist", "Order", "Conference videos"]
 LOG = "Events, newest first"
 
 

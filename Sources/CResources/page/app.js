@@ -30,10 +30,12 @@ const intentButton = (intent, title, attributes = {}) =>
 
 /** Replaces the old elements by new ones and keeps the focus if its element is there again. */
 function render(view, children) {
-  const focused = view.contains(document.activeElement) ? document.activeElement.dataset.intent : undefined;
+  // The button of a place may have another intent now.
+  const place = ({ dataset }) => dataset.place ?? dataset.intent;
+  const focused = view.contains(document.activeElement) ? place(document.activeElement) : undefined;
   view.replaceChildren(...children.flat().filter((child) => child != null && child !== false));
   if (focused === undefined) return;
-  const again = [...view.querySelectorAll("[data-intent]")].find((e) => e.dataset.intent === focused && !e.disabled);
+  const again = [...view.querySelectorAll("[data-intent]")].find((e) => place(e) === focused && !e.disabled);
   if (!again) view.tabIndex = -1;
   (again ?? view).focus({ preventScroll: true });
 }
@@ -78,6 +80,15 @@ const views = {
       ["Price", lesson.price], ["Free", lesson.places],
     ]),
     progress && loading(progress),
+  ],
+
+  "checklist": ({ items }) => [
+    h("p", { class: "soft" }, "Everybody who opens this page shares this list."),
+    items.length > 0 && h("ul", { class: "checklist" }, items.map((item) => h("li", {},
+      intentButton({ type: "check", id: item.id, isDone: !item.checkedBy }, item.text,
+        { role: "checkbox", "aria-checked": String(item.checkedBy != null), "data-place": `check ${item.id}` }),
+      h("span", { class: "soft" }, item.checkedBy ? `done by ${item.checkedBy}` : `from ${item.addedBy}`),
+      intentButton({ type: "remove", id: item.id }, "✕", { class: "quiet", "aria-label": `Remove ${item.text}` })))),
   ],
 
   "order-detail": (state) => [h("div", { class: "sections" },
@@ -148,6 +159,7 @@ const labelTexts = {
   openMaps: (label) => `Would open maps at ${label.name} (${label.latitude}, ${label.longitude})`,
   addToCalendar: (label) => `Would add to the calendar: ${label.title}, ${label.startsAt.replace("T", " ")}`,
   openVideo: (label) => `Would open “${label.title}”`,
+  cleared: (label) => `${label.by} cleared ${label.count === 1 ? "one item" : `${label.count} items`}`,
 };
 
 // ---------------------------------------------------------------- log and toasts
@@ -368,8 +380,9 @@ async function choose(card, key) {
 /** The JSON of a form's intent. Numbers are copied as typed: parsing and printing could change them. */
 function formIntent(form) {
   const fields = [...new FormData(form)].map(([name, value]) => {
-    const isNumber = /^-?(0|[1-9]\d*)$/.test(value.trim());
-    return `${JSON.stringify(name)}:${isNumber ? value.trim() : JSON.stringify(value)}`;
+    const { inputMode, placeholder } = form.elements[name];
+    const isNumber = inputMode === "numeric" && /^-?(0|[1-9]\d*)$/.test(value.trim());
+    return `${JSON.stringify(name)}:${isNumber ? value.trim() : JSON.stringify(value || placeholder)}`;
   });
   return `${form.dataset.intent.slice(0, -1)},${fields.join(",")}}`;
 }
@@ -405,6 +418,7 @@ function label(card) {
   const bodies = [...card.element.querySelectorAll(".actions [data-intent]")]
     .map((element) => (element.tagName === "FORM" ? formIntent(element) : element.dataset.intent));
   if (card.name === "order-detail") bodies.push('{"type":"statusButton","actionId":"accept"}');
+  if (card.name === "checklist") bodies.push('{"type":"check","id":1,"isDone":true}');
   if (card.name === "video-list") bodies.push('{"type":"tapVideo","id":3}');
   card.element.querySelector(".curl ul").replaceChildren(...bodies.map((body) => curlIntent(card, body)));
 }
@@ -421,8 +435,10 @@ for (const card of cards) {
   });
   card.element.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (event.target.matches("[data-intent]")) send(card, formIntent(event.target));
-    else choose(card, new FormData(event.target).get("key"));
+    if (event.target.matches("[data-intent]")) {
+      send(card, formIntent(event.target));
+      if (card.name === "checklist") event.target.reset();
+    } else choose(card, new FormData(event.target).get("key"));
   });
   card.element.addEventListener("input", (event) => {
     if (event.target.form?.matches("form[data-intent]")) label(card);

@@ -53,11 +53,12 @@ import WireJSON
                 case "user-info": _ = try WireJSON.decode(UserInfo.Intent.self, from: bytes)
                 case "lesson-detail": _ = try WireJSON.decode(LessonDetail.Intent.self, from: bytes)
                 case "order-detail": _ = try WireJSON.decode(OrderDetail.Intent.self, from: bytes)
+                case "checklist": _ = try WireJSON.decode(Checklist.Intent.self, from: bytes)
                 default: Issue.record("the page shows \(name), which is not a feature of the demo")
                 }
             }
         }
-        #expect(found.count == 5)
+        #expect(found.count == 6)
         #expect(found["lesson-detail"]?.count == LessonDetail.examples.count)
         #expect(found["counter"]?.count == 3)
     }
@@ -66,7 +67,7 @@ import WireJSON
         let script = try text("/app.js")
         let labels: [any Encodable] =
             Counter.labelExamples + VideoList.labelExamples + UserInfo.labelExamples + LessonDetail.labelExamples
-            + OrderDetail.labelExamples
+            + OrderDetail.labelExamples + Checklist.labelExamples
         for label in labels {
             let json = String(decoding: try WireJSON.encode(label), as: UTF8.self)
             let type = try #require(json.firstMatch(of: /"type":"([^"]*)"/)).1

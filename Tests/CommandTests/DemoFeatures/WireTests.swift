@@ -31,6 +31,7 @@ import WireJSON
         try check(UserInfo(users: StubUsers()))
         try check(LessonDetail(id: "8", lessons: StubLessons(), logger: LogRecorder().logger))
         try check(OrderDetail(id: "42", orders: StubOrders()))
+        try check(Checklist())
     }
 
     @Test func `the names on the wire are the documented ones`() {
@@ -39,6 +40,7 @@ import WireJSON
         #expect(UserInfo.name == "user-info")
         #expect(LessonDetail.name == "lesson-detail")
         #expect(OrderDetail.name == "order-detail")
+        #expect(Checklist.name == "checklist")
     }
 
     @Test func `the counter's state, intents and labels have the documented JSON`() throws {

@@ -79,7 +79,7 @@ struct MadeTypesTests {
         let root = try #require(try Yams.compose(yaml: text))
         let paths = try #require(root["paths"]?.mapping)
         let names = paths.keys.compactMap(\.string)
-        for name in ["counter", "video-list", "user-info", "lesson-detail:{key}", "order-detail:{key}"] {
+        for name in ["counter", "video-list", "user-info", "lesson-detail:{key}", "checklist:{key}"] {
             for part in ["state", "intents", "events"] { #expect(names.contains("/features/\(name)/\(part)")) }
         }
         #expect(!text.contains("/features/{id}"))
@@ -99,6 +99,10 @@ struct MadeTypesTests {
             let examples = item["parameters"]?[0]?["examples"]?.mapping
             #expect(examples?.keys.map(\.string) == ["42", "43"])
             #expect(examples?.values.map { $0["value"]?.string } == ["42", "43"])
+        }
+        for (name, isShared) in [("counter", false), ("checklist:{key}", true)] {
+            let description = root["paths"]?["/features/\(name)/state"]?["description"]?.string
+            #expect(description?.hasPrefix("A shared store") == (isShared ? true : nil))
         }
         let intent = root["paths"]?["/features/counter/intents"]?["post"]?["requestBody"]?["content"]?[
             "application/json"]

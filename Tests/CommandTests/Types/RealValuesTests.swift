@@ -18,10 +18,10 @@ struct RealValuesTests {
         try assembly.http.start()
         let script = "\(#filePath)".replacing(#/\/Types\/[^\/]*$/#, with: "/Types/Files/validate.py")
         let result = try await #require(Tool.python).output([
-            script, "\(assembly.http.port)", "lesson-detail:8", "order-detail:42",
+            script, "\(assembly.http.port)", "lesson-detail:8", "order-detail:42", "checklist:party",
         ])
         await assembly.http.shutdown(grace: .zero)
         #expect(result.code == 0, "\(result.text)")
-        #expect(result.text.hasPrefix("5 features, 18 intents, "), "\(result.text)")
+        #expect(result.text.hasPrefix("6 features, 22 intents, "), "\(result.text)")
     }
 }

@@ -1,6 +1,7 @@
 """Each demo feature, used as a person uses it."""
 
 from deadline import until
+from visit import Visit
 
 
 def counter(visit):
@@ -95,6 +96,27 @@ def _press_while_loading(screen, card, title):
     until("the list was loaded", lambda: screen.version(card) >= version + 2)
 
 
+def checklist(visit):
+    """Two browsers, each with a session of its own, share the list, which is there before and after the check."""
+    other = Visit(visit.browser, visit.server)
+    try:
+        mine, theirs = visit.screen(), other.screen()
+        assert mine.session() != theirs.session(), "both have one session"
+        item = f"milk {mine.session()}"
+        mine.tab.activate()
+        mine.fill("Item", item, "Checklist").button("Add to the list", "Checklist").shows("Checklist", item)
+        theirs.shows("Checklist", item).shows("Checklist", "from guest-")
+        theirs.tab.activate()
+        theirs.click("checkbox", item, "Checklist").shows("Checklist", "done by guest-")
+        mine.shows("Checklist", "done by guest-")
+        mine.tab.activate()
+        mine.button("Clear what is done", "Checklist").message("cleared one item")
+        theirs.message("cleared one item")
+        until("the item is gone", lambda: item not in theirs.lines("Checklist"))
+    finally:
+        other.close()
+
+
 def log(visit):
     screen = visit.screen().arrived("hello").arrived("state counter")
     until("the box is ticked", lambda: _ticked(screen))
@@ -118,5 +140,6 @@ CHECKS = {
     "a lesson's place is booked and cancelled, and another lesson is opened": lesson,
     "an order goes through its steps": order,
     "videos are listed and opened": videos,
+    "two browsers share a checklist": checklist,
     "what arrives is listed": log,
 }

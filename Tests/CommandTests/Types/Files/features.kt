@@ -324,6 +324,53 @@ object OrderDetail {
     )
 }
 
+/** A list that everybody shares, one for each key. */
+object Checklist {
+    const val NAME = "checklist"
+
+    @Serializable
+    data class State(
+        val items: List<Checklist.Item>,
+        val added: Long,
+    )
+
+    @Serializable
+    sealed interface Intent {
+        @Serializable @SerialName("add")
+        data class Add(
+            val text: String,
+        ) : Checklist.Intent
+        @Serializable @SerialName("check")
+        data class Check(
+            val id: Long,
+            val isDone: Boolean,
+        ) : Checklist.Intent
+        @Serializable @SerialName("remove")
+        data class Remove(
+            val id: Long,
+        ) : Checklist.Intent
+        @Serializable @SerialName("clear")
+        data object Clear : Checklist.Intent
+    }
+
+    @Serializable
+    sealed interface Label {
+        @Serializable @SerialName("cleared")
+        data class Cleared(
+            val count: Long,
+            val by: String,
+        ) : Checklist.Label
+    }
+
+    @Serializable
+    data class Item(
+        val id: Long,
+        val text: String,
+        val addedBy: String,
+        val checkedBy: String? = null,
+    )
+}
+
 /** Types of several features. */
 object Shared {
     @Serializable

@@ -7,6 +7,7 @@ export interface Features {
   "user-info": { state: UserInfo.State; intent: UserInfo.Intent; label: UserInfo.Label };
   [instance: `lesson-detail:${string}`]: { state: LessonDetail.State; intent: LessonDetail.Intent; label: LessonDetail.Label };
   [instance: `order-detail:${string}`]: { state: OrderDetail.State; intent: OrderDetail.Intent; label: OrderDetail.Label };
+  [instance: `checklist:${string}`]: { state: Checklist.State; intent: Checklist.Intent; label: Checklist.Label };
 }
 
 /** A number to count up and down, or to load. */
@@ -196,6 +197,30 @@ export namespace OrderDetail {
     detail: string;
     buttons: Button[];
     progress?: string;
+  }
+}
+
+/** A list that everybody shares, one for each key. */
+export namespace Checklist {
+  export interface State {
+    items: Item[];
+    added: number;
+  }
+
+  export type Intent =
+    | { type: "add"; text: string }
+    | { type: "check"; id: number; isDone: boolean }
+    | { type: "remove"; id: number }
+    | { type: "clear" };
+
+  export type Label =
+    | { type: "cleared"; count: number; by: string };
+
+  export interface Item {
+    id: number;
+    text: string;
+    addedBy: string;
+    checkedBy?: string;
   }
 }
 

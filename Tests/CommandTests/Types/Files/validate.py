@@ -73,7 +73,9 @@ def wrong(intent):
         if name == "type":
             continue
         yield {other: intent[other] for other in intent if other != name}
-        for bad in [[], {"a": 1}, True, 1.5 if not isinstance(value, float) else "a", 7 if isinstance(value, str) else "a"]:
+        for bad in [
+                [], {"a": 1}, 7 if isinstance(value, bool) else True, 1.5 if not isinstance(value, float) else "a",
+                7 if isinstance(value, str) else "a"]:
             changed = copy.deepcopy(intent)
             changed[name] = bad
             yield changed
@@ -81,8 +83,11 @@ def wrong(intent):
     yield "increment"
 
 
-token = ask("POST", "/sessions")[1]["token"]
-fields = {"Authorization": f"Bearer {token}"}
+def new_session():
+    return {"Authorization": f"Bearer {ask('POST', '/sessions')[1]['token']}"}
+
+
+fields = new_session()
 for feature in ask("GET", "/features")[1]["features"]:
     counts["features"] += 1
     description = ask("GET", feature["links"]["self"])[1]
@@ -108,13 +113,16 @@ for feature in ask("GET", "/features")[1]["features"]:
             state.check(answer, "states")
             if not whole.is_valid({"state": answer, "intent": example}):
                 findings.append(f"{instance}: the feature's schema refuses {example} with {answer}")
-        ask("DELETE", f"/features/{instance}/state", **fields)
+        # A client may not dispose of a shared store; the stream ends with the session.
+        ask("DELETE", "/sessions/current" if feature.get("shared") else f"/features/{instance}/state", **fields)
 
     for name, data in events(f"/features/{instance}/events", fields, run):
         if name == "state":
             state.check(data["state"], "states")
         elif name == "label":
             label.check(data["label"], "labels")
+    if feature.get("shared"):
+        fields = new_session()
     for example in description["intents"]:
         for bad in wrong(example):
             counts["refused"] += 1
