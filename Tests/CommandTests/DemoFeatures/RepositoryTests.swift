@@ -125,9 +125,9 @@ import Testing
         #expect(demo.orderDetail("") == nil)
     }
 
-    @Test func `the demo serves its five features until shutdown, and closes its database then`() async throws {
+    @Test func `the demo serves its six features until shutdown, and closes its database then`() async throws {
         let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
-        #expect(demo.features.features.count == 5)
+        #expect(demo.features.features.count == 6)
         let running = Task { await demo.run() }
         _ = try await demo.counter.numbers.next()
         running.cancel()
