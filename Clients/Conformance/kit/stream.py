@@ -54,26 +54,29 @@ class Stream:
                 await asyncio.sleep(pause)
 
     def accept(self, retry=50, cursor="e1.1", epoch="e1", session=None, resumed=None, heartbeat=HEARTBEAT, features=None,
-               **head):
+               shared=None, **head):
         """The head, `retry` and `hello`."""
         self.head(**head)
         self.send(": ok\n")
         if retry is not None:
             self.send(f"retry: {retry}\n\n")
-        self.hello(cursor, epoch, session, resumed, heartbeat, features)
+        self.hello(cursor, epoch, session, resumed, heartbeat, features, shared)
 
-    def hello(self, cursor="e1.1", epoch="e1", session=None, resumed=None, heartbeat=HEARTBEAT, features=None):
-        """`hello` alone."""
+    def hello(self, cursor="e1.1", epoch="e1", session=None, resumed=None, heartbeat=HEARTBEAT, features=None, shared=None):
+        """`hello` alone. `shared` are the features of spaces."""
         self.event("hello", {
             "session": session or self.server.session_of(self.request) or "s0", "epoch": epoch,
             "resumed": self.request.last_event_id is not None if resumed is None else resumed, "cursor": cursor,
             "heartbeat": heartbeat, "features": self.request.features if features is None else features,
+            **({} if shared is None else {"shared": shared}),
         }, id=cursor)
 
     def event(self, name, data, id=None):
-        """One event whose data is JSON or text."""
+        """One event whose data is JSON or text. An id of several logs stands behind the data, as the server writes it."""
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        self.send((f"id: {id}\n" if id is not None else "") + f"event: {name}\ndata: {text}\n\n")
+        field = f"id: {id}\n" if id is not None else ""
+        body = f"event: {name}\ndata: {text}\n"
+        self.send((body + field if "~" in field else field + body) + "\n")
 
     def state(self, version, state=None, feature="counter", id=None, **members):
         """One whole state."""
