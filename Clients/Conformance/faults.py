@@ -293,31 +293,31 @@ fault("foreign-stream-is-kept", 70, "foreign-hello",
 
 # --- Streams of several logs ---
 SHOWS_END, SHOWS_DENIED = ('        self.show("end", feature=data["feature"])', '        self.show("denied", feature=data["feature"])')
-fault("one-log-in-the-cursor", 27, "stream-of-several-logs",
+fault("one-log-in-the-cursor", 27, "shared-stream",
       ("stream.py", '            headers["Last-Event-ID"] = self.last_id', '            headers["Last-Event-ID"] = self.last_id.partition("~")[0]'))
-fault("label-of-a-space-once-a-stream", 40, "stream-of-several-logs", ("screen.py", "if label_id in self.labels:", "if label_id in self.labels or replay and self.labels:"))
-fault("one-count-for-all-logs", 36, "stream-of-several-logs", ("screen.py", OLDER, "if feature in self.fresh and version < max(self.versions.values()):"))
-fault("id-before-data-only", 13, "id-behind-the-data", ("events.py", 'if "\\0" not in value:', 'if "\\0" not in value and not self.data:'))
-fault("id-line-ends-the-event", 13, "id-behind-the-data",
+fault("label-of-a-space-once-a-stream", 40, "shared-stream", ("screen.py", "if label_id in self.labels:", "if label_id in self.labels or replay and self.labels:"))
+fault("one-count-for-all-logs", 36, "shared-stream", ("screen.py", OLDER, "if feature in self.fresh and version < max(self.versions.values()):"))
+fault("id-before-data-only", 13, "shared-id-behind-the-data", ("events.py", 'if "\\0" not in value:', 'if "\\0" not in value and not self.data:'))
+fault("id-line-ends-the-event", 13, "shared-id-behind-the-data",
       ("events.py", "                self.id = value", "                self.id = value\n                if self.data:\n                    return self.dispatch()"))
-fault("short-cursors", 27, "cursor-of-many-logs",
+fault("short-cursors", 27, "shared-cursor-of-many-logs",
       ("stream.py", '            headers["Last-Event-ID"] = self.last_id', '            headers["Last-Event-ID"] = self.last_id[:128]'))
 SHOWS_RESET = '        self.show("reset", reason=data["reason"], labelsLost=data["labelsLost"])'
-fault("reset-drops-the-cursor", 27, "reset-of-one-log", ("stream.py", "                await self.take(event)",
+fault("reset-drops-the-cursor", 27, "shared-reset", ("stream.py", "                await self.take(event)",
       '                await self.take(event)\n                if event.type == "reset":\n                    parser.last_id = parser.id = ""'))
-fault("reset-of-one-is-for-all", 39, "reset-of-one-log", ("stream.py", SHOWS_RESET, SHOWS_RESET + "\n        self.screen.labels.clear()"))
-fault("reset-of-one-log-is-trouble", 43, "reset-of-one-log",
+fault("reset-of-one-is-for-all", 39, "shared-reset", ("stream.py", SHOWS_RESET, SHOWS_RESET + "\n        self.screen.labels.clear()"))
+fault("reset-of-one-log-is-trouble", 43, "shared-reset",
       ("stream.py", SHOWS_RESET, '        if "features" in data:\n            raise KeyError\n' + SHOWS_RESET))
-fault("reset-keeps-versions", 37, "reset-of-one-log", ("screen.py", OLDER, "if version < self.versions.get(feature, 0):"))
-fault("spaces-keep-the-epoch", 38, "own-log-lost", ("screen.py", "if self.life == (session, epoch):", "if self.life and self.life[0] == session:"))
-fault("features-of-hello-only", 36, "part-that-is-late",
+fault("reset-keeps-versions", 37, "shared-reset", ("screen.py", OLDER, "if version < self.versions.get(feature, 0):"))
+fault("spaces-keep-the-epoch", 38, "shared-own-log-lost", ("screen.py", "if self.life == (session, epoch):", "if self.life and self.life[0] == session:"))
+fault("features-of-hello-only", 36, "shared-part-that-is-late",
       ("stream.py", "        heartbeat = float(data[\"heartbeat\"])\n", "        heartbeat = float(data[\"heartbeat\"])\n        self.named = data[\"features\"]\n"),
       ("stream.py", "        self.screen.state(data)", '        if data["feature"] in self.named:\n            self.screen.state(data)'))
-fault("end-has-no-id", 27, "space-that-ends",
+fault("end-has-no-id", 27, "shared-end",
       ("events.py", "        self.last_id = self.id\n", '        self.last_id = self.last_id if self.type == "end" else self.id\n'))
-fault("end-is-for-ever", 27, "space-that-ends", ("stream.py", SHOWS_END, SHOWS_END + '\n        self.denied.add(data["feature"])'))
-fault("denied-leaves-the-stream", 43, "access-to-a-space-ends", ("stream.py", SHOWS_DENIED, SHOWS_DENIED + "\n        raise Left(0.1)"))
-fault("denied-is-for-ever", 36, "access-to-a-space-ends",
+fault("end-is-for-ever", 27, "shared-end", ("stream.py", SHOWS_END, SHOWS_END + '\n        self.denied.add(data["feature"])'))
+fault("denied-leaves-the-stream", 43, "shared-denied", ("stream.py", SHOWS_DENIED, SHOWS_DENIED + "\n        raise Left(0.1)"))
+fault("denied-is-for-ever", 36, "shared-denied",
       ("stream.py", SHOWS_DENIED, SHOWS_DENIED + '\n        self.denied.add(data["feature"])'),
       ("stream.py", "        self.screen.state(data)", '        if data["feature"] in self.wanted:\n            self.screen.state(data)'))
 

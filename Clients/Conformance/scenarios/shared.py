@@ -34,7 +34,7 @@ async def resumes(play, stream, wanted, rule=27):
 
 
 @scenario(27, 36, 40)
-async def stream_of_several_logs(play):
+async def shared_stream(play):
     """States and labels of all logs are shown, each with versions of its own, and the last cursor covers all of them."""
     stream = await bundle(play)
     stream.state(41, feature=CHORES)
@@ -55,7 +55,7 @@ async def stream_of_several_logs(play):
 
 
 @scenario(13, 15)
-async def id_behind_the_data(play):
+async def shared_id_behind_the_data(play):
     """The id in the last event's block counts although it is behind the data, and only with the blank line."""
     stream = await bundle(play)
     stream.state(8, feature=BOARD, id=cursor(1, 1, 8))
@@ -71,7 +71,7 @@ async def id_behind_the_data(play):
 
 
 @scenario(27)
-async def cursor_of_many_logs(play):
+async def shared_cursor_of_many_logs(play):
     """A cursor of 16 spaces is sent back whole."""
     stream = await bundle(play)
     long = "e1.18446744073709551615" + "".join(f"~space{number:x}check{number:x}.{10 ** 13 + number}" for number in range(16))
@@ -86,7 +86,7 @@ async def cursor_of_many_logs(play):
 
 
 @scenario(27, 37, 39, 43)
-async def reset_of_one_log(play):
+async def shared_reset(play):
     """A reset that names features begins these anew, also with a lower version; labels of other logs stay known."""
     stream = await bundle(play)
     stream.label("e1.2.0", cursor(2, 1, 1))
@@ -106,7 +106,7 @@ async def reset_of_one_log(play):
 
 
 @scenario(33, 38, 39)
-async def own_log_lost(play):
+async def shared_own_log_lost(play):
     """The loss of the session's log ends the connection; the next stream begins anew, in each log."""
     stream = await bundle(play)
     stream.label("same", cursor(5, 1, 1))
@@ -129,7 +129,7 @@ async def own_log_lost(play):
 
 
 @scenario(27, 36, 40)
-async def part_that_is_late(play):
+async def shared_part_that_is_late(play):
     """A log that joins late keeps its place in each id, and its states and labels are shown when it has joined."""
     stream = await bundle(play)
     stream = await resumes(play, stream, cursor(1, 1, 1))
@@ -147,7 +147,7 @@ async def part_that_is_late(play):
 
 
 @scenario(27, 37, 43)
-async def space_that_ends(play):
+async def shared_end(play):
     """A space's `end` takes its part out of the cursor; the others go on, and the space may come back."""
     stream = await bundle(play)
     stream.event("end", {"feature": CHORES}, id=cursor(1, None, 1))
@@ -161,7 +161,7 @@ async def space_that_ends(play):
 
 
 @scenario(36, 43)
-async def access_to_a_space_ends(play):
+async def shared_denied(play):
     """A rule that no longer lets the client read one shared store leaves the others on the same stream."""
     stream = await bundle(play)
     stream.event("denied", {"feature": CHORES})
