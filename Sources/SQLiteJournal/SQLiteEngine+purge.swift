@@ -31,7 +31,7 @@ extension SQLiteEngine {
         if let refusal = enqueue(write) { done(.failure(refusal)) }
     }
 
-    /// Has the log copied into the database and truncated.
+    /// Has the database rewritten if it is small, and the log copied into it and truncated.
     private func emptyLog(_ done: @escaping Done<Void>) {
         let refusal = enqueue { [completions] writer in
             writer.emptyLog { result in completions.enqueue(.other { done(result) }, of: nil) }
@@ -42,10 +42,11 @@ extension SQLiteEngine {
 
 /// A log that is to be emptied, and those who wait for it.
 struct LogEmptying {
-    /// The time between attempts, during which others write.
+    /// The shortest time between attempts, during which others write.
     static let pause: Duration = .seconds(1)
 
-    var next: ContinuousClock.Instant = .now
+    var next: ContinuousClock.Instant
+    var isRewritten = false
     /// The time at which those who wait are told that it failed. The attempts go on.
     let end: ContinuousClock.Instant = .now + .seconds(50)
     var waiters: [Done<Void>]
@@ -58,11 +59,12 @@ struct LogEmptying {
 
 extension Writer {
     fileprivate func emptyLog(_ done: @escaping Done<Void>) {
-        emptying = LogEmptying(waiters: (emptying?.waiters ?? []) + [done])
+        emptying = LogEmptying(next: max(.now, nextEmptying), waiters: (emptying?.waiters ?? []) + [done])
     }
 
-    /// Tries to copy the log into the database and to truncate it, if that is wanted. Reads that overlap keep the log:
-    /// nothing waits for them.
+    /// Tries to rewrite a small database, to copy the log into it and to truncate it, if that is wanted. Reads that
+    /// overlap keep the log: nothing waits for them. Everything else waits during an attempt, so the pause after one is
+    /// ten times as long.
     func emptyLogIfDue() {
         guard let due = emptying?.next, due <= .now else { return }
         guard let database else {
@@ -70,19 +72,35 @@ extension Writer {
             emptying = nil
             return
         }
+        let start = ContinuousClock.now
         let result = timed {
             database.connection.setBusyTimeout(.zero)
             defer { database.connection.setBusyTimeout(JournalDatabase.busyTimeout) }
-            return Result { _ = try database.connection.checkpoint(.truncate) }
-                .mapError { StoreError($0, at: engine.files.database) }
+            return Result {
+                try rewriteIfSmall(database)
+                try database.connection.checkpoint(.truncate)
+            }
+            .mapError { StoreError($0, at: engine.files.database) }
         }
+        nextEmptying = .now + (.now - start) * 10
         if case .failure = result, let end = emptying?.end {
-            emptying?.next = .now + LogEmptying.pause
+            emptying?.next = max(nextEmptying, .now + LogEmptying.pause)
             if end <= .now { emptying?.tell(result) }
         } else {
             emptying?.tell(result)
             emptying = nil
         }
+    }
+
+    /// Writes the database anew, in one transaction, if that is wanted and its used pages are few. When SQLite moves
+    /// cells between pages, it leaves copies of short ones between a page's cells, which `secure_delete` does not
+    /// overwrite when the rows are deleted.
+    func rewriteIfSmall(_ database: JournalDatabase) throws {
+        guard emptying?.isRewritten == false else { return }
+        let pages = try database.connection.first("PRAGMA page_count") { row in try row.int(0) } ?? 0
+        let free = try database.connection.first("PRAGMA freelist_count") { row in try row.int(0) } ?? 0
+        if (pages - free) * 4_096 <= engine.options.rewrittenBytes { try database.connection.script("VACUUM") }
+        emptying?.isRewritten = true
     }
 }
 

@@ -120,7 +120,7 @@ struct DeskDrillTests {
         }
         #expect(last > 5, "the backups were made while tickets were opened")
         #expect(try titles(of: "bob", in: "\(temporary.path)/restored5").desk.contains("bob-again"))
-        for folder in ["data/desk.sqlite", "restored1", "restored5"] {
+        for folder in ["data", "restored1", "restored5"] {
             let (code, found) = try await Tool.bash.output(["-c", "grep -rl 'annabella' \(temporary.path)/\(folder)"])
             #expect(code == 1, "\(found)")
         }

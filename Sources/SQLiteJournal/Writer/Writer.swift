@@ -23,6 +23,8 @@ final class Writer {
     var failedProbes = 0
     /// Nil unless the log is to be emptied.
     var emptying: LogEmptying?
+    /// The time before which the log is not emptied again.
+    var nextEmptying: ContinuousClock.Instant = .now
     private var statistics = JournalStatistics()
     /// The duration of the last commit and the number of its writes.
     private var lastCommit: (duration: Duration, count: Int) = (.zero, 0)
@@ -135,6 +137,7 @@ final class Writer {
         if let database, engine.status.trouble == nil {
             do {
                 // Afterwards the database file alone contains everything.
+                try rewriteIfSmall(database)
                 try database.connection.setCheckpointOnClose(true)
                 try database.connection.checkpoint(.truncate)
                 emptying?.tell(.success(()))

@@ -303,6 +303,44 @@ import Testing
         #expect(interrupted > 5)
     }
 
+    /// Receipts of both people in an order that makes SQLite leave copies of hers between those of his, when pages split.
+    private func interleave(_ folder: TemporaryFolder) async throws {
+        let journal = try await folder.journal()
+        for subject in [ada, Subject(issuer: "issuer", id: "bob"), ada, Subject(issuer: "issuer", id: "bob")] {
+            var record = TestSession.record()
+            record.subject = subject
+            _ = try await awaitResult { journal.create(record, credential: nil, done: $0) }.get()
+        }
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        try connection.script("PRAGMA secure_delete = FAST")
+        try connection.execute(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
+            INSERT OR IGNORE INTO receipts (session, scope, name, number, made, intent, version, body_hash)
+            SELECT 1 + i * 101 / 7 % 4, 'kcounter',
+                CASE i * 101 / 7 % 2 WHEN 0 THEN '\(Self.marker) ' ELSE 'harmless ' END || (i * 101 % 99991),
+                i, 1000000, 'i', 1, x'01'
+            FROM n
+            """)
+    }
+
+    @Test(arguments: [true, false])
+    func `copies of short rows that splits of pages left are gone, too, of a small journal`(isSmall: Bool) async throws {
+        let folder = try TemporaryFolder()
+        try await interleave(folder)
+        let journal = try await folder.journal { if !isSmall { $0.rewrittenBytes = 0 } }
+        try await purge(journal)
+        #expect(try found(folder) == (isSmall ? [] : ["journal.sqlite"]))
+        #expect(try found(try folder.copyAsAfterKill()) == (isSmall ? [] : ["journal.sqlite"]))
+        // It goes on with the statements from before.
+        let other = try await journal.newSession()
+        try await journal.commit(["1"], of: other)
+        #expect(try await journal.state(other) == "1")
+        await journal.close()
+        #expect(try found(folder) == (isSmall ? [] : ["journal.sqlite"]))
+    }
+
     @Test func `others go on during a purge`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
