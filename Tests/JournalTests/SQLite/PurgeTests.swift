@@ -326,7 +326,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `copies of short rows that splits of pages left are gone, too, of a small journal`(isSmall: Bool) async throws {
+    func `copies of short rows that splits of pages left are gone, too, of a small journal`(isSmall: Bool) async throws
+    {
         let folder = try TemporaryFolder()
         try await interleave(folder)
         let journal = try await folder.journal { if !isSmall { $0.rewrittenBytes = 0 } }
