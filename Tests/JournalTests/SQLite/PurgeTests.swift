@@ -342,6 +342,22 @@ import Testing
         #expect(try found(folder) == (isSmall ? [] : ["journal.sqlite"]))
     }
 
+    @Test func `a journal that closes while a purge waits for its turn to rewrite it does so`() async throws {
+        let folder = try TemporaryFolder()
+        try await interleave(folder)
+        let journal = try await folder.journal()
+        @Sendable func closeWhenItWaits(_ writer: Writer) {
+            // As after another purge, which took long.
+            writer.nextEmptying = .now + .seconds(600)
+            if writer.emptying != nil { return journal.engine.close() }
+            _ = journal.engine.enqueue(closeWhenItWaits)
+        }
+        _ = journal.engine.enqueue(closeWhenItWaits)
+        try await purge(journal)
+        await journal.close()
+        #expect(try found(folder).isEmpty)
+    }
+
     @Test func `others go on during a purge`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
