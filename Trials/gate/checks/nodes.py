@@ -4,11 +4,12 @@ import asyncio
 import re
 import urllib.request
 
+from callers import Caller, Lists, judge_lists
 from client import Client, begin_all, judge, load
 from link import Link, Stream
 from processes import TERMINATE, until
 
-HOLDS = "nodes forward to the owner of running work; a kill and a drain lose nothing and double nothing"
+HOLDS = "nodes forward to the owner of work and of shared lists; a kill and a drain lose nothing and double nothing"
 FEATURES = ("counter", "video-list", "user-info", "order-detail:42", "order-detail:43")
 
 
@@ -66,10 +67,16 @@ def forwarded(node):
 
 
 async def crowd(world, nodes, balancer):
-    """Clients count through the proxy, and run work, while a node is killed and another one is stopped."""
+    """Clients count through the proxy, run work and share lists, while a node is killed and another one is stopped."""
     clients = [Client(world.notes, balancer.port, index + 1, features=FEATURES) for index in range(20)]
-    await begin_all(clients)
+    lists = Lists()
+    callers = [Caller(world.notes, balancer.port, 100 + index, lists, f"checklist:{index % 2}") for index in range(8)]
+    await begin_all(clients + callers)
     is_over = asyncio.Event()
+
+    async def share(caller):
+        while not is_over.is_set():
+            await caller.step()
 
     async def count_on():
         while not is_over.is_set():
@@ -78,7 +85,7 @@ async def crowd(world, nodes, balancer):
     async def acknowledged(count):
         target = world.notes.acknowledged + count
         await until(f"{count} more intents are acknowledged", lambda: world.notes.acknowledged >= target, 300)
-    counting = asyncio.create_task(count_on())
+    counting = asyncio.gather(count_on(), *map(share, callers))
 
     await acknowledged(60)
     await nodes[0].kill()
@@ -96,5 +103,6 @@ async def crowd(world, nodes, balancer):
     is_over.set()
     await counting
     await judge(clients, world.notes)
-    for client in clients:
+    await judge_lists(callers, lists, world.notes, world.figures)
+    for client in clients + callers:
         client.close()
