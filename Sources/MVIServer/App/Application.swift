@@ -201,13 +201,14 @@ package final class Application: RequestHandler {
             let feature = try? incoming.feature(features), let space = features.space(of: feature)
         else { return try judge(incoming, caller) }
         if let found = sessions.space(inMemory: space) {
-            return try judge(incoming, try caller.acting(in: found, feature))
+            return try judge(incoming, try caller.acting(in: found, feature, at: client(of: incoming.head)))
         }
         return { [sessions, quotas] body, reply in
+            let address = quotas.addresses.of(incoming.head)
             let permit = quotas.permit(incoming.head, caller.session)
             sessions.space(space, permit: features.makesSpaces(of: feature) ? permit : nil) { found in
                 do throws(Problem) {
-                    try judge(incoming, try caller.acting(in: found, feature))(body, reply)
+                    try judge(incoming, try caller.acting(in: found, feature, at: address))(body, reply)
                 } catch {
                     reply.refuse(error)
                 }

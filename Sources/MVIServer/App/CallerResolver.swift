@@ -22,7 +22,11 @@ struct Caller: Sendable {
     /// The principal at the time of the request.
     var principal: Principal?
     /// The client for the session, which checks its access at each action.
-    var client: SessionClient { space == nil ? SessionClient(credential) : SessionClient(credential, caller: session) }
+    var client: SessionClient {
+        space == nil ? SessionClient(credential) : SessionClient(credential, address: address, caller: session)
+    }
+    /// Its address if it acts in a space, whose places are shared.
+    var address: PeerAddress?
     /// The client of a waiting request, which counts against its network's places until the client leaves.
     func client(waitingFor head: RequestHead, at address: PeerAddress) -> SessionClient {
         let caller = space == nil ? nil : session
@@ -195,11 +199,11 @@ final class Promise<Value: Sendable>: Sendable {
 
 extension Caller {
     /// The same caller as it acts in a space that was looked up for an instance.
-    func acting(in found: SessionLookup, _ feature: FeatureID) throws(Problem) -> Caller {
+    func acting(in found: SessionLookup, _ feature: FeatureID, at address: PeerAddress) throws(Problem) -> Caller {
         switch found {
         case .live(let space, _):
             var caller = self
-            caller.space = space
+            (caller.space, caller.address) = (space, address)
             return caller
         case .damaged(_, let error), .failed(let error): throw Problem(error, feature)
         case .ended, .unknown: throw Problem(.featureNotFound, "No instance \"\(feature)\" exists.")

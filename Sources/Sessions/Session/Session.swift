@@ -49,6 +49,7 @@ package final class Session: Sendable {
         let now = Moment(environment.time)
         var core = SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch)))
         core.life = record.lifeClass
+        if record.space != nil { core.receipts = ReceiptBook(ofSpace: true) }
         self.init(record, environment, core)
     }
 

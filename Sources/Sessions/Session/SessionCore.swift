@@ -90,6 +90,8 @@ struct SessionCore {
         var chainReminders: [ReminderChange] = []
         /// Intents with a running asynchronous check, and those that wait for them; nil if there are none.
         var checks: RunningChecks?
+        /// The places in its queue that callers of a space have; nil if none waits.
+        var places: CallerPlaces?
         /// The spaces that its clients may make now; nil if they made none.
         var spaces: TokenBucket?
         /// The number of jobs outside the queue that wait for observations.
@@ -102,7 +104,7 @@ struct SessionCore {
         var isBlank: Bool {
             catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
                 && waits.isEmpty && chainReminders.isEmpty && checks == nil && granted.isEmpty && spaces == nil
-                && putOff == 0 && readingDeadline == nil
+                && places == nil && putOff == 0 && readingDeadline == nil
         }
     }
 
@@ -153,7 +155,8 @@ struct SessionCore {
         // The time when the cookie was last set is not stored. So it is set again: otherwise the sessions of infrequent
         // clients would outlive their cookies.
         cookieSet = now.monotonic - limits.sessionLife
-        if !stored.receipts.isEmpty { receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic) }
+        if life == .space { receipts = ReceiptBook(ofSpace: true) }
+        for receipt in stored.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         for var summary in stored.stores {
             // The journal learns of a read or a stream with a delay. What may have been is not noted as a use.
             let unnoted = stored.record.lastSeen - summary.lastSeen - SessionLimits.storeTouchDelay
@@ -162,7 +165,7 @@ struct SessionCore {
             stores.append(StoreSlot(summary, of: epoch, lastUse: lastTouch - unused))
         }
         // If a crash lost the trim, it is repeated: the same labels are dropped.
-        _ = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
+        _ = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels(of: life), maxBytes: limits.outboxBytes)
     }
 
     /// Stored outside the core, since a session on a single node has none.

@@ -16,10 +16,14 @@ package struct SessionLimits: Sendable {
     package var receiptsPerSession = 1_000
     /// Bytes of receipts per session, approximately as in memory.
     package var receiptBytes = 512 * 1024
+    /// Bytes of receipts of all callers of a space, as above. Each of them has its own `receiptsPerSession`.
+    package var spaceReceiptBytes = 16 * 1024 * 1024
     /// Bytes of labels in a session's outbox.
     package var outboxBytes = 256 * 1024
     /// Labels in a session's outbox.
     package var outboxLabels = 1_000
+    /// Labels in a space's outbox.
+    package var spaceOutboxLabels = 10_000
     /// Bytes of one state, and of its view state, as JSON.
     package var stateBytes = 1024 * 1024
     /// Waiting requests in total.
@@ -32,6 +36,10 @@ package struct SessionLimits: Sendable {
     package var longestWait: Duration = .seconds(10)
     /// Intents of one session that may wait for their turn.
     package var queuedIntents = 1_024
+    /// Intents that may wait for their turn in a space: of all its callers, of one, and of one address.
+    package var queuedInSpace = 4_096
+    package var queuedOfCaller = 16
+    package var queuedOfAddress = 256
     /// The time after which a thread passes a session's queue on.
     package var runnerTime: Duration = .milliseconds(5)
     /// The rate at which a session may send intents; nil for no limit.
@@ -59,6 +67,8 @@ package struct SessionLimits: Sendable {
     package var receiptLife: Duration = .seconds(24 * 3600)
     /// The age up to which a receipt is never dropped for a new one.
     package var receiptGrace: Duration = .seconds(600)
+    /// The same where the receipts of a space take all their bytes.
+    package var spaceReceiptGrace: Duration = .seconds(60)
     /// The time after which an unused store is passivated. The next use loads it.
     package var passivateAfter: Duration = .seconds(300)
     /// The time after which an unused session is evicted, once its stores are. Longer than the time of any request.
@@ -87,6 +97,11 @@ package struct SessionLimits: Sendable {
 
     /// The maximum number of spaces that a session's clients make in an hour.
     package var newSpacesPerHour = 32
+
+    /// The number of labels in an outbox of a session of that class.
+    func outboxLabels(of life: LifeClass) -> Int {
+        life == .space ? max(outboxLabels, spaceOutboxLabels) : outboxLabels
+    }
 
     private static let day: Duration = .seconds(24 * 3600)
     /// The delay with which the journal learns of a store's last use.

@@ -329,9 +329,9 @@ package struct SessionClient: Sendable {
     /// A client's own name for something, qualified if several clients share a session or a space. No client can write
     /// the separator.
     func scoped(_ name: String) -> String {
-        if let caller { return "\(caller.id).\(credential?.number ?? 0)\u{1F}\(name)" }
+        if let caller { return "\(caller.id).\(credential?.number ?? 0)\(Self.scopeEnd)\(name)" }
         guard let credential, credential.isOneOfMany else { return name }
-        return "\(credential.number)\u{1F}\(name)"
+        return "\(credential.number)\(Self.scopeEnd)\(name)"
     }
 
     /// The principals that must all be allowed to do what the client does; empty if its own cannot be read. An anonymous

@@ -15,8 +15,12 @@ struct ReceiptBook {
     private var receipts: [ReceiptKey: StoredReceipt] = [:]
     /// The approximate memory of the receipts.
     private(set) var bytes = 0
-    /// In the order of their turns, with the time on the monotonic clock.
-    private var order: Deque<(key: ReceiptKey, made: Duration)> = []
+    /// A receipt's place in an order: its turn, and the time on the monotonic clock.
+    private typealias Place = (key: ReceiptKey, number: UInt64, made: Duration)
+    /// In the order of their turns. In a space's book some are gone.
+    private var order: Deque<Place> = []
+    /// The receipts of each caller of a space, in the order of their turns; nil for a session's book.
+    private var callers: [String: Deque<Place>]?
     /// For each client's own epoch: the last number used, the number of its stored receipts, and the number of its
     /// requests under way. An epoch is removed when both are zero.
     private var epochs: [String: (last: UInt64, count: Int, pending: Int)] = [:]
@@ -25,16 +29,13 @@ struct ReceiptBook {
     /// The receipts that the journal may delete. The next append tells the journal, and is repeated if it fails.
     private(set) var forgotten: [ReceiptKey] = []
 
-    init() {}
-
-    /// A stored book.
-    init(_ stored: [StoredReceipt], monotonic: (Duration) -> Duration) {
-        for receipt in stored { add(receipt, made: monotonic(receipt.made)) }
-    }
+    /// - Parameter isOfSpace: true to limit the receipts of each caller.
+    init(ofSpace isOfSpace: Bool = false) { if isOfSpace { callers = [:] } }
 
     /// Removes all receipts, since the journal lost its log; requests under way keep their names.
     mutating func lose() {
         (receipts, bytes, order, forgotten) = ([:], 0, [], [])
+        if callers != nil { callers = [:] }
         epochs = epochs.compactMapValues { $0.pending > 0 ? (0, 0, $0.pending) : nil }
     }
 
@@ -71,14 +72,47 @@ struct ReceiptBook {
             return .refused(.receiptExpired)
         }
         let size = StoredReceipt.size(key)
+        if callers != nil {
+            return makeRoom(for: key, size, now: now, limits: limits).map { .refused($0) } ?? .reserved
+        }
         while count >= limits.receiptsPerSession || (count > 0 && bytes + size > limits.receiptBytes) {
             let age = order.first.map { now - $0.made } ?? .zero
-            guard let oldest = order.first, age >= limits.receiptGrace else {
+            guard !order.isEmpty, age >= limits.receiptGrace else {
                 return .refused(.tooManyReceipts(retryAfter: max(.seconds(1), limits.receiptGrace - age)))
             }
-            forget(oldest.key)
+            forgetFirst()
         }
         return .reserved
+    }
+
+    /// Drops receipts of a space's book: those of the caller beyond its number, and of the caller with the most where
+    /// all together take too many bytes. Returns the refusal if they are too young.
+    private mutating func makeRoom(
+        for key: ReceiptKey, _ size: Int, now: Duration, limits: SessionLimits
+    ) -> StoreError? {
+        while let own = callers?[key.caller], own.count >= limits.receiptsPerSession {
+            if let refusal = forgetFirst(of: key.caller, now: now, grace: limits.receiptGrace) { return refusal }
+        }
+        while bytes + size > limits.spaceReceiptBytes,
+            let most = callers?.max(by: { $0.value.count < $1.value.count })?.key
+        {
+            if let refusal = forgetFirst(of: most, now: now, grace: limits.spaceReceiptGrace) { return refusal }
+        }
+        return nil
+    }
+
+    private mutating func forgetFirst(of caller: String, now: Duration, grace: Duration) -> StoreError? {
+        guard let oldest = callers?[caller]?.first else { return .tooManyReceipts(retryAfter: .seconds(1)) }
+        let age = now - oldest.made
+        guard age >= grace else { return .tooManyReceipts(retryAfter: max(.seconds(1), grace - age)) }
+        forget(oldest.key)
+        // Its place in the order of all stays until it is the first, or until there are too many such places.
+        if order.count > 2 * receipts.count + 1_024 { order.removeAll { [receipts] in !Self.isThere($0, receipts) } }
+        return nil
+    }
+
+    private static func isThere(_ place: Place, _ receipts: [ReceiptKey: StoredReceipt]) -> Bool {
+        receipts[place.key]?.number == place.number
     }
 
     /// The lookup of a request; nil if it is unknown.
@@ -108,7 +142,8 @@ struct ReceiptBook {
     mutating func add(_ receipt: StoredReceipt, made: Duration) {
         defer { release(receipt.key) }
         guard receipts.updateValue(receipt, forKey: receipt.key) == nil else { return }
-        order.append((receipt.key, made))
+        order.append((receipt.key, receipt.number, made))
+        callers?[receipt.key.caller, default: []].append((receipt.key, receipt.number, made))
         bytes += receipt.size
         if case .sequence(let number, let epoch) = receipt.key {
             note(epoch) { ($0.last, $0.count) = (max($0.last, number), $0.count + 1) }
@@ -119,8 +154,18 @@ struct ReceiptBook {
     mutating func told(forgotten count: Int) { forgotten.removeFirst(min(count, forgotten.count)) }
 
     /// Removes the oldest receipt.
+    private mutating func forgetFirst() {
+        let place = order.removeFirst()
+        if callers == nil || Self.isThere(place, receipts) { forget(place.key) }
+    }
+
+    /// Removes the oldest receipt of its caller.
     private mutating func forget(_ key: ReceiptKey) {
-        order.removeFirst()
+        if callers != nil {
+            let caller = key.caller
+            callers?[caller]?.removeFirst()
+            if callers?[caller]?.isEmpty == true { callers?[caller] = nil }
+        }
         bytes -= receipts.removeValue(forKey: key)?.size ?? 0
         forgotten.append(key)
         if case .sequence(_, let epoch) = key { note(epoch) { $0.count -= 1 } }
@@ -128,7 +173,7 @@ struct ReceiptBook {
 
     /// Removes expired receipts.
     mutating func expire(now: Duration, life: Duration) {
-        while let oldest = order.first, now - oldest.made >= life { forget(oldest.key) }
+        while let oldest = order.first, now - oldest.made >= life { forgetFirst() }
     }
 }
 
@@ -138,6 +183,22 @@ extension StoreError {
 
     fileprivate static func tooManyReceipts(retryAfter: Duration) -> StoreError {
         StoreError(.tooManyReceipts, "The session has too many recent receipts.", retryAfter: retryAfter)
+    }
+}
+
+extension SessionClient {
+    /// Ends the client in a name that is scoped by it. No client can write this character.
+    static let scopeEnd: Character = "\u{1F}"
+}
+
+extension ReceiptKey {
+    /// The caller of a space, as `SessionClient.scoped` writes it before the name; empty for the server's own code.
+    fileprivate var caller: String {
+        let text = switch self {
+        case .key(let text, _): text
+        case .sequence(_, let epoch): epoch
+        }
+        return text.firstIndex(of: SessionClient.scopeEnd).map { String(text[..<$0]) } ?? ""
     }
 }
 

@@ -150,7 +150,11 @@ extension Session {
             case .news: break
             }
         }
-        for waker in applied.wakers { waker.wake() }
+        if applied.wakers.count <= SessionEnvironment.wakesAtOnce {
+            for waker in applied.wakers { waker.wake() }
+        } else {
+            shared.wakeLater(Array(applied.wakers))
+        }
         for case .news(let waiter) in applied.changes { waiter.resume() }
     }
 

@@ -77,7 +77,8 @@ extension Session {
     /// Enqueues a job. If the queue is idle, this thread runs it and all that comes meanwhile.
     func enqueue(_ job: any QueueJob) {
         if queue.enterIdle() { return drive(JobBatch(first: job)) }
-        switch queue.enter(job, limit: environment.queueLimit) {
+        let limit = space == nil ? environment.queueLimit : shared.limits.queuedInSpace
+        switch queue.enter(job, limit: limit) {
         case .alone: drive(JobBatch(first: job))
         case .queued: break
         case .refused(let error): job.end(error)

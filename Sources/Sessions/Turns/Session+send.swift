@@ -1,6 +1,7 @@
 import LibCrypto
 import Locking
 import MVI
+import Networks
 import SessionJournal
 import WireJSON
 
@@ -38,6 +39,15 @@ extension Session {
         if case .key(let key)? = request.name { id = IntentID(key) }
         let intent = definition.decode(request.body, store?.runner)
         let isFault = store == nil && intent.fault != nil
+        var completion = completion
+        if client.caller != nil {
+            let place: CallerPlace
+            do throws(StoreError) { place = try takePlace(client) } catch { return completion(.failure(error)) }
+            completion = { [completion] result in
+                place.leave()
+                completion(result)
+            }
+        }
         let job = IntentJob(self, consume request, feature, id, consume intent, record: record, completion: completion)
         if store == nil {
             if isKept {
@@ -97,4 +107,68 @@ extension Session {
             completion(isUnderWay ? .failure(.receiptPending) : .success(false))
         }
     }
+}
+
+/// The places of callers in a space's queue, by caller and by address.
+struct CallerPlaces {
+    var callers: [CallerID: Int] = [:]
+    let addresses: NetworkPlaces
+}
+
+/// A caller's place in a space's queue, until its intent is answered.
+private final class CallerPlace: Sendable {
+    private let space: Session
+    private let caller: CallerID
+    private let address: Lock<NetworkPlaces.Place?>
+
+    init(_ space: Session, _ caller: CallerID, _ address: NetworkPlaces.Place) {
+        (self.space, self.caller, self.address) = (space, caller, Lock(address))
+    }
+
+    /// Also called when its job has gone without an answer. A second call does nothing.
+    func leave() {
+        if address.withLock({ $0.take() }) != nil { space.leavePlace(of: caller) }
+    }
+
+    deinit { leave() }
+}
+
+extension Session {
+    /// Takes a place for a caller's intent.
+    private func takePlace(_ client: SessionClient) throws(StoreError) -> CallerPlace {
+        let (caller, limits) = (client.id, shared.limits)
+        let addresses = core.withLock { core -> NetworkPlaces? in
+            let rare = core.makeRare()
+            if rare.places == nil {
+                rare.places = CallerPlaces(
+                    addresses: NetworkPlaces(limits.queuedInSpace, perNetwork: limits.queuedOfAddress))
+            }
+            let count = rare.places?.callers[caller] ?? 0
+            guard count < limits.queuedOfCaller else { return nil }
+            rare.places?.callers[caller] = count + 1
+            return rare.places?.addresses
+        }
+        guard let addresses else { throw .tooManyOfCaller }
+        do throws(NetworkPlaces.Refusal) {
+            return CallerPlace(self, caller, try addresses.take(for: client.address))
+        } catch {
+            leavePlace(of: caller)
+            throw .tooManyOfCaller
+        }
+    }
+
+    fileprivate func leavePlace(of caller: CallerID) {
+        core.withLock { core in
+            guard let rare = core.rare, let count = rare.places?.callers[caller] else { return }
+            rare.places?.callers[caller] = count > 1 ? count - 1 : nil
+            if rare.places?.callers.isEmpty == true { rare.places = nil }
+            core.rest()
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate static let tooManyOfCaller = StoreError(
+        .busy, "Too many of your intents, or of your address, are already waiting in this shared store.",
+        retryAfter: .seconds(1))
 }

@@ -47,7 +47,7 @@ struct SpaceFixture {
     let features: FeatureRegistry
 
     init(
-        journal: any Journal = MemoryJournal(), rule: AccessRule? = nil,
+        journal: any Journal = MemoryJournal(), rule: AccessRule? = nil, executor: (any TaskExecutor)? = nil,
         change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits.patient
@@ -62,7 +62,8 @@ struct SpaceFixture {
         ])
         table = SessionTable(
             environment: SessionEnvironment(
-                features: features, limits: limits, journal: journal, time: time.source, clock: ManualClock()))
+                features: features, limits: limits, journal: journal, time: time.source, clock: ManualClock(),
+                executor: executor))
     }
 
     func space(_ key: String, for client: SpaceClient? = nil) throws -> Session {
