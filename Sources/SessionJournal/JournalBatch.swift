@@ -36,7 +36,7 @@ package struct JournalBatch: Sendable {
     /// The number of changes of access to the session that the writer knows of, compared like the head. Nil if no other
     /// process writes. Journals of one process may ignore it.
     package var expectedAccess: UInt64?
-    /// The callers by whose access its turns were judged, at most 64. If one's has changed, nothing is appended and the
+    /// The callers by whose access its turns were judged, one for each turn at most. If one's has changed, nothing is appended and the
     /// result is `callersChanged`. Journals of one process may ignore it.
     package var expectedCallers: [ExpectedCaller]
     /// The change of the owner, or nil to keep it.

@@ -28,9 +28,6 @@ struct JudgedCaller: Sendable {
         expected = session.expectedAccess
     }
 
-    /// The number of callers of one batch.
-    static var limit: Int { 64 }
-
     /// True if nothing newer of its session's access is known here.
     var isUpToDate: Bool { isCurrent && session.expectedAccess == expected }
 
@@ -42,6 +39,16 @@ extension Session {
     fileprivate var expectedAccess: ExpectedCaller {
         let (key, access) = core.withLock { ($0.key, $0.accessChanges) }
         return ExpectedCaller(token: tokenHash, session: key, access: access)
+    }
+
+    /// Reads what other nodes changed in callers' sessions. `done` receives the error if one cannot be read.
+    func readAnew(_ callers: ArraySlice<JudgedCaller>, _ done: @escaping @Sendable (StoreError?) -> Void) {
+        guard let first = callers.first else { return done(nil) }
+        first.session.catchUp { [self] in
+            // Otherwise the batch would be refused again and again.
+            if first.isUpToDate { return done(.callerUnread) }
+            readAnew(callers.dropFirst(), done)
+        }
     }
 
     /// The name of a caller in this space.

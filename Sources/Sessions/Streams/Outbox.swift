@@ -225,7 +225,8 @@ extension SessionCore {
             outbox.append(label, expiry: now.monotonic(label.expiry))
             streams.change(showing: label.feature) { _ in }
         }
-        let dropped = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels(of: life), maxBytes: limits.outboxBytes)
+        let dropped = outbox.trim(
+            now: now.monotonic, maxCount: limits.outboxLabels(of: life), maxBytes: limits.outboxBytes)
         var undelivered: [FeatureID: Int] = [:]
         for entry in dropped {
             streams.change(showing: entry.label.feature) { $0.dropped(entry.place) }

@@ -215,8 +215,9 @@ package final class StreamBundle: Sendable {
     private func withID(_ bytes: [UInt8], _ index: Int, _ covered: UInt64) -> [UInt8] {
         let id = state.withLock { state -> String? in
             // A part of a space that has ended leaves the id, and one that is reset now joins it.
-            guard state.unreset.remove(index - 1) != nil || covered > state.covered[index]
-                || state.over.contains(index - 1)
+            guard
+                state.unreset.remove(index - 1) != nil || covered > state.covered[index]
+                    || state.over.contains(index - 1)
             else { return nil }
             state.covered[index] = max(state.covered[index], covered)
             let id = Self.id(

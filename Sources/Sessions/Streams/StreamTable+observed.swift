@@ -42,3 +42,16 @@ extension StreamState {
         hasNews = true
     }
 }
+
+extension Session {
+    /// Notes that a stream watches a store that was created after it. If the stream was closed meanwhile, work that
+    /// began is ended.
+    func watch(_ store: SessionStore, from stream: UInt64) {
+        store.beginWatching()
+        let isOpen = core.withLock { core in
+            guard core.stores[store.feature]?.store === store else { return false }
+            return core.streams.watches(stream, store)
+        }
+        if !isOpen { store.endWatching() }
+    }
+}

@@ -194,10 +194,11 @@ extension SessionClient {
 extension ReceiptKey {
     /// The caller of a space, as `SessionClient.scoped` writes it before the name; empty for the server's own code.
     fileprivate var caller: String {
-        let text = switch self {
-        case .key(let text, _): text
-        case .sequence(_, let epoch): epoch
-        }
+        let text =
+            switch self {
+            case .key(let text, _): text
+            case .sequence(_, let epoch): epoch
+            }
         return text.firstIndex(of: SessionClient.scopeEnd).map { String(text[..<$0]) } ?? ""
     }
 }

@@ -98,16 +98,6 @@ extension Session {
         }
     }
 
-    /// Reads what other nodes changed in callers' sessions. `done` receives the error if one cannot be read.
-    private func readAnew(_ callers: ArraySlice<JudgedCaller>, _ done: @escaping @Sendable (StoreError?) -> Void) {
-        guard let first = callers.first else { return done(nil) }
-        first.session.catchUp { [self] in
-            // Otherwise the batch would be refused again and again.
-            if first.isUpToDate { return done(.callerUnread) }
-            readAnew(callers.dropFirst(), done)
-        }
-    }
-
     /// Applies a committed batch. Returns how its entries end: with the session, if that ended meanwhile.
     func apply(_ pending: PendingCommit) -> PendingCommit.EntryEnd {
         // By index: a loop over the elements would copy each entry.
@@ -156,17 +146,6 @@ extension Session {
             shared.wakeLater(Array(applied.wakers))
         }
         for case .news(let waiter) in applied.changes { waiter.resume() }
-    }
-
-    /// Notes that a stream watches a store that was created after it. If the stream was closed meanwhile, work that
-    /// began is ended.
-    private func watch(_ store: SessionStore, from stream: UInt64) {
-        store.beginWatching()
-        let isOpen = core.withLock { core in
-            guard core.stores[store.feature]?.store === store else { return false }
-            return core.streams.watches(stream, store)
-        }
-        if !isOpen { store.endWatching() }
     }
 }
 

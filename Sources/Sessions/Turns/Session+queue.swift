@@ -130,10 +130,6 @@ extension Session {
             }
         } else {
             for index in batch.others.indices {
-                if hasOtherWriters, space != nil, core.withLock({ $0.batch.isFull }) {
-                    _ = putBack(JobBatch(first: batch.others[index], others: batch.others[(index + 1)...]))
-                    break
-                }
                 guard let waiting = run(batch.others[index]) else { continue }
                 // Jobs that ran before it are committed first; then nothing of the queue runs until it may.
                 _ = putBack(JobBatch(first: waiting.job, others: batch.others[(index + 1)...]))

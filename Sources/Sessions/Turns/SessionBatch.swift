@@ -62,12 +62,11 @@ struct SessionBatch {
 
     mutating func add(_ caller: JudgedCaller) {
         // The journal is told of each once. Without other writers there is no bound, so it is not looked for.
-        if let expected = caller.expected, callers.contains(where: { $0.expected == expected && $0.isCurrent }) { return }
+        if let expected = caller.expected, callers.contains(where: { $0.expected == expected && $0.isCurrent }) {
+            return
+        }
         callers.append(caller)
     }
-
-    /// True if no further caller may join it.
-    var isFull: Bool { callers.count >= JudgedCaller.limit }
 
     /// Adds a stored store. Returns its index.
     mutating func add(_ summary: StoreSummary, _ store: SessionStore?, lost: [String]) -> Int {

@@ -15,7 +15,8 @@ struct JobBatch {
 ///
 /// Plain data under a lock, without callbacks. The session drives it.
 package struct TurnQueue: Sendable {
-    /// The maximum number of jobs in a batch, so that the first of them does not wait too long.
+    /// The maximum number of jobs in a batch, so that the first of them does not wait too long, and of a space's callers
+    /// in one append.
     static let batchLimit = 64
     /// The maximum number of failure turns that wait for a retry: code that throws while nothing can be committed
     /// throws again and again.

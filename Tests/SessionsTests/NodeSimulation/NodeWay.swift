@@ -51,7 +51,8 @@ final class NodeWay: SharedJournal, InterposedJournal {
     /// The newest schema version that the node reads.
     private let build: Int
 
-    init(_ kept: NodeJournal, _ log: any CommitWitness, life: Int, build: Int, seed: UInt64, loss: UInt64, isSlow: Bool) {
+    init(_ kept: NodeJournal, _ log: any CommitWitness, life: Int, build: Int, seed: UInt64, loss: UInt64, isSlow: Bool)
+    {
         (self.kept, self.log, self.life, self.build) = (kept, log, life, build)
         state = Lock(State(random: SplitMix(seed: seed), loss: loss, isSlow: isSlow))
         kept.listen { [weak self] news in self?.hear(news) }

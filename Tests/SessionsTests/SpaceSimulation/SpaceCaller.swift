@@ -93,10 +93,11 @@ final class SpaceCaller {
     }
 
     private func fault(_ text: String) { faults.append("caller \(index): \(text)") }
-
-    static func name(_ feature: FeatureID) -> SpaceName { SpaceName(feature.text)! }
+    static func name(_ feature: FeatureID) -> SpaceName {
+        guard let name = SpaceName(feature.text) else { preconditionFailure("an instance is a name") }
+        return name
+    }
     static func isGuarded(_ feature: FeatureID) -> Bool { feature.key?.hasPrefix("s") == true }
-
     // MARK: Intents
 
     func intend(_ random: inout SplitMix) {
