@@ -449,6 +449,8 @@ byId("curl-session").append(
   curlLine(`TOKEN=$(curl -s -X POST ${location.origin}/sessions | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`),
   curlLine(`curl -N -H "Authorization: Bearer $TOKEN" '${location.origin}/events?feature=counter&feature=user-info'`));
 
+// WebKit does not scroll to a text field that Tab reaches.
+document.addEventListener("focusin", ({ target }) => target.scrollIntoView({ block: "nearest" }));
 byId("clear-log").addEventListener("click", () => byId("log").replaceChildren());
 byId("reconnect").addEventListener("click", () => client.reconnect());
 byId("end-session").addEventListener("click", async () => {
