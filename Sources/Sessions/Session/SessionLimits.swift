@@ -98,11 +98,6 @@ package struct SessionLimits: Sendable {
     /// The maximum number of spaces that a session's clients make in an hour.
     package var newSpacesPerHour = 32
 
-    /// The number of labels in an outbox of a session of that class.
-    func outboxLabels(of life: LifeClass) -> Int {
-        life == .space ? max(outboxLabels, spaceOutboxLabels) : outboxLabels
-    }
-
     private static let day: Duration = .seconds(24 * 3600)
     /// The delay with which the journal learns of a store's last use.
     static var storeTouchDelay: Duration { day }

@@ -235,3 +235,10 @@ extension SessionCore {
         applied.changes += undelivered.map { .undelivered(count: $1, $0) }
     }
 }
+
+extension SessionLimits {
+    /// The number of labels in an outbox of a session of that class.
+    func outboxLabels(of life: LifeClass) -> Int {
+        life == .space ? max(outboxLabels, spaceOutboxLabels) : outboxLabels
+    }
+}
