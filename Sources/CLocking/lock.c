@@ -32,3 +32,8 @@ void clocking_unlock(uint32_t *word) {
     }
 }
 #endif
+
+int clocking_count_held(int change) {
+    static _Thread_local int held;
+    return held += change;
+}

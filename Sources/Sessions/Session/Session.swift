@@ -25,7 +25,8 @@ package final class Session: Sendable {
     let fault: StoreError?
     let tokenHash: TokenHash
     let shared: SessionEnvironment
-    let core: Lock<SessionCore>
+    /// No session's lock is taken under another's.
+    let core: SoleLock<SessionCore>
     package let queue = TurnQueue()
     /// The number of access changes here, its end included, each made under the lock: what was judged before is judged
     /// again. Other sessions compare it without the lock.
@@ -41,7 +42,7 @@ package final class Session: Sendable {
             id: record.id, created: Timestamp(sinceEpoch: record.created), subject: record.subject)
         (credential, tokenHash) = (record.credential, record.tokenHash)
         (isShared, space) = (record.isShared, record.space)
-        (shared, self.core) = (environment, Lock(core))
+        (shared, self.core) = (environment, SoleLock(core))
     }
 
     /// A session without a turn, which the journal does not have.

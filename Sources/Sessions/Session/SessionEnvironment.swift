@@ -194,6 +194,21 @@ package final class SessionEnvironment: Sendable {
         action(owner, session.tokenHash, watched.features)
     }
 
+    /// The number of streams for which an answer and the next turn wait.
+    static var wakesAtOnce: Int { 64 }
+    /// The number of streams that are woken before other tasks may run.
+    private static var wakesInPass: Int { 128 }
+
+    /// Wakes many streams, without their writer and its session's next turn having to wait for them.
+    func wakeLater(_ wakers: [any StreamWaker]) {
+        Task(executorPreference: executor) {
+            for (index, waker) in wakers.enumerated() {
+                waker.wake()
+                if index % Self.wakesInPass == Self.wakesInPass - 1 { await Task.yield() }
+            }
+        }
+    }
+
     /// The number of open streams, in all sessions.
     package var openStreams: Int { streamPlaces.taken }
     /// The number of waiting requests, in all sessions.

@@ -208,21 +208,6 @@ extension SessionEnvironment {
             })
     }
 
-    /// The number of streams for which an answer and the next turn wait.
-    static var wakesAtOnce: Int { 64 }
-    /// The number of streams that are woken before other tasks may run.
-    private static var wakesInPass: Int { 128 }
-
-    /// Wakes many streams, without their writer and its session's next turn having to wait for them.
-    func wakeLater(_ wakers: [any StreamWaker]) {
-        Task(executorPreference: executor) {
-            for (index, waker) in wakers.enumerated() {
-                waker.wake()
-                if index % Self.wakesInPass == Self.wakesInPass - 1 { await Task.yield() }
-            }
-        }
-    }
-
     /// Calls `body` after a time. Nothing cancels it.
     func after(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
         Task(executorPreference: executor) { [clock] in

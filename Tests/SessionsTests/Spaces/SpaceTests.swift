@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import MVITesting
 import SessionJournal
@@ -180,6 +181,16 @@ struct SpaceTests {
             #expect(result.code == nil)
         }
         #expect(try fixture.guest().state().get().items == [Chores.Item(text: "milk", by: "nobody")])
+    }
+
+    @Test("89: a debug build ends where a thread takes a session's lock under another's")
+    func lockUnderLock() async {
+        #if DEBUG
+            await #expect(processExitsWith: .failure) {
+                let (one, other) = (SoleLock(0), SoleLock(0))
+                one.withLock { _ in other.withLock { _ in } }
+            }
+        #endif
     }
 
     @Test("93: what waits in a space keeps its caller's session in memory")
