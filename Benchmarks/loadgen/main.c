@@ -33,7 +33,7 @@ static const struct option {
     {"--nchan", flag, offsetof(options, nchan), 0, 0, "fanout: the server is nchan, with /publish/1 and /subscribe/1"},
     {"--clients", whole, offsetof(options, clients), 1, 20000, "vanish: at a time"},
     {"--rounds", whole, offsetof(options, rounds), 1, 10000, "vanish: how often each vanishes"},
-    {"--sessions", whole, offsetof(options, sessions), 1, 100000, "vanish: shared by the clients; survive: three clients each"},
+    {"--sessions", whole, offsetof(options, sessions), 1, 100000, "vanish: shared by the clients; survive: three clients each; fanout: of a shared store (1)"},
     {"--seed", whole, offsetof(options, seed), 0, 4294967295.0, "survive: for what is left to chance"},
     {"--expect-overflow", flag, offsetof(options, expect_overflow), 0, 0,
      "slow: the outbox is smaller than what is missed, a reset must say so"},

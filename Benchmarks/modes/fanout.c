@@ -1,4 +1,4 @@
-// One session with many streams: how fast does one intent reach all of them? The next one is sent when each stream has
+// One session with many streams, or many sessions that share a store: how fast does one intent reach all streams? The next one is sent when each stream has
 // shown the one before, so that a server that writes the newest state only has nothing to leave out.
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static bool round_trip(void) {
 
 static void open_listener(unsigned index) {
     listeners[index] = (listener){
-        .stream = {.session = &all.sessions[0], .tally = &found, .event = take_event, .may_be_unframed = nchan},
+        .stream = {.session = &all.sessions[index % all.session_count], .tally = &found, .event = take_event, .may_be_unframed = nchan},
         .started = nchan, .version = 1,
     };
     stream_open(&listeners[index].stream, nchan ? "/subscribe/1" : NULL, nchan ? "Accept: text/event-stream\r\n" : NULL);
@@ -97,7 +97,7 @@ static bool is_open(unsigned index) {
 static int run_fanout(const options *options) {
     count = options->streams;
     nchan = options->nchan;
-    fleet_open(&all, options, &found, 1, count);
+    fleet_open(&all, options, &found, options->sessions ? options->sessions : 1, count);
     listeners = allocate(count, sizeof *listeners);
     note("streams", count, "");
     note("rssEmpty", (double)server_kib(options->pid, false), "KiB");
@@ -130,6 +130,6 @@ static int run_fanout(const options *options) {
 }
 
 const mode fanout_mode = {
-    "fanout", "one session with many streams: an intent once all of them have shown the one before",
+    "fanout", "one session with many streams, or so many sessions of a shared store: an intent once all of them have shown the one before",
     {.streams = 10000, .connections = 1, .seconds = 10, .warmup = 1, .feature = "counter"}, run_fanout,
 };

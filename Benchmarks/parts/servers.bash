@@ -55,6 +55,9 @@ start_server() {
         ;;
     mvi-demo) command+=(MVI_JOURNAL=memory MVI_DEMO_LATENCY=0 "$bin/mvi-server") ;;
     mvi-sized) command+=(MVI_JOURNAL=memory "$bin/trial-server" sized) ;;
+    mvi-sum) command+=(MVI_JOURNAL=memory "$bin/trial-server" sum) ;;
+    mvi-shared) command+=(MVI_JOURNAL=memory "$bin/trial-server" sum shared) ;;
+    mvi-ruled) command+=(MVI_JOURNAL=memory "$bin/trial-server" sum ruled) ;;
     limit) command=("$work/limit" "$port") ;;
     hummingbird) command=("$hummingbird" "$port") ;;
     hummingbird-sqlite) command=("$hummingbird" "$port" "$data/peer.sqlite") ;;

@@ -4,6 +4,7 @@
 //   trial-server reminding                   a feature that rings at a set time
 //   trial-server sized                       features whose states have any size
 //   trial-server notes                       a feature that keeps texts, for whom everybody says to be
+//   trial-server sum [shared|ruled]          a sum of each session, or one that all share, also under a rule
 //   trial-server nodes PROCESS VERSION       one of several nodes: this process's recorded name, Tally's version
 import Logging
 import MVIServer
@@ -27,6 +28,16 @@ case ("sized", 1):
         Keyed { key in Sized(key: key) }
         Keyed { key in Rows(key: key) }
     }.run()
+case ("sum", 1): try await FeatureServer { Tally() }.run()
+case ("sum", 2):
+    let isRuled = arguments[1] == "ruled"
+    try await FeatureServer {
+        if isRuled {
+            Shared { Tally() }.allows { who, _, access in access != .dispose && who == nil }
+        } else {
+            Shared { Tally() }.allows(.everyone)
+        }
+    }.run()
 case ("notes", 1): try await runNode(authenticator: AnyName()) { Notes() }
 case ("nodes", 3):
     let (process, version) = (arguments[1], arguments[2])
@@ -34,7 +45,7 @@ case ("nodes", 3):
         Steps(process: process)
         if version == "1" { Tally() } else { NextTally() }
     }
-default: fatalError("trial-server blocking | reminding | sized | notes | nodes PROCESS VERSION")
+default: fatalError("trial-server blocking | reminding | sized | notes | sum [shared|ruled] | nodes PROCESS VERSION")
 }
 
 /// Serves on the journal of the settings, also on one that nodes share.
