@@ -2,6 +2,7 @@ import EventStream
 import Locking
 import MVI
 import SessionJournal
+import WireJSON
 
 /// A stream that shows stores of its client's session and of spaces.
 ///
@@ -14,11 +15,10 @@ package final class StreamBundle: Sendable {
 
     fileprivate struct Part: Sendable {
         let stream: SessionStream
-        let name: String
-        /// Of the log that it began with.
-        let check: String
+        /// Its part of an id before the number, with the check of the log that it began with.
+        let name: [UInt8]
         /// The client's own part of another log, which each id repeats until the reset is written; nil if it resumes.
-        let received: String?
+        let received: [UInt8]?
     }
 
     private struct State {
@@ -32,8 +32,6 @@ package final class StreamBundle: Sendable {
         var unreset: Set<Int>
         /// The part that is asked first next.
         var next = 0
-        /// The last id that was written.
-        var id: String
     }
 
     private let own: SessionStream
@@ -50,22 +48,31 @@ package final class StreamBundle: Sendable {
         let shared = parts.flatMap(\.stream.beginning.features)
         StreamEvents.hello(
             session: own.session.id, epoch: own.beginning.epoch,
-            resumed: own.beginning.isResumed && parts.allSatisfy(\.stream.beginning.isResumed), cursor: id,
-            heartbeat: own.session.shared.heartbeat, features: own.beginning.features + shared, shared: shared,
-            into: &opening)
+            resumed: own.beginning.isResumed && parts.allSatisfy(\.stream.beginning.isResumed),
+            cursor: String(decoding: id, as: UTF8.self), heartbeat: own.session.shared.heartbeat,
+            features: own.beginning.features + shared, shared: shared, into: &opening)
         for feature in denied { StreamEvents.denied(feature, into: &opening) }
         for feature in withoutRoom { StreamEvents.denied(feature, for: "too-many-stores", into: &opening) }
-        state = Lock(State(opening: opening, covered: covered, unreset: unreset, id: id))
+        state = Lock(State(opening: opening, covered: covered, unreset: unreset))
     }
 
     private static func id(
         _ epoch: String, _ parts: [Part], _ covered: [UInt64], without over: Set<Int> = [], unreset: Set<Int>
-    ) -> String {
-        var id = Cursor(epoch: epoch, sequence: covered[0]).description
-        for (index, part) in parts.enumerated() where !over.contains(index) {
-            let received = unreset.contains(index) ? part.received : nil
-            let more = received ?? "~\(part.name)\(part.check).\(covered[index + 1])"
-            if id.utf8.count + more.utf8.count <= BundleCursor.longest { id += more }
+    ) -> [UInt8] {
+        var id: [UInt8] = []
+        id.reserveCapacity(40 + 24 * parts.count)
+        id.append(text: epoch)
+        id.append(UInt8(ascii: "."))
+        WireJSON.appendInteger(covered[0], to: &id)
+        for index in parts.indices where !over.contains(index) {
+            let count = id.count
+            if unreset.contains(index), let received = parts[index].received {
+                id += received
+            } else {
+                id += parts[index].name
+                WireJSON.appendInteger(covered[index + 1], to: &id)
+            }
+            if id.count > BundleCursor.longest { id.removeLast(id.count - count) }
         }
         return id
     }
@@ -181,26 +188,27 @@ package final class StreamBundle: Sendable {
         for offset in parts.indices {
             let index = (first + offset) % parts.count
             if state.withLock({ $0.over.contains(index) }) { continue }
-            guard let bytes = nextStep(of: index) else { return end(.rotate) }
+            guard let (bytes, isAll) = nextStep(of: index) else { return end(.rotate) }
             guard !bytes.isEmpty else { continue }
             state.withLock { $0.next = (index + 1) % parts.count }
-            return .write(bytes)
+            // All others wait to be woken.
+            return isAll && offset == parts.count - 1 ? .writeAll(bytes) : .write(bytes)
         }
         return .wait
     }
 
     /// The next bytes of a space's part; nil if the connection ends, since the part cannot go on in place.
-    private func nextStep(of index: Int) -> [UInt8]? {
+    private func nextStep(of index: Int) -> (bytes: [UInt8], isAll: Bool)? {
         let part = parts[index]
         let step = part.stream.nextPart()
         switch step.ending {
         case nil where step.epoch != part.stream.beginning.epoch: return nil
-        case nil: return step.bytes.isEmpty ? [] : withID(step.bytes, index + 1, step.covered)
+        case nil: return (step.bytes.isEmpty ? [] : withID(step.bytes, index + 1, step.covered), step.isAll)
         case .ended?, .expired?:
             var bytes = step.bytes
             for feature in part.stream.features { StreamEvents.end(feature, into: &bytes) }
             state.withLock { _ = $0.over.insert(index) }
-            return withID(bytes, index + 1, step.covered)
+            return (withID(bytes, index + 1, step.covered), false)
         // It has left memory, or the client does not read.
         case _?: return nil
         }
@@ -213,25 +221,22 @@ package final class StreamBundle: Sendable {
 
     /// Puts an id into the last event's block if a part has moved on.
     private func withID(_ bytes: [UInt8], _ index: Int, _ covered: UInt64) -> [UInt8] {
-        let id = state.withLock { state -> String? in
+        let id = state.withLock { state -> [UInt8]? in
             // A part of a space that has ended leaves the id, and one that is reset now joins it.
             guard
                 state.unreset.remove(index - 1) != nil || covered > state.covered[index]
                     || state.over.contains(index - 1)
             else { return nil }
             state.covered[index] = max(state.covered[index], covered)
-            let id = Self.id(
-                own.beginning.epoch, parts, state.covered, without: state.over, unreset: state.unreset)
-            guard id != state.id else { return nil }
-            state.id = id
-            return id
+            return Self.id(own.beginning.epoch, parts, state.covered, without: state.over, unreset: state.unreset)
         }
         guard let id, bytes.last == UInt8(ascii: "\n") else { return bytes }
         // The block is closed again after the id.
         var bytes = bytes
+        bytes.reserveCapacity(bytes.count + id.count + 6)
         bytes.removeLast()
         bytes.append(literal: "id: ")
-        bytes.append(text: id)
+        bytes += id
         bytes.append(literal: "\n\n")
         return bytes
     }
@@ -283,15 +288,17 @@ extension Session {
         _ stream: SessionStream, _ named: StreamBundle.Named, _ start: StreamStart, _ ownEpoch: String
     ) -> StreamBundle.Part {
         guard let space else { preconditionFailure("a session that is no space has no part in a bundle") }
-        var received: String?
+        var received: [UInt8]?
         if !stream.beginning.isResumed, case .cursor(let text) = start {
             received = BundleCursor(text, of: ownEpoch)[space].map {
-                "~\(BundleCursor.name(space))\($0.check).\($0.number)"
+                Array("~\(BundleCursor.name(space))\($0.check).\($0.number)".utf8)
             }
         }
         return StreamBundle.Part(
-            stream: stream, name: BundleCursor.name(space),
-            check: reader(named, stream.client).check(of: stream.beginning.epoch), received: received)
+            stream: stream,
+            name: Array(
+                "~\(BundleCursor.name(space))\(reader(named, stream.client).check(of: stream.beginning.epoch)).".utf8),
+            received: received)
     }
 }
 
@@ -302,6 +309,8 @@ extension SessionStream {
         /// The number of the turn up to which the part has shown all, once the bytes are written, and its log's name.
         let covered: UInt64
         let epoch: String
+        /// True if it waits to be woken then.
+        var isAll = false
         /// The reason why it ends after them; nil if it goes on.
         let ending: GoAwayReason?
     }
@@ -309,6 +318,7 @@ extension SessionStream {
     /// The next step of a part of a bundle. Empty bytes without an ending mean that it waits to be woken.
     fileprivate func nextPart() -> PartStep {
         let step = nextStep()
+        if case .wait = step { return PartStep(bytes: [], covered: 0, epoch: beginning.epoch, ending: nil) }
         typealias Found = (covered: UInt64, epoch: String, reason: GoAwayReason?)
         let (covered, epoch, reason) = session.core.withLock { core -> Found in
             // By index: a stream would be copied as a whole.
@@ -316,9 +326,10 @@ extension SessionStream {
             return (core.streams.all[index].rare?.covered ?? 0, core.epoch, core.streams.all[index].farewell?.reason)
         }
         switch step {
-        case .write(let bytes), .writeAll(let bytes):
-            return PartStep(bytes: bytes, covered: covered, epoch: epoch, ending: nil)
-        case .wait: return PartStep(bytes: [], covered: covered, epoch: epoch, ending: nil)
+        case .write(let bytes): return PartStep(bytes: bytes, covered: covered, epoch: epoch, ending: nil)
+        case .writeAll(let bytes):
+            return PartStep(bytes: bytes, covered: covered, epoch: epoch, isAll: true, ending: nil)
+        case .wait: preconditionFailure("handled above")
         case .finish(let bytes):
             return PartStep(bytes: bytes, covered: covered, epoch: epoch, ending: reason ?? .ended)
         }
