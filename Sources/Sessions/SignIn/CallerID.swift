@@ -15,17 +15,14 @@ struct CallerID: Hashable, Sendable {
 struct JudgedCaller: Sendable {
     let session: Session
     let generation: UInt64
-    /// The access in the journal by which it was judged; nil if it was refused, or no other process writes.
+    /// The access in the journal by which it was judged; nil if it is not for a turn, if it was refused, or if no other
+    /// process writes.
     var expected: ExpectedCaller?
 
     /// Made before the judgement.
-    init(_ session: Session) {
+    init(_ session: Session, forTurn isForTurn: Bool = false) {
         (self.session, generation) = (session, session.accessGeneration.load(ordering: .acquiring))
-        guard session.shared.lease != nil else {
-            expected = nil
-            return
-        }
-        expected = session.expectedAccess
+        expected = isForTurn && session.shared.lease != nil ? session.expectedAccess : nil
     }
 
     /// True if nothing newer of its session's access is known here.

@@ -112,7 +112,7 @@ extension Session {
     /// Called only by the queue's runner.
     func judgeTurn(_ client: SessionClient, _ feature: FeatureID, _ access: Access) -> StoreError? {
         if let caller = client.caller {
-            var judged = JudgedCaller(caller)
+            var judged = JudgedCaller(caller, forTurn: true)
             let refusal = refusal(of: client, feature, access)
             // The journal need not confirm a refusal.
             if refusal != nil { judged.expected = nil }
