@@ -16,14 +16,14 @@ package protocol InterposedJournal: Journal {
 
 /// The operations of a journal, without `append`.
 package enum JournalOperation: Sendable {
-    case secret, load, news, stores, find, list, alarms, export
-    case create, change, bury, remove, record, touch, expire, reclaim
+    case secret, load, news, stores, find, list, alarms, export, visits
+    case create, change, bury, remove, forget, record, touch, expire, reclaim
 
     /// True if the operation changes nothing.
     package var isRead: Bool {
         switch self {
-        case .secret, .load, .news, .stores, .find, .list, .alarms, .export: true
-        case .create, .change, .bury, .remove, .record, .touch, .expire, .reclaim: false
+        case .secret, .load, .news, .stores, .find, .list, .alarms, .export, .visits: true
+        case .create, .change, .bury, .remove, .forget, .record, .touch, .expire, .reclaim: false
         }
     }
 }
@@ -51,6 +51,18 @@ extension InterposedJournal {
 
     package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         perform(.remove, done) { [base] in base.remove(session, tombstoneUntil: tombstoneUntil, done: $0) }
+    }
+
+    package func visits(_ query: VisitQuery, limit: Int, done: @escaping Done<[SpaceVisit]>) {
+        perform(.visits, done) { [base] in base.visits(query, limit: limit, done: $0) }
+    }
+
+    package func forget(
+        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+    ) {
+        perform(.forget, done) { [base] in
+            base.forget(visitsOf: sessions, receipts: receipts, in: space, done: $0)
+        }
     }
 
     package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {

@@ -54,7 +54,7 @@ extension Maintenance {
             ])
     }
 
-    /// Deletes the sessions that deleted subjects had before. Returns their number.
+    /// Deletes the sessions that deleted subjects had before, and marks their visits. Returns the number of sessions.
     private func forgetAgain(_ finder: ForgottenFinder, _ connection: PostgresConnection) throws -> Int {
         let sql = engine.statements
         let until = try run(connection, "SELECT (extract(epoch FROM now()) * 1e9)::bigint").first?.time(0) ?? .zero
@@ -78,8 +78,26 @@ extension Maintenance {
             try remove(keys, until: until + Self.tombstoneTime, connection)
             count += keys.count
         }
+        try forgetVisits(finder, connection)
         try deleteRemoved(connection)
         return count
+    }
+
+    private func forgetVisits(_ finder: ForgottenFinder, _ connection: PostgresConnection) throws {
+        let sql = engine.statements
+        var last: (space: SessionKey, visitor: [UInt8]) = (SessionKey(.min), [])
+        while true {
+            let page = try page(connection, sql.visits(after: last, limit: Self.sessionsAtOnce))
+            guard !page.rows.isEmpty else { return }
+            var found: [(space: SessionKey, visit: Visit)] = []
+            for row in page.rows {
+                let visit = try Rows.visits.read(row, 1)
+                last = (try row.key(0), try row.bytes(1))
+                guard let subject = visit.subject, let time = finder.time(of: subject) else { continue }
+                if time >= visit.lastUse { found.append((last.space, visit)) }
+            }
+            if !found.isEmpty { try transaction(connection, [sql.forget(found)]) }
+        }
     }
 
     private func remove(_ keys: [SessionKey], until: Duration, _ connection: PostgresConnection) throws {

@@ -26,6 +26,7 @@ extension PostgresEngine {
             let rows = noted.withLock { $0.map { [$0] } ?? [] }
             _ = try transaction.commit([
                 statements.refuseSignIns(subject, options.forgettingTime), statements.note(rows),
+                statements.forgetVisits(of: subject),
             ])
             return .success(())
         }
@@ -45,7 +46,9 @@ extension PostgresEngine {
                 statements.sessions(of: subject, limit: Self.sessionsAtOnce),
             ])
             let keys = try found[1].map { row in try row.key(0) }
-            _ = try transaction.commit(statements.remove(keys, tombstoneUntil: tombstoneUntil))
+            // Again, since its sessions went on until now.
+            let rest = keys.isEmpty ? [statements.forgetVisits(of: subject)] : []
+            _ = try transaction.commit(statements.remove(keys, tombstoneUntil: tombstoneUntil) + rest)
             withSessions { $0.count? -= keys.count }
             for key in keys { transaction.news.change(key) }
             return .success(keys.count)
@@ -160,32 +163,40 @@ extension Statements {
             ]
     }
 
-    /// Deletes labels and receipts of removed sessions, and notes the sessions that have more than a page of them.
-    func deleteLabelsAndReceipts(of keys: PostgresValue) -> [PostgresStatement] {
-        deletePages(of: keys) + [
+    /// Deletes rows of removed sessions that may be many, and notes the sessions that have more than a page of them.
+    ///
+    /// - Parameter fromEras: False to leave labels and receipts, whose partitions are dropped.
+    func deleteMany(of keys: PostgresValue, fromEras: Bool) -> [PostgresStatement] {
+        deletePages(of: keys, fromEras: fromEras) + [
             PostgresStatement(
                 """
                 INSERT INTO \(schema).removed (session) SELECT key FROM unnest($1::bigint[]) AS key
-                WHERE \(hasRows("key")) ON CONFLICT DO NOTHING
+                WHERE \(hasRows("key", inEras: fromEras)) ON CONFLICT DO NOTHING
                 """, [keys])
         ]
     }
 
-    private func hasRows(_ key: String) -> String {
-        Rows.tables.filter(\.hasEras).map { "EXISTS (SELECT FROM \(schema).\($0.name) AS r WHERE r.session = \(key))" }
+    private func pagedTables(withEras: Bool) -> [RowTable] {
+        Rows.tables.filter { $0.pages != nil && (withEras || !$0.hasEras) }
+    }
+
+    private func hasRows(_ key: String, inEras: Bool = true) -> String {
+        pagedTables(withEras: inEras)
+            .map { "EXISTS (SELECT FROM \(schema).\($0.name) AS r WHERE r.session = \(key))" }
             .joined(separator: " OR ")
     }
 
-    /// Deletes a page of each session's labels and receipts.
-    private func deletePages(of keys: PostgresValue) -> [PostgresStatement] {
-        [("labels", "number"), ("receipts", "hash")].map { table, order in
-            PostgresStatement(
+    /// Deletes a page of each session's rows.
+    private func deletePages(of keys: PostgresValue, fromEras: Bool = true) -> [PostgresStatement] {
+        pagedTables(withEras: fromEras).compactMap { table in
+            guard let (order, end) = table.pages else { return nil }
+            return PostgresStatement(
                 """
-                DELETE FROM \(schema).\(table) AS r USING (
-                    SELECT key, (SELECT o.\(order) FROM \(schema).\(table) AS o WHERE o.session = key
+                DELETE FROM \(schema).\(table.name) AS r USING (
+                    SELECT key, (SELECT o.\(order) FROM \(schema).\(table.name) AS o WHERE o.session = key
                         ORDER BY o.\(order) OFFSET \(Self.rowsAtOnce - 1) LIMIT 1) AS last
                     FROM unnest($1::bigint[]) AS key OFFSET 0) AS page
-                WHERE r.session = page.key AND r.\(order) <= coalesce(page.last, \(Int64.max))
+                WHERE r.session = page.key AND r.\(order) <= coalesce(page.last, \(end))
                 """, [keys])
         }
     }

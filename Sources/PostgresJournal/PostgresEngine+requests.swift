@@ -188,7 +188,8 @@ extension WriteTransaction {
     fileprivate func step(_ expiry: inout Expiry, _ sql: Statements, atMost most: Int) throws -> [SessionKey] {
         let limit = expiry.stepSize(atMost: most)
         let tombstones = expiry.hasTombstones ? [sql.dropTombstones(now: expiry.now, limit: 512)] : []
-        let results = try run([sql.lockUnused(expiry, limit: limit)] + tombstones)
+        let visits = expiry.hasVisits ? [sql.dropVisits(before: expiry.lastSeenBefore.anonymous, limit: 512)] : []
+        let results = try run([sql.lockUnused(expiry, limit: limit)] + tombstones + visits)
         let sessions = try results[0].map { row in try row.key(0) }
         // The rows of its last statement are the removed sessions.
         let first = sessions.isEmpty ? [] : sql.expire(sessions, expiry)
@@ -196,6 +197,7 @@ extension WriteTransaction {
             sessions.isEmpty ? [] : sql.removeRest(of: sessions, tombstoneUntil: expiry.tombstoneUntil, isExpired: true)
         let kept = try commit(first + rest)
         if expiry.hasTombstones { expiry.hasTombstones = results[1].affected == 512 }
+        if expiry.hasVisits { expiry.hasVisits = results.last?.affected == 512 }
         let removed = sessions.isEmpty ? [] : try kept[first.count - 1].map { row in try row.key(0) }
         expiry.removed(removed.count, isLast: sessions.count < limit)
         return removed

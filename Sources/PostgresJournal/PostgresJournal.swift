@@ -160,7 +160,8 @@ public final class PostgresJournal: SharedJournal {
                 if let refusal = try transaction.refusal(toSignIn: session.subject, engine.statements) {
                     return .failure(refusal)
                 }
-                return try engine.created(session, try transaction.commit([statement])[0], &transaction.news)
+                let results = try transaction.commit([statement, engine.statements.signIn("id", .utf8(session.id))])
+                return try engine.created(session, results[0], &transaction.news)
             }
         }
         let write = Write(
@@ -197,6 +198,15 @@ public final class PostgresJournal: SharedJournal {
             let isSpace = try results[1].first?.bool(0)
             engine.withSessions { if let isSpace { $0.add(-1, areSpaces: isSpace) } }
             transaction.news.change(session)
+            return .success(())
+        }
+    }
+
+    package func forget(
+        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+    ) {
+        engine.steps([.session(space)], session: space, done) { [engine] transaction in
+            _ = try transaction.commit(engine.statements.forget(visitsOf: sessions, receipts, in: space))
             return .success(())
         }
     }
@@ -322,6 +332,14 @@ public final class PostgresJournal: SharedJournal {
                     if try row.bool(2) { page.sessions.append(try row.token(1)) }
                 }
                 return page
+            }
+        }
+    }
+
+    package func visits(_ query: VisitQuery, limit: Int, done: @escaping Done<[SpaceVisit]>) {
+        engine.read(.all, done) { [engine] reader in
+            reader.attempt([engine.statements.visits(query, limit: limit)]) { results in
+                try results.first?.map { row in try row.spaceVisit() }.compactMap(\.self) ?? []
             }
         }
     }

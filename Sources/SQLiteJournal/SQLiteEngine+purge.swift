@@ -21,6 +21,7 @@ extension SQLiteEngine {
         let write = SQLiteWrite(scope: .all) { [self] database in
             if case .noting(let now) = step {
                 try database.connection.note([files.forgotten.note(subject, at: now)])
+                try database.connection.forgetVisits(of: subject)
                 return .other { self.purge(.removing, subject, tombstoneUntil, done) }
             }
             let next = try database.purge(step, subject, tombstoneUntil, limit: options.sessionLimit)
@@ -116,6 +117,8 @@ extension JournalDatabase {
                 [.text(subject.id), .text(subject.issuer)]
             ) { row in SessionKey(try row.integer(0)) }
             for key in keys { try remove(key, tombstoneUntil: tombstoneUntil, limit: limit) }
+            // Again, since its sessions went on until now.
+            if keys.isEmpty { try connection.forgetVisits(of: subject) }
             return keys.isEmpty ? .deleting : .removing
         case .deleting:
             // The transaction of this step deletes a part.

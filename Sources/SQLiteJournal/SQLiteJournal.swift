@@ -118,6 +118,14 @@ public final class SQLiteJournal: Journal {
         }
     }
 
+    package func forget(
+        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+    ) {
+        engine.write(.session(space), done) { database in
+            .success(try database.forget(visitsOf: sessions, receipts: receipts, in: space))
+        }
+    }
+
     package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         engine.purge(.noting(now), subject, tombstoneUntil, done)
     }
@@ -185,6 +193,10 @@ public final class SQLiteJournal: Journal {
         engine.read(after: .any, done) { connection in
             try connection.findStores(queries, ofSubjects: ofSubjects, after: after, limit: limit)
         }
+    }
+
+    package func visits(_ query: VisitQuery, limit: Int, done: @escaping Done<[SpaceVisit]>) {
+        engine.read(after: .any, done) { connection in try connection.visits(query, limit: limit) }
     }
 
     package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {

@@ -63,8 +63,17 @@ package protocol Journal: ServerJournal {
     /// space: a new one can have its name at once. Succeeds also if the session is gone.
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>)
 
+    /// Finds at most `limit` visits of spaces, in no order.
+    func visits(_ query: VisitQuery, limit: Int, done: @escaping Done<[SpaceVisit]>)
+
+    /// Deletes visits of these sessions from a space, with these receipts and all recorded turns of the space. What is not
+    /// there is skipped.
+    func forget(
+        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>)
+
     /// Deletes all sessions of a subject, also damaged ones, with all rows that removed sessions left, and overwrites the
-    /// places of deleted rows in the journal's own files. A journal with backups notes it, for restores of older ones. Takes many small steps, which do not block appends for long.
+    /// places of deleted rows in the journal's own files. Its visits are `forgotten` from then on. A journal with backups notes
+    /// it, for restores of older ones. Takes many small steps, which do not block appends for long.
     /// After a failure it can be repeated.
     func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>)
 
@@ -74,6 +83,8 @@ package protocol Journal: ServerJournal {
     /// Deletes at most `limit` sessions that were not used since a time since 1970, and tombstones that have ended, in
     /// small steps that do not block appends for long. Reports the number of deleted sessions; if it equals `limit`,
     /// there may be more. A session with a reminder stays until 30 days after the reminder's due time.
+    ///
+    /// Visits without a subject end like anonymous sessions.
     ///
     /// - Parameters:
     ///   - lastSeenBefore: The time since 1970 for each class of lifetime.

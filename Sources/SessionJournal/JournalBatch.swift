@@ -36,9 +36,8 @@ package struct JournalBatch: Sendable {
     /// The number of changes of access to the session that the writer knows of, compared like the head. Nil if no other
     /// process writes. Journals of one process may ignore it.
     package var expectedAccess: UInt64?
-    /// The callers by whose access its turns were judged, one for each turn at most. If one's has changed, nothing is appended and the
-    /// result is `callersChanged`. Journals of one process may ignore it.
-    package var expectedCallers: [ExpectedCaller]
+    /// Nil for a session's batch.
+    package var ofSpace: SpaceBatch?
     /// The change of the owner, or nil to keep it.
     package var ownerChange: OwnerChange?
 }
@@ -50,13 +49,13 @@ extension JournalBatch {
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         forgottenReceipts: [ReceiptKey] = [], firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [],
         lostLabels: LostLabels? = nil, epoch: String? = nil, expectedOwner: SessionOwner? = nil,
-        expectedAccess: UInt64? = nil, expectedCallers: [ExpectedCaller] = [], ownerChange: OwnerChange? = nil
+        expectedAccess: UInt64? = nil, ofSpace: SpaceBatch? = nil, ownerChange: OwnerChange? = nil
     ) {
         self.init(
             expecting: expecting, session: session, head: head, time: time, stores: stores, labels: labels,
             receipts: receipts, reminders: reminders, forgottenReceipts: forgottenReceipts, firstLabel: firstLabel,
             forgottenLabels: forgottenLabels, lostLabels: lostLabels, epoch: epoch, expectedOwner: expectedOwner,
-            expectedAccess: expectedAccess, expectedCallers: expectedCallers, ownerChange: ownerChange)
+            expectedAccess: expectedAccess, ofSpace: ofSpace, ownerChange: ownerChange)
     }
 }
 

@@ -34,6 +34,7 @@ package struct JournalCounts: Sendable, Hashable {
     package var reminders = 0
     package var recordedTurns = 0
     package var statesSetAside = 0
+    package var visits = 0
     package var endedTokens = 0
     /// The sessions that were unreadable and skipped, each with the reason.
     package var damaged: [String] = []
@@ -53,6 +54,7 @@ package struct JournalCounts: Sendable, Hashable {
             reminders += export.session.reminders.count
             recordedTurns += export.turns.count
             statesSetAside += export.setAside.count
+            visits += export.visits.count
         case .damaged(let key, let reason): damaged.append("session \(key.number): \(reason)")
         case .endedToken: endedTokens += 1
         }

@@ -14,6 +14,7 @@ struct MemoryDirectory {
     private var subjects: [SubjectBytes: [SessionKey]] = [:]
     private var shared: [SubjectBytes: SessionKey] = [:]
     private var spaces: [SpaceName: SessionKey] = [:]
+    var visits = MemoryVisits()
     /// The time until which each ended token is remembered.
     private(set) var tombstones: [TokenHash: Duration] = [:]
     /// The same times as a heap, the earliest at its top.
@@ -45,6 +46,7 @@ struct MemoryDirectory {
         for token in sessionTokens { tokens[token] = key }
         ids[session.id] = key
         insert(key, of: subject, isShared: session.isShared)
+        if let subject = session.subject { visits.signIn(session.id, subject) }
         return .success(key)
     }
 
@@ -59,7 +61,10 @@ struct MemoryDirectory {
             bury(token, until: tombstoneUntil, limit: limit)
         }
         ids[record.id] = nil
-        if let space = record.space { spaces[space] = nil }
+        if let space = record.space {
+            spaces[space] = nil
+            visits.removeAll(of: key)
+        }
         remove(key, of: record.subject.map(SubjectBytes.init), isShared: record.isShared)
     }
 

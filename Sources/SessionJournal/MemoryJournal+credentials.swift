@@ -21,6 +21,7 @@ extension MemoryJournal {
                                 change.session, from: session.subject, to: change.subject, isShared: stored.isShared)
                             let life = session.record.lifeClass
                             session.subject = change.subject
+                            if let subject = change.subject { directory.visits.signIn(session.record.id, subject) }
                             if session.record.lifeClass != life { shard.addUse(of: session, change.session) }
                             session.accessChanges += 1
                             if !change.reminders.isEmpty { set(change.reminders, of: change.session, session) }
@@ -90,6 +91,33 @@ extension MemoryJournal {
             if hasUnused { found.sessions.append(token) }
         }
         answer(found, done)
+    }
+}
+
+extension MemoryJournal {
+    func note(_ visits: [Visit], in space: SessionKey) {
+        directory.withLock { directory in
+            // It may have been removed since its append.
+            guard read(space, { $0.record.space }) != nil else { return }
+            for visit in visits { directory.visits.note(visit, in: space) }
+        }
+    }
+
+    package func visits(_ query: VisitQuery, limit: Int, done: @escaping Done<[SpaceVisit]>) {
+        let found = directory.withLock { directory in
+            directory.visits.found(query, limit: limit).compactMap { key, visit in
+                read(key) { $0.record.space }.map { SpaceVisit(space: $0, key: key, visit: visit) }
+            }
+        }
+        answer(found, done)
+    }
+
+    package func forget(
+        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+    ) {
+        shard(of: space).withLock { $0.sessions[space]?.forget(receipts) }
+        directory.withLock { $0.visits.remove(sessions, from: space) }
+        answer((), done)
     }
 }
 

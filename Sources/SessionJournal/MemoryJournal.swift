@@ -77,8 +77,14 @@ public final class MemoryJournal: Journal {
     }
 
     package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        let changed = batch.expectedCallers.isEmpty ? [] : changedCallers(batch.expectedCallers)
-        return shard(of: batch.session).withLock { shard in
+        guard let ofSpace = batch.ofSpace else { return append(batch, changed: []) }
+        let result = append(batch, changed: changedCallers(ofSpace.expectedCallers))
+        if case .committed = result, !ofSpace.visits.isEmpty { note(ofSpace.visits, in: batch.session) }
+        return result
+    }
+
+    private func append(_ batch: JournalBatch, changed: [Int]) -> AppendResult {
+        shard(of: batch.session).withLock { shard in
             guard let session = shard.sessions[batch.session] else {
                 return .failed(shard.isClosed ? .journalClosed : .sessionGone)
             }
@@ -129,7 +135,10 @@ public final class MemoryJournal: Journal {
     }
 
     package func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        let keys = directory.withLock { $0.sessions(.subject(subject), after: SessionKey(0), limit: .max) }
+        let keys = directory.withLock { directory in
+            directory.visits.forget(subject)
+            return directory.sessions(.subject(subject), after: SessionKey(0), limit: .max)
+        }
         for key in keys {
             remove(key, tombstoneUntil: tombstoneUntil, isExpired: false) { subject.isSame(as: $0.subject) }
         }
@@ -143,6 +152,7 @@ public final class MemoryJournal: Journal {
             return done(.failure(.journalClosed))
         }
         while directory.withLock({ $0.removeTombstones(now: now) }) {}
+        directory.withLock { $0.visits.expire(before: lastSeenBefore.anonymous) }
         var expiry = Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit)
         for step in 0..<shards.count {
             let index = (first + step) & (shards.count - 1)

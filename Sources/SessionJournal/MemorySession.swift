@@ -183,6 +183,12 @@ final class MemorySession {
         change { $0.recordings.append(recordings.turns, recordings.limit) }
     }
 
+    /// Deletes receipts, and all recorded turns.
+    func forget(_ keys: [ReceiptKey]) {
+        for key in keys { receipts[key] = nil }
+        change { $0.recordings = RecordingRing() }
+    }
+
     func apply(_ changes: [ReminderChange]) {
         reminders = reminders.applying(changes).sorted { $0.isDue(before: $1) }
     }

@@ -180,8 +180,14 @@ package struct SessionExport: Sendable {
     /// The recorded turns, oldest first.
     package var turns: [RecordedTurn]
     package var setAside: [SetAsideState]
+    /// The visits of a space, for another journal; empty in the answer of `Journal.export`.
+    package var visits: [Visit]
 
-    package init(session: StoredSession, stores: [StoredStore], turns: [RecordedTurn], setAside: [SetAsideState]) {
+    package init(
+        session: StoredSession, stores: [StoredStore], turns: [RecordedTurn], setAside: [SetAsideState],
+        visits: [Visit] = []
+    ) {
         (self.session, self.stores, self.turns, self.setAside) = (session, stores, turns, setAside)
+        self.visits = visits
     }
 }

@@ -26,11 +26,11 @@ enum PostgresSchema {
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
         ninth, tenth, eleventh, twelfth, thirteenth, fourteenth,
-        fifteenth, sixteenth,
+        fifteenth, sixteenth, seventeenth,
     ]
 
     /// The version that a program must know to use a journal with spaces.
-    static let spacesVersion = 16
+    static let spacesVersion = 17
 
     /// Returns the number of migrations that a program must know to use a schema with all of these.
     static func minimum(of migrations: [Migration]) -> Int {
@@ -375,4 +375,24 @@ enum PostgresSchema {
                 name: "sessions_used_briefly",
                 definition: "ON @.sessions (noted, key) WHERE \(Statements.isBrieflyUsed)"),
         ], isAdditive: true)
+
+    /// The sessions that sent intents to spaces: see `Visit`. Programs that do not note them are excluded from spaces.
+    private static let seventeenth = Migration(
+        sql: """
+            CREATE TABLE @.visits (
+                session bigint NOT NULL,            -- the space
+                visitor bytea NOT NULL,             -- the id of a session
+                seen bigint NOT NULL,
+                issuer bytea,
+                subject bytea,                      -- NULL: the visitor was always anonymous
+                forgotten boolean NOT NULL,         -- whether the subject was deleted
+                PRIMARY KEY (session, visitor)
+            );
+            CREATE INDEX visits_by_subject ON @.visits (sha256(subject)) WHERE subject IS NOT NULL;
+            CREATE INDEX visits_forgotten ON @.visits (session) WHERE forgotten;
+            CREATE INDEX visits_by_visitor ON @.visits (visitor) WHERE subject IS NULL;
+            CREATE INDEX visits_by_use ON @.visits (seen) WHERE subject IS NULL;
+            UPDATE @.meta SET minimum = 17
+                WHERE minimum < 17 AND EXISTS (SELECT FROM @.sessions WHERE space IS NOT NULL);
+            """, isAdditive: true)
 }

@@ -107,14 +107,14 @@ extension Statements {
             WHERE t.token = c.token AND t.session = c.session AND \(gone("c.session"))
             """, [keys])
         return (isExpired ? [forgotten] : [])
-            + Rows.tables.filter { !$0.hasEras }.map {
+            + Rows.tables.filter { $0.pages == nil }.map {
                 PostgresStatement("DELETE FROM \(schema).\($0.name) AS t WHERE \(gone("t.session"))", [keys])
             } + [
                 PostgresStatement(
                     "UPDATE \(schema).tokens AS t SET session = NULL, until = $2 WHERE \(gone("t.session"))",
                     [keys, .time(tombstoneUntil)]),
                 PostgresStatement("DELETE FROM \(schema).heads AS t WHERE \(gone("t.key"))", [keys]),
-            ] + (isExpired ? [] : deleteLabelsAndReceipts(of: keys))
+            ] + deleteMany(of: keys, fromEras: !isExpired)
     }
 
     /// Deletes a session's row, and the token of a space, which is not remembered. Returns a row that tells if it was a
@@ -266,6 +266,7 @@ extension Statements {
     func make(_ change: CredentialChange, ended: [TokenHash]) -> [PostgresStatement] {
         let session = PostgresValue.key(change.session)
         let gone = change.removed.map(\.bytes) + change.kept.map(\.token.bytes)
+        let signedIn = change.subject == nil ? [] : [signIn("key", session)]
         return [
             PostgresStatement(
                 "UPDATE \(schema).sessions SET issuer = $2, subject = $3 WHERE key = $1",
@@ -288,7 +289,7 @@ extension Statements {
                     SELECT $2, $1 WHERE NOT EXISTS (SELECT FROM \(schema).tokens WHERE token = $2 AND session = $1)
                     """, [session, .bytea(credential.token.bytes)])
             } + [Rows.credentials.insert(change.kept, of: change.session, self)].compactMap(\.self)
-            + set(change.reminders, of: change.session)
+            + set(change.reminders, of: change.session) + signedIn
     }
 
     /// Sets reminders of a session whose head is locked.

@@ -90,6 +90,7 @@ struct Statements: Sendable {
             """
         addLabels = Rows.labels.table.insertion(into: at, committed: committed)
         addReceipts = Rows.receipts.table.insertion(into: at, committed: committed)
+        addVisits = Rows.visits.table.insertion(into: at, committed: committed)
         addReminders = Rows.reminders.table.insertion(into: at, committed: committed)
         forgetLabels = """
             DELETE FROM \(at).labels AS l
@@ -220,5 +221,6 @@ struct Statements: Sendable {
     let addReceipts: String
     let forgetReminders: String
     let addReminders: String
+    let addVisits: String
     let noteReminded: String
 }

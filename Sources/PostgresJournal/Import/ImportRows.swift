@@ -5,7 +5,7 @@ import SessionJournal
 /// The rows of imported sessions.
 struct ImportRows {
     fileprivate enum Table: Int, CaseIterable {
-        case sessions, heads, tokens, credentials, stores, labels, receipts, reminders, recordings, setAside,
+        case sessions, heads, tokens, credentials, stores, labels, receipts, reminders, recordings, setAside, visits,
             endedTokens
     }
 
@@ -70,6 +70,7 @@ struct ImportRows {
         try addAll(session.reminders, Rows.reminders, .reminders)
         try addAll(export.turns, Rows.recordings, .recordings)
         try addAll(export.setAside, Rows.setAside, .setAside)
+        try addAll(export.visits, Rows.visits, .visits)
         try flush(&self)
     }
 
@@ -124,6 +125,7 @@ extension ImportRows.Table {
         case .reminders: Rows.reminders.table
         case .recordings: Rows.recordings.table
         case .setAside: Rows.setAside.table
+        case .visits: Rows.visits.table
         }
     }
 }

@@ -24,7 +24,7 @@ enum Rows {
         table: RowTable(
             "labels",
             "int8 number, int8 place, text feature, int8 version, bytea intent, int8 expiry, bool written, bytea json",
-            order: "r.number, r.place", hasEras: true)
+            order: "r.number, r.place", hasEras: true, pages: ("number", "\(Int64.max)"))
     ) { label in
         [
             .bits(label.id.number), .int8(Int64(label.id.index)), .feature(label.feature), .bits(label.version),
@@ -46,7 +46,7 @@ extension Rows {
             """
             int8 hash, bytea scope, bytea name, int8 number, int8 made, bytea intent, int8 version, int8 status, \
             bytea body_hash, bytea body
-            """, order: "r.number", hasEras: true)
+            """, order: "r.number", hasEras: true, pages: ("hash", "\(Int64.max)"))
     ) { receipt in
         let key = ReceiptColumns(receipt.key)
         var (version, status, body): (UInt64?, Int64?, [UInt8]?)
@@ -116,6 +116,29 @@ extension Rows {
 }
 
 extension Rows {
+    static let visits = RowKind<Visit>(
+        table: RowTable(
+            "visits", "bytea visitor, int8 seen, bytea issuer, bytea subject, bool forgotten",
+            // An id is in ASCII.
+            pages: ("visitor", "'\\xff'::bytea"),
+            conflict: """
+                ON CONFLICT (session, visitor) DO UPDATE SET seen = greatest(t.seen, excluded.seen),
+                    issuer = CASE WHEN excluded.subject IS NULL THEN t.issuer ELSE excluded.issuer END,
+                    subject = coalesce(excluded.subject, t.subject)
+                """)
+    ) { visit in
+        [
+            .utf8(visit.session), .time(visit.lastUse), .utf8(visit.subject?.issuer), .utf8(visit.subject?.id),
+            .bool(visit.isForgotten),
+        ]
+    } read: { row, first in
+        Visit(
+            session: try row.text(first), subject: try row.subject(first + 2), lastUse: try row.time(first + 1),
+            isForgotten: try row.bool(first + 4))
+    }
+}
+
+extension Rows {
     static let credentials = RowKind<StoredCredential>(
         table: RowTable(
             "credentials",
@@ -179,7 +202,7 @@ extension Rows {
     /// All tables whose rows belong to a session and are deleted with it. Tokens are remembered instead.
     static let tables = [
         stores.table, credentials.table, reminders.table, recordings.table, setAside.table, streams, labels.table,
-        receipts.table,
+        receipts.table, visits.table,
     ]
     private static let streams = RowTable("streams", "int8 node, int4 count")
 }

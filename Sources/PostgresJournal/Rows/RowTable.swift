@@ -12,6 +12,9 @@ struct RowTable: Sendable {
     /// True if its rows have partitions by era, which are dropped as a whole.
     let hasEras: Bool
     let key: String
+    /// The column in whose order many rows of a removed session are deleted, and a value that none exceeds; nil if they
+    /// are deleted together.
+    let pages: (column: String, end: String)?
     /// The end of the insertion, which handles conflicting rows.
     let conflict: String
 
@@ -20,9 +23,10 @@ struct RowTable: Sendable {
     ///   - key: The column of the session's key; nil for rows without one.
     init(
         _ name: String, _ columns: String, order: String = "", hasEras: Bool = false, key: String = "session",
-        conflict: String = ""
+        pages: (column: String, end: String)? = nil, conflict: String = ""
     ) {
         (self.name, self.order, self.hasEras, self.key, self.conflict) = (name, order, hasEras, key, conflict)
+        self.pages = pages
         self.columns = columns.split(separator: ", ").map { column in
             let words = column.split(separator: " ")
             guard let kind = PostgresArray.Kind(name: words[0]), words.count == 2 else {

@@ -26,6 +26,7 @@ struct AppendGroup {
     private var receipts = ParameterRows(Rows.receipts.table)
     private var changedReminders = ParameterRows(.text, .bytea)
     private var reminders = ParameterRows(Rows.reminders.table)
+    private var visits = ParameterRows(Rows.visits.table)
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
     private var owners = ParameterRows(.int8, .int8, .int8, .bool, .int8, .int8, .int8, .bytea)
     /// The indexes of the look-ups among the statements' results.
@@ -41,7 +42,7 @@ struct AppendGroup {
         for (row, batch) in batches.enumerated() {
             addHead(of: batch)
             if hasOwners { addOwner(of: batch) }
-            for (place, caller) in batch.expectedCallers.enumerated() {
+            for (place, caller) in (batch.ofSpace?.expectedCallers ?? []).enumerated() {
                 callers.append(
                     batch, .int8(Int64(place)), .bytea(caller.token.bytes), .int8(caller.session?.number),
                     .bits(caller.access))
@@ -53,6 +54,10 @@ struct AppendGroup {
             }
             addReceipts(of: batch, row)
             addReminders(of: batch)
+            // In order, see `Statements.signIn`.
+            for visit in (batch.ofSpace?.visits ?? []).sorted(by: { $0.session < $1.session }) {
+                visits.append(batch, Rows.visits.cells(visit))
+            }
         }
     }
 
@@ -173,6 +178,7 @@ struct AppendGroup {
             forgottenLabels.statement(sql.forgetLabels), forgottenReceipts.statement(sql.forgetReceipts),
             receipts.statement(sql.addReceipts),
             changedReminders.statement(sql.forgetReminders), reminders.statement(sql.addReminders),
+            visits.statement(sql.addVisits),
             changedReminders.isEmpty
                 ? nil : PostgresStatement(sql.noteReminded, [changedReminders.sessionValue]),
         ].compactMap(\.self)

@@ -13,8 +13,8 @@ extension Connection {
         }
     }
 
-    /// Deletes the sessions that deleted subjects had before, inside a transaction, and seals the keys of older rows.
-    /// Returns the number of sessions, and the subjects that this database did not know as deleted.
+    /// Deletes the sessions that deleted subjects had before, marks their visits, inside a transaction, and seals the keys
+    /// of older rows. Returns the number of sessions, and the subjects that this database did not know as deleted.
     mutating func forgetAgain(
         _ others: [ForgottenSubject], _ key: ForgottenKey
     ) throws -> (removed: Int, new: ForgottenFinder) {
@@ -30,9 +30,10 @@ extension Connection {
         let new = others.filter { !known.contains($0) }
         try note(new)
         let finder = ForgottenFinder(known.union(new), key)
-        let subjects = try query("SELECT DISTINCT issuer, subject FROM sessions WHERE subject IS NOT NULL", []) { row in
-            try row.subject(0)
-        }
+        let subjects = try query(
+            ["sessions", "visits"].map { "SELECT issuer, subject FROM \($0) WHERE subject IS NOT NULL" }
+                .joined(separator: " UNION ")
+        ) { row in try row.subject(0) }
         var count = 0
         for case let subject? in subjects {
             guard let last = finder.time(of: subject) else { continue }
@@ -41,6 +42,7 @@ extension Connection {
                 [.text(subject.id), .text(subject.issuer), .time(last)]
             ) { row in try row.integer(0) }
             for key in keys { try deleteAll(of: key) }
+            try forgetVisits(of: subject, until: last)
             count += keys.count
         }
         return (count, ForgottenFinder(new, key))
@@ -49,7 +51,7 @@ extension Connection {
     private mutating func deleteAll(of session: Int64) throws {
         try execute("DELETE FROM stores WHERE \(Self.ofSession)", [.integer(session)])
         try execute("DELETE FROM recordings WHERE \(Self.recordingsOfSession)", [.integer(session)])
-        for table in ["labels", "receipts", "set_aside", "reminders", "credentials"] {
+        for table in ["labels", "receipts", "set_aside", "reminders", "credentials", "visits"] {
             try execute("DELETE FROM \(table) WHERE session = ?", [.integer(session)])
         }
         try execute("DELETE FROM sessions WHERE key = ?", [.integer(session)])

@@ -63,6 +63,7 @@ extension Connection {
         guard let rows = try rows(of: session) else { return nil }
         var contents = try export(rows)
         contents.session.recentHeads = try earlierHeads(of: rows).heads(before: rows.head)
+        contents.visits = try visits(of: session)
         return contents
     }
 

@@ -29,12 +29,10 @@ extension JournalDatabase {
                 "DELETE FROM labels WHERE session = ? AND number = ? AND place = ?",
                 [session, .bits(label.number), .integer(label.index)])
         }
-        for key in batch.forgottenReceipts {
-            try bind(key, of: batch.session, to: deleteReceipt)
-            try deleteReceipt.run()
-        }
+        for key in batch.forgottenReceipts { try deleteReceipt(key, of: batch.session) }
         for receipt in batch.receipts { try write(receipt, of: batch.session) }
         if !batch.reminders.isEmpty { try write(batch.reminders, of: batch.session) }
+        for visit in batch.ofSpace?.visits ?? [] { try connection.write(visit, of: batch.session) }
         if batch.epoch != nil || batch.lostLabels != nil {
             try connection.execute(
                 "UPDATE sessions SET epoch = coalesce(?, epoch), lost = coalesce(?, lost) WHERE key = ?",
@@ -166,6 +164,11 @@ extension JournalDatabase {
         _ = try insertReceipt.withBound(receipt.bodyHash, at: 9) {
             try insertReceipt.withBound(refusal, at: 10) { try insertReceipt.run() }
         }
+    }
+
+    func deleteReceipt(_ key: ReceiptKey, of session: SessionKey) throws(SQLiteError) {
+        try bind(key, of: session, to: deleteReceipt)
+        try deleteReceipt.run()
     }
 
     private func bind(_ key: ReceiptKey, of session: SessionKey, to statement: PreparedStatement) throws(SQLiteError) {

@@ -42,6 +42,7 @@ extension JournalDatabase {
         sessionCount = count + 1
         if session.space != nil { spaceCount = spaces + 1 }
         let key = SessionKey(connection.lastInsertedRow)
+        if let subject = session.subject { try connection.signIn(key, subject) }
         if let credential { try insert(credential, of: key) }
         return .success(key)
     }
@@ -138,6 +139,10 @@ extension JournalDatabase {
             let count = try connection.execute(
                 Self.endPassingOverSQL, [.time(expiry.common.dueBefore), .integer(sessions)])
             expiry.hasReminders = count == sessions
+        }
+        if expiry.common.hasVisits {
+            let count = try connection.deleteVisits(before: expiry.common.lastSeenBefore.anonymous, limit: sessions)
+            expiry.common.hasVisits = count == sessions
         }
         guard expiry.common.hasSessions else { return }
         let isReclaim = expiry.common.usedFor != nil
@@ -236,7 +241,7 @@ extension JournalDatabase {
             """, 32
         ),
         part("labels", "number, place", 256), part("receipts", "scope, name", 256),
-        part("set_aside", "number", 4), part("reminders", "feature, name", 64),
+        part("set_aside", "number", 4), part("reminders", "feature, name", 64), part("visits", "visitor", 256),
     ]
 
     /// Repeats the session outside: otherwise SQLite 3.40 reads all rows of a session for each of its receipts.

@@ -6,12 +6,13 @@ enum SQLiteSchema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// A migration's index plus one is the `user_version` after it.
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth]
 
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
         "secrets", "credentials", "reminders", "scrub", "forgotten",
+        "visits",
     ]
 
     /// The number of bits in a store's id for its place in its session; the others are the session's key.
@@ -265,5 +266,22 @@ enum SQLiteSchema {
         ALTER TABLE sessions ADD COLUMN life INTEGER
             AS (CASE WHEN space IS NOT NULL THEN 3 WHEN subject IS NULL THEN 0 ELSE 1 + shared END) VIRTUAL;
         CREATE INDEX sessions_by_life ON sessions (life, last_seen) WHERE reminded = 0;
+        """
+
+    /// The sessions that sent intents to spaces: see `Visit`.
+    private static let tenth = """
+        CREATE TABLE visits (
+            session INTEGER NOT NULL,               -- the space
+            visitor TEXT NOT NULL,                  -- the id of a session
+            last_use INTEGER NOT NULL,
+            issuer TEXT,
+            subject TEXT,                           -- NULL: the visitor was always anonymous
+            forgotten INTEGER NOT NULL DEFAULT 0,   -- 1: the subject was deleted
+            PRIMARY KEY (session, visitor)
+        ) STRICT;
+        CREATE INDEX visits_by_subject ON visits (subject, issuer) WHERE subject IS NOT NULL;
+        CREATE INDEX visits_forgotten ON visits (forgotten) WHERE forgotten = 1;
+        CREATE INDEX visits_by_visitor ON visits (visitor) WHERE subject IS NULL;
+        CREATE INDEX visits_by_use ON visits (last_use) WHERE subject IS NULL;
         """
 }

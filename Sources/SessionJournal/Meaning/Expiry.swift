@@ -9,23 +9,27 @@ package struct Expiry: Sendable {
     /// The number of removed sessions.
     package private(set) var count = 0
     package var hasTombstones: Bool
+    /// True if anonymous visits may have ended.
+    package var hasVisits: Bool
     package private(set) var hasSessions = true
 
     package init(lastSeenBefore: PerLifeClass, now: Duration, tombstoneUntil: Duration, limit: Int) {
         (self.lastSeenBefore, self.now) = (lastSeenBefore, now)
         (self.tombstoneUntil, self.limit, usedFor, hasTombstones) = (tombstoneUntil, limit, nil, true)
+        hasVisits = true
     }
 
     /// Expires only anonymous sessions that were used no longer than `usedFor`, and no tombstones.
     package init(lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int) {
         (self.lastSeenBefore, now) = (PerLifeClass(lastSeenBefore), .zero)
         (self.tombstoneUntil, self.limit, self.usedFor, hasTombstones) = (tombstoneUntil, limit, usedFor, false)
+        hasVisits = false
     }
 
     /// Reminders that were due before this time no longer keep their sessions.
     package var dueBefore: Duration { now - StoredReminder.sessionLife }
 
-    package var isOver: Bool { !hasTombstones && !hasSessions }
+    package var isOver: Bool { !hasTombstones && !hasVisits && !hasSessions }
 
     /// Returns the number of sessions that the next step examines.
     package func stepSize(atMost most: Int) -> Int { max(0, min(most, limit - count)) }

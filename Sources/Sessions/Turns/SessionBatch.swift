@@ -59,6 +59,8 @@ struct SessionBatch {
     var accessGeneration: UInt64?
     /// The callers of a space whose turns it has.
     var callers: ShortList<JudgedCaller> = []
+    /// Visits of them that the journal does not have yet.
+    var visits: [Visit] = []
 
     mutating func add(_ caller: JudgedCaller) {
         // The journal is told of each once. Without other writers there is no bound, so it is not looked for.

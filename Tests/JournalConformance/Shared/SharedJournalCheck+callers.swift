@@ -79,7 +79,7 @@ extension ExpectedCaller {
 extension Log {
     fileprivate func batch(callers: [ExpectedCaller], receipts: [StoredReceipt] = []) -> JournalBatch {
         var batch = batch(receipts: receipts)
-        batch.expectedCallers = callers
+        batch.ofSpace = SpaceBatch(expectedCallers: callers)
         return batch
     }
 }

@@ -59,9 +59,9 @@ extension PlannedDatabase {
         third.expectedOwner = SessionOwner(node: node, fence: second.head)
         third.stores = [StoreChange(feature: TestSession.counter, kind: .disposed, number: 3, version: 3, made: 1)]
         third.ownerChange = .released
-        third.expectedCallers = [
+        third.ofSpace = SpaceBatch(expectedCallers: [
             ExpectedCaller(token: session.record.tokenHash, session: session.key, access: 0)
-        ]
+        ])
         #expect(await journal.append(third).isCommitted)
         // Checked on its own: it changes a store that is gone.
         #expect(await journal.append(session.turn(after: third.head, state: "4")).failure == .invalid)
