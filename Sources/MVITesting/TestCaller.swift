@@ -39,6 +39,15 @@ extension TestStore {
         await send(intent, by: world?.client(caller), sourceLocation, change)
     }
 
+    /// Has the store forget the person of a client, as a deletion of the person's data does. See
+    /// ``/MVI/Feature/forgetting(_:)``, which may have no action for it.
+    public func forget(_ caller: TestCaller, sourceLocation: SourceLocation = #_sourceLocation) async {
+        let subject = caller.principal?.identity ?? Subject(issuer: "", id: caller.session)
+        let person = ForgottenPerson(subject: subject, senders: [sender(caller).id])
+        guard let action = F.forgetting(person) else { return }
+        await perform(action, sourceLocation: sourceLocation)
+    }
+
     /// Sends an intent of a client of a shared store that must be refused or throw. See
     /// ``sendRejected(_:_:code:pointers:as:sourceLocation:)-(_,_,_,_,Principal?,_)``.
     @discardableResult

@@ -254,8 +254,8 @@ package final class HeldJournal: InterposedJournal {
         switch operation {
         case .load, .news, .find, .list, .alarms: load(done, body)
         case .stores: load(isOfStores: true, done, body)
-        case .export: body(done)
-        case .secret, .create, .change, .bury, .remove, .record, .touch, .expire, .reclaim:
+        case .export, .visits: body(done)
+        case .secret, .create, .change, .bury, .remove, .forget, .record, .touch, .expire, .reclaim:
             if let trouble { done(.failure(trouble)) } else { body(done) }
         }
     }

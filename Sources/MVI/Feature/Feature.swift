@@ -58,6 +58,12 @@ public protocol Feature: Sendable {
     /// The lifetime of the feature's stores in the session of a subject. By default that of the session.
     static var life: Life { get }
 
+    /// Returns the action that removes a person from the state of a shared store, or nil for none, which is the default.
+    ///
+    /// When a person's data is deleted, it is performed once in each store of the spaces to which the person sent
+    /// something, without a sender. If it fails, so does the deletion, which can be repeated.
+    static func forgetting(_ person: ForgottenPerson) -> Action?
+
     /// The state of a new store.
     var initialState: State { get }
     /// The observers and interceptors of this feature's stores, in addition to those that a server installs for all.
@@ -120,6 +126,8 @@ extension Feature {
     public static var migrations: [Migration<State>] { [] }
     /// That of the session.
     public static var life: Life { .session }
+    /// None.
+    public static func forgetting(_ person: ForgottenPerson) -> Action? { nil }
     /// None.
     public var middleware: Middleware<Self> { Middleware() }
 

@@ -109,6 +109,8 @@ package enum StoreReport: Sendable {
     case unrecordable(feature: String)
     /// Recordings of committed turns are not written: the journal failed with the error, or is too slow if it is nil.
     case recordingsLost(count: Int, StoreError?)
+    /// A shared store still has data of a deleted person. It is tried again.
+    case notForgotten(StoreError)
 }
 
 /// The store that a report is about.

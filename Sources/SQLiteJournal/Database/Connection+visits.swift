@@ -55,7 +55,8 @@ extension Connection {
     }
 
     /// Marks a deleted subject's visits until a time since 1970.
-    mutating func forgetVisits(of subject: Subject, until time: Duration = .nanoseconds(Int64.max)) throws(SQLiteError) {
+    mutating func forgetVisits(of subject: Subject, until time: Duration = .nanoseconds(Int64.max)) throws(SQLiteError)
+    {
         try execute(
             "UPDATE visits SET forgotten = 1 WHERE subject = ? AND issuer = ? AND last_use <= ? AND forgotten = 0",
             [.text(subject.id), .text(subject.issuer), .time(time)])

@@ -182,6 +182,7 @@ extension SessionTable {
         note(notes)
         expireKept(now: now)
         searchStores(now: now)
+        forgetVisits(now: now)
     }
 
     private func sweep(_ lock: Lock<Shard>, now: Moment, _ notes: inout [(Session, SessionNote)]) {

@@ -8,6 +8,8 @@ package struct ForgottenData: Sendable, Hashable {
     package var stores = 0
     /// The size of the stores' states and view states in bytes.
     package var bytes = 0
+    /// The spaces in which it sent something.
+    package var spaces = 0
 
     package init() {}
 }
@@ -58,6 +60,7 @@ extension SessionTable {
             let until = now + environment.limits.tombstoneLife
             try await awaitResult { environment.journal.purge(subject, now: now, tombstoneUntil: until, done: $0) }
                 .get()
+            data.spaces += try await forgetVisits(.subject(subject))
         } while try await !records(.subject(subject)).isEmpty
         // Damaged sessions, and those of which the journal lost rows.
         for session in sessions where subject.isSame(as: session.info.subject) { remove(session) }

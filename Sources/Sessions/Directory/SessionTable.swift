@@ -68,6 +68,8 @@ package final class SessionTable: Sendable {
         var forgetting: [SubjectBytes: Int] = [:]
         /// The search for stores whose lifetime is over.
         var search = StoreSearch()
+        /// The time of the next look for what deleted subjects left in spaces, on the monotonic clock.
+        var nextForgetting: Duration = .zero
     }
 
     static let shardCount = 64

@@ -103,6 +103,9 @@ final class RecordingWriter: Sendable {
         if isIdle { done() } else { write() }
     }
 
+    /// Has a session's next recordings begin with whole states: the turns before are deleted.
+    func forget(_ session: SessionKey) { splices.withLock { $0.forget(session) } }
+
     /// Begins a round if none is running.
     private func write() {
         let begins = state.withLock { state in

@@ -94,6 +94,8 @@ struct SessionCore {
         var places: CallerPlaces?
         /// The spaces that its clients may make now; nil if they made none.
         var spaces: TokenBucket?
+        /// Nil for a space without visits of late, and for other sessions.
+        var visits: NotedVisits?
         /// The number of jobs outside the queue that wait for observations.
         var putOff = 0
         /// The time until which the running job may wait for them, on the monotonic clock; nil if it has not waited.
@@ -104,7 +106,7 @@ struct SessionCore {
         var isBlank: Bool {
             catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
                 && waits.isEmpty && chainReminders.isEmpty && checks == nil && granted.isEmpty && spaces == nil
-                && places == nil && putOff == 0 && readingDeadline == nil
+                && places == nil && visits == nil && putOff == 0 && readingDeadline == nil
         }
     }
 

@@ -50,9 +50,18 @@ extension Session {
 
     /// The name of a caller in this space.
     package func sender(_ caller: Session, _ principal: Principal?) -> Sender {
+        Sender(id: senderID(of: caller.id), session: caller.id, subject: principal?.identity)
+    }
+
+    /// The name in this space of clients of a session.
+    func senderID(of session: String) -> String { Sender.id(of: session, in: id) }
+}
+
+extension Sender {
+    /// The name of clients of a session in the space with a public id.
+    static func id(of session: String, in space: String) -> String {
         // The space's id is random, and only the server's code knows it.
-        let hash = SHA256.digest(Array("sender:\(id):\(caller.id)".utf8))
-        return Sender(id: Epoch.name(digest: hash), session: caller.id, subject: principal?.identity)
+        Epoch.name(digest: SHA256.digest(Array("sender:\(space):\(session)".utf8)))
     }
 }
 

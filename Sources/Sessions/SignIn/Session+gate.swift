@@ -114,9 +114,9 @@ extension Session {
         if let caller = client.caller {
             var judged = JudgedCaller(caller, forTurn: true)
             let refusal = refusal(of: client, feature, access)
-            // The journal need not confirm a refusal.
             if refusal != nil { judged.expected = nil }
-            core.withLock { [judged] in $0.batch.add(judged) }
+            let visit = refusal == nil && access != .read ? visit(of: client, caller) : nil
+            core.withLock { [judged] in $0.add(judged, visit) }
             return refusal
         }
         return core.withLock { core in

@@ -171,6 +171,20 @@ struct ReceiptBook {
         if case .sequence(_, let epoch) = key { note(epoch) { $0.count -= 1 } }
     }
 
+    /// Removes the receipts of all clients of these sessions, as callers of a space. Returns their keys.
+    mutating func forget(callersOf sessions: [String]) -> [ReceiptKey] {
+        let sessions = Set(sessions)
+        var keys: [ReceiptKey] = []
+        for (caller, places) in callers ?? [:] {
+            guard let end = caller.lastIndex(of: "."), sessions.contains(String(caller[..<end])) else { continue }
+            for place in places {
+                forget(place.key)
+                keys.append(place.key)
+            }
+        }
+        return keys
+    }
+
     /// Removes expired receipts.
     mutating func expire(now: Duration, life: Duration) {
         while let oldest = order.first, now - oldest.made >= life { forgetFirst() }

@@ -192,6 +192,7 @@ extension SessionCore {
         {
             outbox.told(pending.batch)
         }
+        noteVisits(of: pending.batch)
         if !pending.batch.forgottenReceipts.isEmpty { receipts.told(forgotten: pending.batch.forgottenReceipts.count) }
         var applied = Applied()
         let entries = pending.entries
@@ -323,8 +324,7 @@ final class PendingCommit: Sendable {
         (self.session, self.needs) = (session, needs)
         (entries, results) = (working.entries, working.results)
         (isKept, isOwners) = (core.key != nil, core.ownsWork)
-        callers = isShared ? working.callers.filter { $0.expected != nil } : []
-        recordings = working.recordings
+        (callers, recordings) = (isShared ? working.callers.filter { $0.expected != nil } : [], working.recordings)
         // Before the batch may end the session's own recording.
         recordingLimit = recordings.isEmpty ? .none : core.recordingLimit(session.shared.limits)
         // With the labels dropped, as the outbox will be.
@@ -345,8 +345,7 @@ final class PendingCommit: Sendable {
             lostLabels: trimmed.map { $0.lostIsNews ? $0.lost : nil }
                 ?? (core.outbox.lostIsNews ? core.outbox.lost : nil),
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
-            expectedAccess: isShared ? core.accessChanges : nil, ofSpace: callers.isEmpty && working.visits.isEmpty
-                ? nil : SpaceBatch(expectedCallers: callers.compactMap(\.expected), visits: working.visits),
+            expectedAccess: isShared ? core.accessChanges : nil, ofSpace: working.ofSpace(callers),
             ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.

@@ -17,7 +17,8 @@ struct Chores: Feature {
     }
     struct State: Codable, Equatable, Sendable { var items: [Item] = [] }
     enum Intent: Codable, Sendable { case add(text: String), call(text: String), report, sibling }
-    enum Message: Codable, Sendable { case added(Item) }
+    enum Action: Codable, Sendable { case forget(senders: [String]) }
+    enum Message: Codable, Sendable { case added(Item), removed(by: [String]) }
     enum Label: Codable, Equatable, Sendable { case called(text: String), told(Int) }
 
     static let examples: [Intent] = [.add(text: "milk"), .call(text: "tea"), .report, .sibling]
@@ -35,8 +36,18 @@ struct Chores: Feature {
         }
     }
 
+    static func forgetting(_ person: ForgottenPerson) -> Action? { .forget(senders: person.senders.sorted()) }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
+        guard turn.state.items.last?.text != "glue" else { throw Refusal(.conflict, code: "glued", "It is glued.") }
+        if case .forget(let senders) = action { turn.dispatch(.removed(by: senders)) }
+    }
+
     func reduce(_ state: inout State, _ message: Message) {
-        if case .added(let item) = message { state.items.append(item) }
+        switch message {
+        case .added(let item): state.items.append(item)
+        case .removed(let senders): state.items.removeAll { senders.contains($0.by) }
+        }
     }
 }
 

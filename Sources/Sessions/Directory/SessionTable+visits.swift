@@ -1,0 +1,195 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// The visits of a space that need not be noted again: a visit is noted once a day, and again with a subject.
+struct NotedVisits {
+    private static let limit = 4_096
+    private static let interval: Duration = .seconds(24 * 3600)
+
+    private var visits: [String: (time: Duration, hasSubject: Bool)] = [:]
+
+    func has(_ visit: Visit) -> Bool {
+        guard let known = visits[visit.session] else { return false }
+        return visit.lastUse - known.time < Self.interval && (known.hasSubject || visit.subject == nil)
+    }
+
+    mutating func note(_ new: [Visit]) {
+        // One that is forgotten here is noted again.
+        if visits.count + new.count > Self.limit { visits = [:] }
+        for visit in new { visits[visit.session] = (visit.lastUse, visit.subject != nil) }
+    }
+
+    mutating func remove(_ sessions: [String]) { for session in sessions { visits[session] = nil } }
+}
+
+extension SessionBatch {
+    /// Its part for the journal that only spaces have; nil without one.
+    func ofSpace(_ callers: [JudgedCaller]) -> SpaceBatch? {
+        callers.isEmpty && visits.isEmpty
+            ? nil : SpaceBatch(expectedCallers: callers.compactMap(\.expected), visits: visits)
+    }
+}
+
+extension SessionCore {
+    /// Adds a caller of a space to the batch, with its visit if that is not noted.
+    mutating func add(_ caller: JudgedCaller, _ visit: Visit?) {
+        batch.add(caller)
+        guard let visit, rare?.visits?.has(visit) != true,
+            !batch.visits.contains(where: { $0.session == visit.session })
+        else { return }
+        batch.visits.append(visit)
+    }
+
+    /// Notes that the journal has a batch's visits.
+    mutating func noteVisits(of batch: JournalBatch) {
+        guard let visits = batch.ofSpace?.visits, !visits.isEmpty else { return }
+        let rare = makeRare()
+        var noted = rare.visits ?? NotedVisits()
+        noted.note(visits)
+        rare.visits = noted
+    }
+}
+
+/// A space to which a person sent something, for the person's export.
+package struct VisitedSpace: Sendable, Hashable {
+    package let space: SpaceName
+    /// The person's name there; see `Sender.id`.
+    package let sender: String
+    /// Time since 1970, noted about once a day.
+    package let lastUse: Duration
+}
+
+extension SessionTable {
+    /// Returns the spaces to which a subject sent something.
+    package func spaces(visitedBy subject: Subject) async throws(StoreError) -> [VisitedSpace] {
+        let visits = try await awaitResult {
+            environment.journal.visits(.subject(subject), limit: .max, done: $0)
+        }.get()
+        var found: [VisitedSpace] = []
+        for visit in visits.sorted(by: { $0.space.text < $1.space.text }) {
+            guard let space = try await records(.space(visit.space)).first else { continue }
+            let sender = Sender.id(of: visit.visit.session, in: space.id)
+            found.append(VisitedSpace(space: visit.space, sender: sender, lastUse: visit.visit.lastUse))
+        }
+        return found
+    }
+}
+
+/// What deleted subjects left in spaces.
+extension SessionTable {
+    private static var visitsAtOnce: Int { 1_000 }
+    private static var interval: Duration { .seconds(3600) }
+
+    /// Deletes again what a crash or a restored backup left, once an hour. One node at a time looks.
+    func forgetVisits(now: Moment) {
+        guard !environment.features.shared.isEmpty, isNodesTurn(now) else { return }
+        let isDue = totals.withLock { totals in
+            guard now.monotonic >= totals.nextForgetting else { return false }
+            totals.nextForgetting = now.monotonic + Self.interval
+            return true
+        }
+        guard isDue else { return }
+        Task(executorPreference: environment.executor) { [self] in
+            do throws(StoreError) { _ = try await forgetVisits(.forgotten) } catch {
+                environment.report(.notForgotten(error))
+            }
+        }
+    }
+
+    /// Deletes what forgotten subjects left in spaces. Returns the number of spaces; throws the first space's error, after
+    /// the others.
+    func forgetVisits(_ query: VisitQuery) async throws(StoreError) -> Int {
+        var count = 0
+        while true {
+            let visits = try await awaitResult {
+                environment.journal.visits(query, limit: Self.visitsAtOnce, done: $0)
+            }.get()
+            var places: [Place: Leftover] = [:]
+            for found in visits where found.visit.isForgotten {
+                guard let subject = found.visit.subject else { continue }
+                places[
+                    Place(space: found.key, subject: SubjectBytes(subject)),
+                    default: Leftover(space: found.space, key: found.key, subject: subject)
+                ].sessions.append(found.visit.session)
+            }
+            guard !places.isEmpty else { return count }
+            var first: StoreError?
+            for leftover in places.values {
+                do throws(StoreError) {
+                    try await forget(leftover)
+                    count += 1
+                } catch {
+                    first = first ?? error
+                }
+            }
+            if let first { throw first }
+        }
+    }
+
+    private struct Place: Hashable {
+        let space: SessionKey
+        let subject: SubjectBytes
+    }
+
+    /// What a subject's sessions left in a space.
+    private struct Leftover {
+        let space: SpaceName
+        let key: SessionKey
+        let subject: Subject
+        var sessions: [String] = []
+    }
+
+    private func forget(_ place: Leftover) async throws(StoreError) {
+        var receipts: [ReceiptKey] = []
+        switch await awaitResult({ done in space(place.space, permit: nil) { done($0) } }) {
+        case .live(let space, _):
+            let person = ForgottenPerson(
+                subject: place.subject, senders: Set(place.sessions.map { space.senderID(of: $0) }))
+            for (feature, action) in space.forgetting(person) {
+                let result = await whereOwned(space) {
+                    space.deliver(action, to: feature, once: nil, makesStore: false, completion: $0)
+                }
+                if case .failure(let error) = result, error.code != StoreError.noStore(feature).code {
+                    throw error.inShared(feature)
+                }
+            }
+            receipts = space.forget(place.sessions)
+            await writeRecordings()
+            environment.recordings.forget(place.key)
+        case .ended, .unknown: break
+        case .damaged(_, let error), .failed(let error): throw error
+        }
+        try await awaitResult {
+            environment.journal.forget(visitsOf: place.sessions, receipts: receipts, in: place.key, done: $0)
+        }.get()
+    }
+}
+
+extension Session {
+    func visit(of client: SessionClient, _ caller: Session) -> Visit {
+        Visit(session: caller.id, subject: client.principal?.identity, lastUse: shared.time.sinceEpoch())
+    }
+
+    /// The actions by which the space's stores remove a person.
+    fileprivate func forgetting(_ person: ForgottenPerson) -> [(FeatureID, Delivery)] {
+        core.withLock { $0.stores.map(\.feature) }.compactMap { feature in
+            shared.features.definition(for: feature, in: space)?.forgetting(person).map { (feature, $0) }
+        }
+    }
+
+    /// Drops what is kept of clients of sessions. Returns the keys of their receipts.
+    fileprivate func forget(_ sessions: [String]) -> [ReceiptKey] {
+        core.withLock { core in
+            core.rare?.visits?.remove(sessions)
+            return core.receipts.forget(callersOf: sessions)
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate func inShared(_ feature: FeatureID) -> StoreError {
+        StoreError(
+            .unavailable, "The shared store \(feature) did not remove the person: \(self)", retryAfter: .seconds(5))
+    }
+}

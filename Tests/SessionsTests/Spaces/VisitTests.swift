@@ -1,0 +1,183 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+@Suite("What deleted people leave in shared stores")
+struct VisitTests {
+    private let milk = #"{"type":"add","text":"milk"}"#
+    private let bread = #"{"type":"add","text":"bread"}"#
+
+    @Test("a space's visits are noted with a caller's first intent, then once a day, and again with a subject")
+    func noted() async throws {
+        let journal = MemoryJournal()
+        let fixture = try SpaceFixture(journal: journal)
+        let ann = try await fixture.user("ann")
+        _ = try ann.state().get()
+        #expect(try await journal.visits(of: "ann").isEmpty)
+        _ = try ann.send(milk).get()
+        let first = try #require(try await journal.visits(of: "ann").first)
+        #expect(first.space == SpaceName("chores:party") && first.visit.session == ann.session.id)
+        #expect(!first.visit.isForgotten)
+        fixture.time.advance(by: .seconds(3600))
+        _ = try ann.send(milk).get()
+        #expect(try await journal.visits(of: "ann") == [first])
+        fixture.time.advance(by: .seconds(24 * 3600))
+        _ = try ann.send(milk).get()
+        let later = try await journal.visits(of: "ann")
+        #expect(later.count == 1 && later[0].visit.lastUse > first.visit.lastUse)
+        // Another space has visits of its own.
+        _ = try ann.send(milk, to: "picnic").get()
+        #expect(try await journal.visits(of: "ann").count == 2)
+    }
+
+    @Test("a refused intent is no visit, and neither is one whose commit fails")
+    func notNoted() async throws {
+        let kept = MemoryJournal()
+        let fixture = try SpaceFixture(journal: kept, rule: { who, _, _ in who?.subject == "ann" })
+        let (ann, bob) = (try await fixture.user("ann"), try await fixture.user("bob"))
+        #expect(try bob.send(milk).code == .forbidden)
+        _ = try ann.send(milk).get()
+        #expect(try await kept.visits(of: "bob").isEmpty)
+        #expect(try await kept.visits(of: "ann").count == 1)
+    }
+
+    @Test("a person's deletion removes the person from each space: state, receipts and visits, and nobody else")
+    func forgotten() async throws {
+        let journal = MemoryJournal()
+        let fixture = try SpaceFixture(journal: journal)
+        let (ann, bob, guest) = (try await fixture.user("ann"), try await fixture.user("bob"), try fixture.guest())
+        for client in [ann, bob, guest] {
+            for list in ["party", "picnic"] { _ = try client.send(milk, key: "k", to: list).get() }
+        }
+        let data = try await fixture.table.forget(Subject(issuer: "i", id: "ann"))
+        #expect(data.spaces == 2 && data.sessions == 1)
+        for list in ["party", "picnic"] { #expect(try bob.state(of: list).get().items.count == 2) }
+        #expect(try await journal.visits(of: "ann").isEmpty)
+        #expect(try await journal.visits(of: "bob").count == 2)
+        let stored = try await journal.stored("party")
+        #expect(stored.receipts.count == 2)
+        #expect(!stored.receipts.contains { "\($0.key)".contains(ann.session.id) })
+        // The others' receipts are answered as before.
+        #expect(try bob.send(milk, key: "k").get().isReplayed)
+    }
+
+    @Test("what a client sent before it signed in goes with its person")
+    func signedInLater() async throws {
+        let journal = MemoryJournal()
+        let fixture = try SpaceFixture(journal: journal)
+        let bob = try fixture.guest()
+        _ = try bob.send(milk).get()
+        let ann = try fixture.guest()
+        _ = try ann.send(bread).get()
+        _ = try await fixture.table.identify(
+            ann.session, ann.token, nil, as: Principal(issuer: "i", subject: "ann"), proof: ProofHash.of("a proof")
+        ).get()
+        #expect(try await journal.visits(of: "ann").map(\.visit.session) == [ann.session.id])
+        #expect(try await fixture.table.forget(Subject(issuer: "i", id: "ann")).spaces == 1)
+        #expect(try bob.state().get().items.map(\.text) == ["milk"])
+    }
+
+    @Test("recorded turns of the space go, and the next ones can be read")
+    func recordings() async throws {
+        let journal = MemoryJournal()
+        let fixture = try SpaceFixture(
+            journal: journal,
+            change: {
+                $0.recordings = RecordingLimit(turns: 100, bytes: 1 << 20)
+                $0.recordingDelay = .zero
+            })
+        let (ann, bob) = (try await fixture.user("ann"), try fixture.guest())
+        _ = try ann.send(bread).get()
+        _ = try bob.send(milk).get()
+        let space = try fixture.space("party").id
+        #expect(try await fixture.table.export(space)?.turns.isEmpty == false)
+        _ = try await fixture.table.forget(Subject(issuer: "i", id: "ann"))
+        #expect(try await fixture.table.export(space)?.turns.isEmpty == true)
+        _ = try bob.send(milk).get()
+        let export = try #require(try await fixture.table.export(space))
+        #expect(export.turns.count == 1)
+        #expect(!String(decoding: export.turns[0].recording, as: UTF8.self).contains("bread"))
+    }
+
+    @Test("a store that refuses fails the deletion, which an hour later is tried again by itself")
+    func refused() async throws {
+        let journal = MemoryJournal()
+        let way = WatchedJournal(journal)
+        let fixture = try SpaceFixture(journal: way)
+        let (ann, bob) = (try await fixture.user("ann"), try fixture.guest())
+        for list in ["party", "picnic"] { _ = try ann.send(bread, to: list).get() }
+        _ = try bob.send(#"{"type":"add","text":"glue"}"#).get()
+        await #expect(throws: StoreError.self) { try await fixture.table.forget(Subject(issuer: "i", id: "ann")) }
+        // The other space is done.
+        #expect(try bob.state(of: "picnic").get().items.isEmpty)
+        #expect(try await journal.visits(.forgotten).map(\.space) == [SpaceName("chores:party")])
+        _ = try bob.send(milk).get()
+        let forgotten = way.nextForgotten()
+        fixture.table.sweep()
+        try await forgotten.wait()
+        #expect(try await journal.visits(.forgotten).isEmpty)
+        #expect(try bob.state().get().items.map(\.text) == ["glue", "milk"])
+    }
+
+    @Test("who comes back after a deletion is noted anew")
+    func comesBack() async throws {
+        let journal = MemoryJournal()
+        let fixture = try SpaceFixture(journal: journal)
+        _ = try await fixture.user("ann").send(bread).get()
+        _ = try await fixture.table.forget(Subject(issuer: "i", id: "ann"))
+        let ann = try await fixture.user("ann")
+        _ = try ann.send(milk).get()
+        #expect(try await journal.visits(of: "ann").map(\.visit.isForgotten) == [false])
+        #expect(try ann.state().get().items.map(\.text) == ["milk"])
+    }
+}
+
+/// Opens a gate when visits were deleted.
+private final class WatchedJournal: InterposedJournal {
+    let base: any Journal
+    private let gate = Lock(Gate())
+
+    init(_ base: any Journal) { self.base = base }
+
+    func nextForgotten() -> Gate {
+        let next = Gate()
+        gate.withLock { $0 = next }
+        return next
+    }
+
+    func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        base.append(batch, done: done)
+    }
+
+    func perform<Value: Sendable>(
+        _ operation: JournalOperation, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
+    ) {
+        body { [self] result in
+            done(result)
+            if case .forget = operation { gate.withLock { $0 }.open() }
+        }
+    }
+}
+
+extension MemoryJournal {
+    fileprivate func visits(_ query: VisitQuery) async throws -> [SpaceVisit] {
+        try await awaitResult { visits(query, limit: 100, done: $0) }.get()
+    }
+
+    fileprivate func visits(of subject: String) async throws -> [SpaceVisit] {
+        try await visits(.subject(Subject(issuer: "i", id: subject)))
+    }
+
+    fileprivate func stored(_ list: String) async throws -> StoredSession {
+        let name = try #require(SpaceName("chores:\(list)"))
+        let found = try await awaitResult { load(TokenHash(space: name), now: .zero, done: $0) }.get()
+        guard case .found(let session) = found else { throw SessionTable.NotLive() }
+        return session
+    }
+}
