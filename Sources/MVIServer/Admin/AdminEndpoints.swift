@@ -263,11 +263,15 @@ struct AdminEndpoints: Sendable {
         return { [self] _, reply in
             answer(reply) { () async throws(Problem) in
                 let ids = try await asking { () async throws(StoreError) in try await sessions.sessionIDs(of: subject) }
+                let spaces = try await asking { () async throws(StoreError) in
+                    try await sessions.spaces(visitedBy: subject)
+                }
                 logger?.notice(
                     "An administrator exported a subject's data",
                     metadata: ["sessions": "\(ids.count)", "peer": "\(peer)"])
                 return Response(
-                    status: 200, fields: AnswerFields.momentaryLines, body: .stream(SubjectExport(sessions, ids)))
+                    status: 200, fields: AnswerFields.momentaryLines,
+                    body: .stream(SubjectExport(sessions, ids, spaces)))
             }
         }
     }
@@ -280,11 +284,12 @@ struct AdminEndpoints: Sendable {
                 let data = try await asking { () async throws(StoreError) in try await sessions.forget(subject) }
                 logger?.notice(
                     "An administrator deleted a subject's data",
-                    metadata: ["sessions": "\(data.sessions)", "peer": "\(peer)"])
+                    metadata: ["sessions": "\(data.sessions)", "spaces": "\(data.spaces)", "peer": "\(peer)"])
                 var object = JSONObject()
                 object.add("sessions", data.sessions)
                 object.add("stores", data.stores)
                 object.add("bytes", data.bytes)
+                object.add("spaces", data.spaces)
                 object.add("issuer", subject.issuer)
                 return Self.json(200, object.close())
             }

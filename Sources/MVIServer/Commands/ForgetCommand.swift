@@ -31,7 +31,7 @@ struct ForgetCommand<Command: FeatureServerCommand>: ServerSubcommand {
     var token: String?
 
     private struct Counts: Decodable {
-        let sessions, stores: Int
+        let sessions, stores, spaces: Int
         let issuer: String
     }
     private struct Refusal: Decodable { let detail: String }
@@ -59,14 +59,15 @@ struct ForgetCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 throw CommandFailure("The server answered \(answer.status): \(detail)")
             }
             let name = "\(subject) of \(counts.issuer)".withoutInvisibles
-            guard counts.sessions > 0 else {
+            guard counts.sessions + counts.spaces > 0 else {
                 StandardError.say(
                     "\(name): no session found, so none was deleted. Check the subject's spelling and --issuer.",
                     by: Command.name)
                 throw ExitCode(2)
             }
+            let spaces = counts.spaces > 0 ? ", removed from \(counts.spaces) shared spaces" : ""
             _ = try? StandardOutput.put(
-                Array("\(name): \(counts.sessions) sessions with \(counts.stores) stores deleted\n".utf8))
+                Array("\(name): \(counts.sessions) sessions with \(counts.stores) stores deleted\(spaces)\n".utf8))
         }
     }
 }

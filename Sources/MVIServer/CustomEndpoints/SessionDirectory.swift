@@ -173,7 +173,8 @@ public struct SessionDirectory: Sendable {
         try await table.end(record)
     }
 
-    /// Exports all data of a subject: a document of the format `mvi-session/1` for each session, as one line of JSON.
+    /// Exports all data of a subject: a document of the format `mvi-session/1` for each session, as one line of JSON, then
+    /// one of `mvi-visits/1` if the subject sent something to shared stores.
     /// Sessions that end meanwhile are missing. The order is that of creation.
     ///
     /// Anonymous sessions that the person used belong to nobody.
@@ -186,6 +187,9 @@ public struct SessionDirectory: Sendable {
                     for id in try await table.sessionIDs(of: subject) {
                         guard !Task.isCancelled, let export = try await table.export(id) else { continue }
                         continuation.yield(SessionDocument.line(export))
+                    }
+                    if let last = VisitsDocument.line(try await table.spaces(visitedBy: subject)) {
+                        continuation.yield(last)
                     }
                     continuation.finish()
                 } catch {
@@ -216,18 +220,23 @@ public struct SessionDirectory: Sendable {
         public let stores: Int
         /// The size of the stores' states and view states.
         public let bytes: Int
+        /// The spaces of shared stores to which the subject sent something.
+        public let spaces: Int
     }
 
-    /// Deletes all data of a subject: ends its sessions, and deletes their rows from the journal's tables and files.
+    /// Deletes all data of a subject: ends its sessions, deletes their rows from the journal's tables and files, and has
+    /// shared stores remove the person, see `Feature.forgetting`.
     /// Disable the subject's account first: a later sign-in begins anew. Backups are not changed.
     ///
     /// Calls the server's `onForget` first. After an error or a crash, repeat the call.
     ///
-    /// - Throws: `unavailable` if `onForget` failed, which deletes nothing, or if the journal does not work.
+    /// - Throws: `unavailable` if `onForget` failed, which deletes nothing, if a shared store did not remove the person, or if
+    ///   the journal does not work.
     @discardableResult
     public func forget(subject: Subject) async throws(StoreError) -> Forgotten {
         let data = try await link.table.forget(subject)
-        return Forgotten(sessions: data.sessions, stores: data.stores, bytes: data.bytes)
+        return Forgotten(
+            sessions: data.sessions, stores: data.stores, bytes: data.bytes, spaces: data.spaces)
     }
 
     /// Sets what deletes a subject's data outside the sessions, see `FeatureServer`.

@@ -40,6 +40,10 @@ enum StoreReportLog {
             logger.error(
                 "Recordings of turns were lost",
                 metadata: ["count": "\(count)", "error": "\(error?.detail ?? "The journal is too slow.")"])
+        case .notForgotten(let error):
+            logger.error(
+                "A shared store still has data of a deleted person; it is tried again in an hour",
+                metadata: ["error": "\(error.detail)"])
         case .commitFailed(let error, _) where error.code == .gone:
             // A client ended the session while its work ran: this is no fault, and there is no retry.
             break

@@ -36,6 +36,16 @@ import Testing
         await store.finish()
     }
 
+    @Test func `the list forgets the name of a person, and keeps the items`() async {
+        let store = TestStore(Checklist(), exhaustive: false)
+        for caller in [ann, bob] { await store.send(.add(text: "milk"), as: caller) }
+        await store.send(.check(id: 2, isDone: true), as: ann)
+        await store.forget(ann)
+        #expect(store.state.items.map(\.addedBy) == ["someone", name(bob, in: store)])
+        #expect(store.state.items.map(\.checkedBy) == [nil, "someone"])
+        await store.finish()
+    }
+
     @Test func `what is done is cleared, with a label for all, and the rest stays`() async {
         let items = (1...3).map {
             Checklist.Item(id: $0, text: "item \($0)", addedBy: "guest-a", checkedBy: $0 == 2 ? nil : "guest-b")

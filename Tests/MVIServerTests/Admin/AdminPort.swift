@@ -16,10 +16,12 @@ struct AdminPort: Sendable {
     /// Runs a test on a server with an admin port.
     static func run(
         _ depth: Depth = .memory, in world: World = World(), authenticator: (any Authenticator)? = nil,
+        content: (Gate) throws -> ServerContent = TestServer.probes,
         _ change: (inout ServerSettings) -> Void = { _ in }, _ test: (AdminPort) async throws -> Void
     ) async throws {
         try await TestServer.run(
             depth, in: world, authenticator: authenticator, observation: ServerObservation(PrometheusRegistry()),
+            content: content,
             {
                 $0.adminPort = 0
                 $0.adminToken = AdminToken(token)

@@ -57,6 +57,59 @@ struct SubjectTests {
         }
     }
 
+    /// A wall on which everybody writes.
+    private struct Wall: Feature {
+        struct State: Codable, Equatable, Sendable { var names: [String] = [] }
+        enum Intent: Codable, Equatable, Sendable { case sign }
+        enum Action: Codable, Sendable { case forget(Set<String>) }
+        enum Message: Codable, Sendable { case signed(String), removed(Set<String>) }
+        static let examples: [Intent] = [.sign]
+        let initialState = State()
+
+        static func forgetting(_ person: ForgottenPerson) -> Action? { .forget(person.senders) }
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(.signed(turn.sender?.id ?? "")) }
+        func perform(_ action: Action, _ turn: inout Turn<Self>) {
+            if case .forget(let names) = action { turn.dispatch(.removed(names)) }
+        }
+        func reduce(_ state: inout State, _ message: Message) {
+            switch message {
+            case .signed(let name): state.names.append(name)
+            case .removed(let names): state.names.removeAll { names.contains($0) }
+            }
+        }
+    }
+
+    @Test("it is named and removed in shared stores, where others' data stays", arguments: Depth.allCases)
+    func shared(depth: Depth) async throws {
+        try await AdminPort.run(
+            depth, authenticator: WordAuthenticator(), content: { _ in Shared { _ in Wall() }.allows(.everyone) }
+        ) { port in
+            let server = port.server
+            let anna = try await server.session(of: "anna")
+            let bob = try await server.session(of: "bob")
+            for (session, wall) in [(anna, "a"), (bob, "a"), (anna, "b")] {
+                let answer = try await server.send(session.intent(#"{"type":"sign"}"#, to: "wall:\(wall)"))
+                #expect(answer.status == 202)
+            }
+            let request = bob.request("GET", "/features/wall:a/state")
+            let before = try await server.send(request).json(Wall.State.self).names
+            struct Visits: Decodable {
+                struct Space: Decodable { var space, sender, lastUse: String }
+                var format: String
+                var spaces: [Space]
+            }
+            let exported = try await lines(port)
+            #expect(exported.count == 2)
+            let visits = try WireJSON.decode(Visits.self, from: Array(try #require(exported.last).utf8))
+            #expect(visits.format == "mvi-visits/1" && visits.spaces.map(\.space) == ["wall:a", "wall:b"])
+            #expect(visits.spaces[0].sender == before[0])
+            let deleted = try await port.send("DELETE", "/admin/subjects?\(Self.named)")
+            #expect(deleted.text.contains(#""spaces":2"#))
+            #expect(try await server.send(request).json(Wall.State.self).names == [before[1]])
+            #expect(try await lines(port).isEmpty)
+        }
+    }
+
     private struct SessionDocumentShape: Decodable {
         struct Session: Decodable {
             struct Named: Decodable { var issuer, id: String }
@@ -115,7 +168,8 @@ struct SubjectTests {
             #expect(try ask(target, nil).status == 401)
             #expect(try ask("/admin/subjects", AdminPort.token).body.contains("`subject` is missing"))
             let answer = try ask(target, AdminPort.token)
-            #expect(answer.status == 200 && answer.body == #"{"sessions":1,"stores":0,"bytes":0,"issuer":"tests"}"#)
+            #expect(answer.status == 200)
+            #expect(answer.body == #"{"sessions":1,"stores":0,"bytes":0,"spaces":0,"issuer":"tests"}"#)
         }
     }
 
@@ -139,7 +193,7 @@ struct SubjectTests {
                 if path != "/admin/subjects" {
                     #expect(answer.text.contains(#""id":"anna""#) || answer.text.contains("anna"), "\(answer.text)")
                 } else {
-                    #expect(answer.text == #"{"sessions":1,"stores":0,"bytes":0,"issuer":"tests"}"#)
+                    #expect(answer.text == #"{"sessions":1,"stores":0,"bytes":0,"spaces":0,"issuer":"tests"}"#)
                 }
             }
         }

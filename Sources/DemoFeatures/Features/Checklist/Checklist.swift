@@ -11,7 +11,7 @@ struct Checklist: Feature {
     struct Item: Codable, Equatable, Sendable {
         let id: Int
         let text: String
-        let addedBy: String
+        var addedBy: String
         var checkedBy: String?
     }
 
@@ -22,10 +22,15 @@ struct Checklist: Feature {
         case clear
     }
 
+    enum Action: Codable, Equatable, Sendable {
+        case forget(names: [String])
+    }
+
     enum Message: Codable, Equatable, Sendable {
         case added(text: String, by: String)
         case checked(id: Int, by: String?)
         case removed(ids: [Int])
+        case forgotten(names: [String])
     }
 
     enum Label: Codable, Equatable, Sendable {
@@ -42,7 +47,7 @@ struct Checklist: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         // Everybody sees the name: it is made of the sender's name in this space, which tells nothing about the person.
-        let name = turn.sender.map { "guest-\($0.id.prefix(4))" } ?? "server"
+        let name = turn.sender.map { Self.name(of: $0.id) } ?? "server"
         switch intent {
         case .add(let text):
             try check(text)
@@ -66,6 +71,18 @@ struct Checklist: Feature {
         }
     }
 
+    private static func name(of sender: String) -> String { "guest-\(sender.prefix(4))" }
+
+    static func forgetting(_ person: ForgottenPerson) -> Action? {
+        .forget(names: person.senders.map { name(of: $0) }.sorted())
+    }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) {
+        switch action {
+        case .forget(let names): turn.dispatch(.forgotten(names: names))
+        }
+    }
+
     private func check(_ text: String) throws(Refusal) {
         // Scalars, since a character may have any number of them.
         guard text.unicodeScalars.count <= Self.textLimit else {
@@ -84,6 +101,13 @@ struct Checklist: Feature {
             state.items.append(Item(id: state.added, text: text, addedBy: name))
         case .checked(let id, let name):
             if let index = state.items.firstIndex(where: { $0.id == id }) { state.items[index].checkedBy = name }
+        case .forgotten(let names):
+            for index in state.items.indices {
+                if names.contains(state.items[index].addedBy) { state.items[index].addedBy = "someone" }
+                if let name = state.items[index].checkedBy, names.contains(name) {
+                    state.items[index].checkedBy = "someone"
+                }
+            }
         case .removed(let ids): state.items.removeAll { ids.contains($0.id) }
         }
     }
