@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests `script/packages` and `script/lib/vulnerabilities.py` in a folder with a test's own packages.
+/// Tests `script/packages`, `script/lib/vulnerabilities.py` and `script/image --pin` in a folder with a test's own
+/// packages.
 @Suite("The list of packages", .timeLimit(.minutes(5)))
 struct PackagesTests {
     private static let root = "\(#filePath)".replacing(#/Tests/CommandTests/.*$/#, with: "")
@@ -125,5 +126,36 @@ struct PackagesTests {
             #expect(code == (isFound && isHere ? 1 : 0), "\(text)")
             if isFound, isHere { #expect(text == "github.com/some/a 1.2.3: X-1 a fault\n") }
         }
+    }
+
+    @Test func `base images are pinned by the digests that the tool pulled, each time anew`() async throws {
+        let folder = try TemporaryFolder()
+        let files = "Dockerfile Examples/Template/Dockerfile Examples/Template/.github/workflows/ci.yml"
+        let (code, before) = try await run(
+            #"""
+            set -e
+            mkdir -p bin script Examples/Template/.github/workflows
+            for file in script/image \#(files); do cp '\#(Self.root)'$file $file; done
+            cat >bin/podman <<'END'
+            #!/bin/bash
+            [[ $1 == pull ]] || echo "docker.io/library/x@sha256:$(sha256sum <<<"$DAY ${!#}" | cut -c -64)"
+            END
+            chmod +x bin/podman
+            cat \#(files)
+            """#, in: folder)
+        try #require(code == 0, "\(before)")
+        func pinned(_ day: Int) async throws -> [String] {
+            let (code, text) = try await run(
+                "DAY=\(day) CONTAINER_TOOL=podman PATH=$PWD/bin:$PATH script/image --pin >/dev/null && cat \(files)", in: folder)
+            #expect(code == 0 && text.replacing(#/@sha256:[0-9a-f]{64}/#, with: "") == before)
+            return text.matches(of: #/(?:FROM|container:) (.+:.+@sha256:[0-9a-f]{64})( AS build)?\n/#).map { "\($0.1)" }
+        }
+        let (first, second) = (try await pinned(1), try await pinned(2))
+        #expect(first.count == 5 && Set(first).count == 2)
+        #expect(second.count == 5 && Set(first).isDisjoint(with: second))
+        let (failed, _) = try await run(
+            "echo 'exit 0' >>bin/podman; sed -i 's/@sha256/@md5/' bin/podman; "
+                + "CONTAINER_TOOL=podman PATH=$PWD/bin:$PATH script/image --pin", in: folder)
+        #expect(failed == 1)
     }
 }
