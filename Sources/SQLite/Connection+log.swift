@@ -21,6 +21,19 @@ extension Connection {
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle) }
     }
 
+    /// Has deleted rows overwritten in the file: `secure_delete` overwrites them where they are, and pages that become
+    /// free; the copies that moved rows leave in unused parts of pages are overwritten whenever a page is written to the
+    /// file, until it has 2^24 pages.
+    ///
+    /// The log may still have them, and this connection's memory may write them to the log again.
+    package mutating func overwriteDeletedRows() throws {
+        try script("PRAGMA secure_delete = ON")
+        let isPlain = try first("PRAGMA auto_vacuum") { row in try row.int(0) } == 0
+        guard isPlain, let size = try first("PRAGMA page_size", [], { row in try row.int(0) }) else { return }
+        let result = csqlite_clear_unused_parts(handle, Int32(size))
+        guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle) }
+    }
+
     /// The number of log pages after this connection's last commit or checkpoint; 0 before `takeOverCheckpoints`.
     package var logPages: Int { logLength?.pages ?? 0 }
 

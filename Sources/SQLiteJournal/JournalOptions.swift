@@ -19,8 +19,6 @@ struct JournalOptions: Sendable {
     var checkpointPages = 4_000
     /// The number of log pages from which a checkpoint waits briefly for readers, so that the log can restart.
     var restartPages = 16_000
-    /// The largest database that a deletion of a subject rewrites: in memory, and in about a second.
-    var rewrittenBytes = 64 << 20
     /// The number of sessions in each of the cache's two generations.
     var cachedSessions = 20_000
     /// The longest time for which a step of expiry or another long job may delay appends.

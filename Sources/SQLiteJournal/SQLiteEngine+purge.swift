@@ -9,10 +9,6 @@ enum PurgeStep: Sendable {
     case removing
     /// Deleting the rows of removed sessions.
     case deleting
-    /// Taking all free pages for zeros. Deleted cells are overwritten at once, but not pages that become free.
-    case filling
-    /// Freeing these pages again.
-    case emptying
 }
 
 /// The complete deletion of a subject's rows, in transactions between those of others.
@@ -32,7 +28,7 @@ extension SQLiteEngine {
         if let refusal = enqueue(write) { done(.failure(refusal)) }
     }
 
-    /// Has the database rewritten if it is small, and the log copied into it and truncated.
+    /// Has the log copied into the database and truncated.
     private func emptyLog(_ done: @escaping Done<Void>) {
         let refusal = enqueue { [completions] writer in
             writer.emptyLog { result in completions.enqueue(.other { done(result) }, of: nil) }
@@ -47,7 +43,6 @@ struct LogEmptying {
     static let pause: Duration = .seconds(1)
 
     var next: ContinuousClock.Instant
-    var isRewritten = false
     /// The time at which those who wait are told that it failed. The attempts go on.
     let end: ContinuousClock.Instant = .now + .seconds(50)
     var waiters: [Done<Void>]
@@ -63,9 +58,8 @@ extension Writer {
         emptying = LogEmptying(next: max(.now, nextEmptying), waiters: (emptying?.waiters ?? []) + [done])
     }
 
-    /// Tries to rewrite a small database, to copy the log into it and to truncate it, if that is wanted. Reads that
-    /// overlap keep the log: nothing waits for them. Everything else waits during an attempt, so the pause after one is
-    /// ten times as long.
+    /// Tries to copy the log into the database and to truncate it, if that is wanted. Reads that overlap keep the log:
+    /// nothing waits for them. Everything else waits during an attempt, so the pause after one is ten times as long.
     func emptyLogIfDue() {
         guard let due = emptying?.next, due <= .now else { return }
         guard let database else {
@@ -78,7 +72,8 @@ extension Writer {
             database.connection.setBusyTimeout(.zero)
             defer { database.connection.setBusyTimeout(JournalDatabase.busyTimeout) }
             return Result {
-                try rewriteIfSmall(database)
+                // A page in memory may have copies of deleted rows, and would bring them into the next log.
+                try database.connection.script("PRAGMA shrink_memory")
                 try database.connection.checkpoint(.truncate)
             }
             .mapError { StoreError($0, at: engine.files.database) }
@@ -91,17 +86,6 @@ extension Writer {
             emptying?.tell(result)
             emptying = nil
         }
-    }
-
-    /// Writes the database anew, in one transaction, if that is wanted and its used pages are few. When SQLite moves
-    /// cells between pages, it leaves copies of short ones between a page's cells, which `secure_delete` does not
-    /// overwrite when the rows are deleted.
-    func rewriteIfSmall(_ database: JournalDatabase) throws {
-        guard emptying?.isRewritten == false else { return }
-        let pages = try database.connection.first("PRAGMA page_count") { row in try row.int(0) } ?? 0
-        let free = try database.connection.first("PRAGMA freelist_count") { row in try row.int(0) } ?? 0
-        if (pages - free) * 4_096 <= engine.options.rewrittenBytes { try database.connection.script("VACUUM") }
-        emptying?.isRewritten = true
     }
 }
 
@@ -122,17 +106,7 @@ extension JournalDatabase {
             return keys.isEmpty ? .deleting : .removing
         case .deleting:
             // The transaction of this step deletes a part.
-            return hasGarbage ? .deleting : .filling
-        case .filling:
-            let free = try connection.first("PRAGMA freelist_count") { row in try row.int(0) } ?? 0
-            guard free > 0 else { return .emptying }
-            // One page more than are free: a short row would need none.
-            try connection.execute(
-                "INSERT INTO scrub (zeros) VALUES (zeroblob(?))", [.integer((min(free, 255) + 1) * 4_096)])
-            return .filling
-        case .emptying:
-            let count = try connection.execute("DELETE FROM scrub WHERE id IN (SELECT id FROM scrub LIMIT 4)")
-            return count > 0 ? .emptying : nil
+            return hasGarbage ? .deleting : nil
         }
     }
 }

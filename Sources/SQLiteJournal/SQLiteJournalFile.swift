@@ -132,7 +132,9 @@ package struct SQLiteJournalFile: JournalMaintenance {
         var target = try Connection(.file(partial), busyTimeout: .zero)
         try target.distrustSchema()
         // Synced once, at the end, and removed after an error.
-        try target.script("PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
+        try target.script(
+            "PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY")
+        try target.overwriteDeletedRows()
         try JournalDatabase.migrate(&target, from: 0, Array(migrations.prefix(version)))
         try target.transaction(.immediate) { connection in try connection.copyRows(from: &source) }
         try JournalDatabase.migrate(&target, from: version, migrations)

@@ -129,7 +129,7 @@ final class JournalDatabase {
 
     private static func configure(_ connection: inout Connection, isNew: Bool) throws {
         // The file system's page size. A smaller one would dirty less for an append, but not write less.
-        if isNew { try connection.script("PRAGMA page_size = 4096") }
+        if isNew { try connection.script("PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE") }
         let mode = try connection.first("PRAGMA journal_mode = WAL") { row in try row.text(0) }
         guard mode == "wal" else {
             throw StoreError(
@@ -143,10 +143,10 @@ final class JournalDatabase {
             PRAGMA journal_size_limit = 67108864;   -- the log shrinks to it after a spike
             PRAGMA cache_size = -32768;             -- 32 MB: more than one transaction dirties
             PRAGMA temp_store = MEMORY;
-            PRAGMA secure_delete = FAST;            -- Debian's default, ON, writes pages that are free
             PRAGMA cell_size_check = ON;            -- finds damage before more is built on it
             PRAGMA foreign_keys = OFF;              -- there are none: sessions are deleted in steps
             """)
+        try connection.overwriteDeletedRows()
     }
 
     static func migrate(_ connection: inout Connection, from version: Int, _ migrations: [String]) throws {

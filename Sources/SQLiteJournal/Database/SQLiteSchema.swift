@@ -222,7 +222,7 @@ enum SQLiteSchema {
         """
 
     /// Expiry examines each class of lifetime by its own time. The last use of a credential, which ends by itself. Zeros
-    /// that overwrite free pages. Deleted subjects, see `ForgottenSubject`.
+    /// that overwrote free pages before `secure_delete` did. Deleted subjects, see `ForgottenSubject`.
     private static let sixth = """
         ALTER TABLE sessions ADD COLUMN life INTEGER
             AS (CASE WHEN subject IS NULL THEN 0 ELSE 1 + shared END) VIRTUAL;  -- see LifeClass

@@ -137,7 +137,6 @@ final class Writer {
         if let database, engine.status.trouble == nil {
             do {
                 // Afterwards the database file alone contains everything.
-                try rewriteIfSmall(database)
                 try database.connection.setCheckpointOnClose(true)
                 try database.connection.checkpoint(.truncate)
                 emptying?.tell(.success(()))

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import SQLite
@@ -87,5 +88,33 @@ import Testing
             try reader.backUp(to: &copy)
         }
         #expect(try copy.first("SELECT count(*) FROM t") { row in try row.int(0) } == count)
+    }
+
+    @Test(arguments: ["", "PRAGMA page_size = 65536", "PRAGMA auto_vacuum = FULL"])
+    func `copies that moved rows leave in pages are overwritten`(pragma: String) throws {
+        let file = File()
+        var found: [Bool] = []
+        for isOverwriting in [false, true] {
+            unlink(file.path)
+            var connection = try file.open()
+            try connection.script(pragma)
+            if isOverwriting { try connection.overwriteDeletedRows() }
+            try connection.script(
+                """
+                CREATE TABLE t (a TEXT, b TEXT, PRIMARY KEY (b, a)) WITHOUT ROWID;
+                CREATE INDEX i ON t (a);
+                WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 29999)
+                INSERT OR IGNORE INTO t SELECT
+                    CASE i * 101 / 7 % 2 WHEN 0 THEN 'marker ' ELSE 'harmless ' END || (i * 101 % 99991), i * 101 / 7 % 4
+                FROM n;
+                PRAGMA secure_delete = ON;
+                DELETE FROM t WHERE a LIKE 'marker%'
+                """)
+            #expect(try connection.first("PRAGMA integrity_check") { try $0.text(0) } == "ok")
+            #expect(try connection.first("SELECT count(*) FROM t") { try $0.int(0) } ?? 0 > 10_000)
+            found.append(try Data(contentsOf: URL(fileURLWithPath: file.path)).range(of: Data("marker".utf8)) != nil)
+        }
+        // Other pages could be taken for pages with rows if there is auto_vacuum.
+        #expect(found == [true, pragma.contains("auto_vacuum")])
     }
 }
