@@ -26,11 +26,11 @@ build_fuzzer() {
 }
 
 # find_trap TARGET: from nothing to the four bytes that are planted. Guided it takes some hundred thousand runs, without
-# guidance four thousand million.
+# guidance four thousand million. The time is for slow targets on a busy machine.
 find_trap() {
     local log=$work/trap.log counters
     tried='' runs='' rate='' edges=''
-    if FUZZ_TRAP=yes "$fuzzer" "$1" -artifact_prefix="$work/" -max_total_time=120 -max_len=8 \
+    if FUZZ_TRAP=yes "$fuzzer" "$1" -artifact_prefix="$work/" -max_total_time=600 -max_len=8 \
         -use_value_profile=1 -print_final_stats=1 >"$log" 2>&1; then
         row "$1" "the planted trap was not found: the fuzzer is not guided"
         faults=$((faults + 1))
