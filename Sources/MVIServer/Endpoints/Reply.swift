@@ -65,9 +65,10 @@ struct ResponseContext: Sendable {
         var response = response
         response.mark |= UInt16(route)
         if let note { response.note = note }
-        if isAdmin { response.fields += AnswerFields.isolated }
-        guard origin != nil || variesByOrigin || !cookies.isEmpty else { return response }
         func has(_ name: String) -> Bool { response.fields.contains { $0.name == name } }
+        // Browsers ignore a policy that is there twice.
+        if isAdmin { response.fields += AnswerFields.isolated.filter { !has($0.name) } }
+        guard origin != nil || variesByOrigin || !cookies.isEmpty else { return response }
         if !cookies.isEmpty, !has("Set-Cookie") { response.fields += cookies }
         if variesByOrigin, !has("Vary") { response.fields.append(ResponseField("Vary", "Origin")) }
         if let origin {

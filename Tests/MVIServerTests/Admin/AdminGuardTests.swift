@@ -37,6 +37,8 @@ struct AdminGuardTests {
             for (method, target) in Self.guarded {
                 let none = try await port.send(method, target, token: nil)
                 #expect(none.problem == "admin-unauthorized" && none["www-authenticate"] == "Bearer realm=\"mvi\"")
+                let policies = none.fields.filter { $0.name.lowercased().hasPrefix("cross-origin-") }
+                #expect(policies.map(\.value) == ["same-origin", "same-origin"])
                 let wrong = try await port.send(method, target, token: AdminPort.token + "x")
                 #expect(wrong.problem == "admin-unauthorized")
                 let basic = ("Authorization", "Basic \(AdminPort.token)")
