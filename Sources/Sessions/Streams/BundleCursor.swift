@@ -31,7 +31,10 @@ package struct BundleCursor {
         let own = text.hasPrefix(epoch + ".") ? text.dropFirst(epoch.count + 1) : text[...]
         for part in own.split(separator: "~", omittingEmptySubsequences: false).dropFirst() {
             let fields = part.split(separator: ".", omittingEmptySubsequences: false)
-            guard fields.count == 2, fields[0].utf8.count == 12, let number = Self.number(fields[1]) else { continue }
+            // The stream repeats a part that it resets in its ids, so it must be one that a server can have written.
+            guard fields.count == 2, fields[0].utf8.count == 12, Epoch.isValid(fields[0]),
+                let number = Self.number(fields[1])
+            else { continue }
             let (name, check) = (fields[0].prefix(6), String(fields[0].suffix(6)))
             parts[name] = Part(check: parts[name] == nil ? check : "", number: number)
         }

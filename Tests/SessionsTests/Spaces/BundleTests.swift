@@ -115,6 +115,20 @@ struct BundleTests {
         #expect(!resumed.lastID.hasSuffix(parts[1]))
     }
 
+    @Test("82: an id repeats nothing that no server can have written, such as the end of a line")
+    func foreignBytes() throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let first = try ann.stream("party")
+        _ = try first.events()
+        let parts = first.lastID.split(separator: "~")
+        for check in ["\ndata\n", "\0aaaaa", "\r\naaaa", "aaaa\u{e9}", "aa:aaa", "data\n\n"] {
+            let stream = try ann.stream("party", from: .cursor("\(parts[0])~\(parts[1].prefix(6))\(check).99"))
+            #expect(try stream.events().map(\.kind) == ["hello", "state chores:party"], "\(check.debugDescription)")
+            #expect(stream.lastID == first.lastID)
+        }
+    }
+
     @Test("under a rule a part resumes only for the identity that read it")
     func identity() async throws {
         let fixture = try SpaceFixture(rule: { who, _, _ in who != nil })
