@@ -78,11 +78,13 @@ final class AddressQuotas: Sendable {
     /// Returns the permission for a space that a request needs: it counts for the client's session and its address.
     func permit(_ head: RequestHead, _ session: Session) -> @Sendable () -> Duration? {
         { [self] in
+            // First the session's, so that a session that may make no more takes nothing of its address.
+            if let wait = session.takeSpace() { return wait }
             let (place, now) = (bucket(of: head), session.now)
             return spaces.withLock { buckets in
                 if buckets.isEmpty { buckets = Array(repeating: TokenBucket(), count: Self.bucketCount) }
                 return buckets[place].take(Self.spaceRate, now: now)
-            } ?? session.takeSpace()
+            }
         }
     }
 
