@@ -326,12 +326,12 @@ package struct SessionClient: Sendable {
 
     var id: CallerID { CallerID(session: caller?.tokenHash, credential: credential?.number ?? 0) }
 
-    /// A client's own name for something, qualified if several clients share a session or a space. No client can write
-    /// the separator.
+    /// A client's own name for something, qualified if several clients share a session or a space; the only client of a
+    /// session keeps its names when it signs in. No client can write the separator.
     func scoped(_ name: String) -> String {
-        if let caller { return "\(caller.id).\(credential?.number ?? 0)\(Self.scopeEnd)\(name)" }
-        guard let credential, credential.isOneOfMany else { return name }
-        return "\(credential.number)\(Self.scopeEnd)\(name)"
+        let number = credential?.isOneOfMany == true ? credential?.number : nil
+        if let caller { return "\(caller.id).\(number ?? 0)\(Self.scopeEnd)\(name)" }
+        return number.map { "\($0)\(Self.scopeEnd)\(name)" } ?? name
     }
 
     /// The principals that must all be allowed to do what the client does; empty if its own cannot be read. An anonymous
