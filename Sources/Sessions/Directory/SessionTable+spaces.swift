@@ -5,10 +5,7 @@ import SessionJournal
 
 /// Spaces are sessions that are found by a name.
 extension SessionTable {
-    /// A space that is made if there is none, unless there is a time to wait.
-    typealias NewSpace = (name: SpaceName, permit: @Sendable () -> Duration?)
-
-    /// Looks up a space if the journal need not be asked.
+    /// Looks up a space that may be made, if the journal need not be asked.
     package func space(inMemory name: SpaceName) -> SessionLookup? {
         guard environment.lease == nil else { return nil }
         return lookup(TokenHash(space: name), .use, now: environment.time.monotonic())
@@ -18,11 +15,29 @@ extension SessionTable {
     /// on another thread. It is stored with its first turn.
     ///
     /// - Parameter permit: called if there is none: returns the time to wait until the space may be made; nil if it may be
-    ///   made now. Without it only a stored one is found, or one in memory.
+    ///   made now. Without it only a space that has a store is found.
     package func space(
         _ name: SpaceName, permit: (@Sendable () -> Duration?)?, completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
-        find(TokenHash(space: name), orMake: permit.map { (name, $0) }, completion)
+        let hash = TokenHash(space: name)
+        find(hash) { [self] found in
+            guard let permit else { return withStore(found, completion) }
+            guard case .unknown = found else { return completion(found) }
+            // Requests that waited for the same answer have permissions of their own: one of them may have made it.
+            if let made = lookup(hash, .use, now: environment.time.monotonic()) { return completion(made) }
+            if let wait = permit() { return completion(.failed(.tooManyNewSpaces(retryAfter: wait))) }
+            make(name, hash, completion)
+        }
+    }
+
+    /// Passes a space on if it has a store, here or on another node; otherwise it counts as unknown.
+    private func withStore(_ found: SessionLookup, _ completion: @escaping @Sendable (SessionLookup) -> Void) {
+        guard case .live(let space, _) = found, space.storeIDs.isEmpty else { return completion(found) }
+        space.confirm { [self] in
+            guard space.hasLeft else { return completion(space.storeIDs.isEmpty ? .unknown : found) }
+            // Another node stored a space of that name.
+            find(space.tokenHash) { completion($0) }
+        }
     }
 
     /// Runs an intent or an action of the server's own code in a shared store, which is made if there is none.
@@ -39,13 +54,23 @@ extension SessionTable {
         }
     }
 
-    /// A space without a turn, which the journal does not have.
-    func enter(_ space: SpaceName, _ hash: TokenHash, _ permit: () -> Duration?) -> SessionLookup {
-        if let wait = permit() { return .failed(.tooManyNewSpaces(retryAfter: wait)) }
-        guard enter() else { return .failed(.tooManySessions) }
+    /// Makes a space, which the journal does not have.
+    private func make(
+        _ name: SpaceName, _ hash: TokenHash, _ completion: @escaping @Sendable (SessionLookup) -> Void
+    ) {
+        guard enter() else { return completion(.failed(.tooManySessions)) }
         let record = SessionRecord(
-            space: space, id: Epoch.random(), epoch: Epoch.random(), created: environment.time.sinceEpoch())
-        return Session(record, environment: environment).lookup(nil)
+            space: name, id: Epoch.random(), epoch: Epoch.random(), created: environment.time.sinceEpoch())
+        let made = Session(record, environment: environment)
+        let isMade = shard(hash).withLock { shard in
+            // Another request may have made it, and it may be loading again.
+            guard shard.sessions[hash] == nil, shard.loading[hash] == nil else { return false }
+            shard.sessions[hash] = made
+            return true
+        }
+        if isMade { return completion(made.lookup(nil)) }
+        places.leave()
+        space(name, permit: { nil }, completion: completion)
     }
 }
 

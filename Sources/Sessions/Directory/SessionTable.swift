@@ -175,9 +175,8 @@ package final class SessionTable: Sendable {
     ///
     /// - Parameters:
     ///   - token: a token that may prove itself; nil if the session must be in the journal.
-    ///   - space: a space that is made if the journal has none of that name.
     func find(
-        _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use, orMake space: NewSpace? = nil,
+        _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use,
         _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
         if let found = lookup(hash, purpose, now: environment.time.monotonic()) { return completion(found) }
@@ -187,10 +186,10 @@ package final class SessionTable: Sendable {
             shard.loading[hash, default: []].append((purpose, completion))
             return (nil, shard.loading[hash]?.count == 1)
         }
-        if found != nil { return find(hash, token, for: purpose, orMake: space, completion) }
+        if found != nil { return find(hash, token, for: purpose, completion) }
         guard isFirst else { return }
         environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in
-            loaded(hash, token, space, $0)
+            loaded(hash, token, $0)
         }
     }
 
@@ -225,17 +224,13 @@ package final class SessionTable: Sendable {
     }
 
     private func loaded(
-        _ hash: TokenHash, _ token: SessionToken?, _ space: NewSpace?, _ result: Result<SessionLoad, StoreError>
+        _ hash: TokenHash, _ token: SessionToken?, _ result: Result<SessionLoad, StoreError>
     ) {
         switch result {
         case .failure(let failure): found(hash, .failed(failure))
         case .success(.ended): found(hash, .ended)
         case .success(.unknown):
-            if let token {
-                proven(token)
-            } else {
-                found(hash, space.map { enter($0.name, hash, $0.permit) } ?? .unknown)
-            }
+            if let token { proven(token) } else { found(hash, .unknown) }
         case .success(.damaged(let key, let reason)):
             enterAgain()
             let session = Session(damaged: hash, key, reason, environment: environment)

@@ -183,6 +183,47 @@ struct SpaceTests {
         #expect(try fixture.guest().state().get().items == [Chores.Item(text: "milk", by: "nobody")])
     }
 
+    @Test("80: requests that wait for one look-up of a space have each a permission of their own")
+    func permissions() throws {
+        let journal = HeldJournal(MemoryJournal())
+        let fixture = try SpaceFixture(journal: journal)
+        let name = try #require(SpaceName("chores:party"))
+        let permits: [(@Sendable () -> Duration?)?] = [nil, { .seconds(9) }, { nil }, { .seconds(9) }, nil]
+        let found = permits.map { _ in Box<SessionLookup>() }
+        journal.holdLoads()
+        for (permit, found) in zip(permits, found) { fixture.table.space(name, permit: permit) { found.set($0) } }
+        journal.releaseLoads()
+        let made = try #require(found[2].value?.session)
+        // The last but one finds what was made; the others may not make it, and it has no store.
+        #expect(found.map { $0.value?.session === made } == [false, false, true, true, false])
+        guard case .unknown? = found[0].value, case .failed(let error)? = found[1].value,
+            case .unknown? = found[4].value
+        else {
+            Issue.record("\(found.map(\.value))")
+            return
+        }
+        #expect(error.code == .tooManyNewSpaces)
+        _ = try fixture.guest().send(milk).get()
+        let stored = Box<SessionLookup>()
+        fixture.table.space(name, permit: nil) { stored.set($0) }
+        #expect(stored.value?.session === made)
+    }
+
+    @Test("80: a key that ran before a sign-in is answered from its receipt after it")
+    func keyAcrossSignIn() async throws {
+        let fixture = try SpaceFixture()
+        let guest = try fixture.guest()
+        let first = try guest.send(milk, key: "k").get()
+        let signedIn = try await fixture.table.identify(
+            guest.session, guest.token, nil, as: Principal(subject: "ann"), proof: ProofHash.of("a proof")
+        ).get()
+        guard case .signedIn(let session, let credential, let token) = signedIn else { throw SessionTable.NotLive() }
+        let ann = SpaceClient(fixture: fixture, session: session, token: token, credential: credential)
+        let again = try ann.send(milk, key: "k").get()
+        #expect(again.isReplayed && again.version == first.version)
+        #expect(try ann.state().get().items.count == 1)
+    }
+
     @Test("89: a debug build ends where a thread takes a session's lock under another's")
     func lockUnderLock() async {
         #if DEBUG
