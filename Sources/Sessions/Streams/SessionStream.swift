@@ -380,6 +380,8 @@ extension SessionCore {
 
     /// True if a label was published while the stream's client could not see its feature.
     private func isHidden(_ label: StoredLabel, from index: Int) -> Bool {
+        // A space keeps no history of access: what is written now is judged by the access now.
+        if life == .space { return streams.all[index].denied.contains(label.feature) }
         guard let access, let record = access[streams.all[index].credential?.number ?? 0] else { return false }
         return record.hides(label.feature, number: label.id.number)
     }
