@@ -197,16 +197,20 @@ package final class Application: RequestHandler {
         _ judge: @escaping @Sendable (Incoming, Caller) throws(Problem) -> Route.Answer, _ caller: Caller
     ) throws(Problem) -> Route.Answer {
         let features = sessions.environment.features
-        guard endpoint.actsOnInstance, !features.shared.isEmpty,
+        guard let access = endpoint.instanceAccess, !features.shared.isEmpty,
             let feature = try? incoming.feature(features), let space = features.space(of: feature)
         else { return try judge(incoming, caller) }
-        if let found = sessions.space(inMemory: space) {
+        let isMade = features.makesSpaces(of: feature)
+        if isMade, let found = sessions.space(inMemory: space) {
             return try judge(incoming, try caller.acting(in: found, feature, at: client(of: incoming.head)))
         }
+        // Whoever may not use it makes no space, and does not learn whether there is one.
+        if endpoint.method != .get || caller.isByCookie { try crossSite.check(incoming.fields) }
+        try features.checkAccess(to: feature, caller.principal, access)
         return { [sessions, quotas] body, reply in
             let address = quotas.addresses.of(incoming.head)
             let permit = quotas.permit(incoming.head, caller.session)
-            sessions.space(space, permit: features.makesSpaces(of: feature) ? permit : nil) { found in
+            sessions.space(space, permit: isMade ? permit : nil) { found in
                 do throws(Problem) {
                     try judge(incoming, try caller.acting(in: found, feature, at: address))(body, reply)
                 } catch {

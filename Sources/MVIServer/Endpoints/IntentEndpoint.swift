@@ -38,7 +38,7 @@ final class IntentEndpoint: Sendable {
             Route(
                 "sendIntent", .post, "/features/{id}/intents",
                 checkPath: Incoming.checkFeature(sessions.environment.features), bodyLimit: bodyLimit,
-                actsOnInstance: true, refusalsVary: AnswerFields.intentVary, onBodyTooLarge: cutOff, .session(send))
+                instanceAccess: .send, refusalsVary: AnswerFields.intentVary, onBodyTooLarge: cutOff, .session(send))
         ]
     }
 

@@ -1,3 +1,4 @@
+import MVI
 import MicroHTTP
 
 /// An endpoint: path, callers, body and answers. To add one, add it to the file of its resource in this folder and to
@@ -45,8 +46,9 @@ final class Route: Sendable {
     /// True if the endpoint accepts any `Host`, as health checks: probes choose the name, and the answer is the same
     /// for all.
     let takesAnyHost: Bool
-    /// True if the path names a feature's instance in which the request acts: of its session or of a space.
-    let actsOnInstance: Bool
+    /// What the request does with the feature's instance that the path names, of its session or of a space; nil if it names
+    /// none.
+    let instanceAccess: MVI.Access?
     /// The maximal size of a body.
     let bodyLimit: Int
     /// The `Vary` field of refusals; nil without a session.
@@ -59,7 +61,7 @@ final class Route: Sendable {
     init(
         _ name: String, _ method: Method, _ path: String, checkPath: PathCheck? = nil, bodyLimit: Int = 0,
         takesDamaged: Bool = false, takesExpired: Bool = false, takesAnyHost: Bool = false,
-        actsOnInstance: Bool = false, refusalsVary: String? = nil,
+        instanceAccess: MVI.Access? = nil, refusalsVary: String? = nil,
         sessionFallback: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
         onBodyTooLarge: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
     ) {
@@ -71,7 +73,7 @@ final class Route: Sendable {
         self.bodyLimit = bodyLimit
         self.takesDamaged = takesDamaged
         self.takesExpired = takesExpired
-        (self.takesAnyHost, self.actsOnInstance) = (takesAnyHost, actsOnInstance)
+        (self.takesAnyHost, self.instanceAccess) = (takesAnyHost, instanceAccess)
         if case .session = access {
             self.refusalsVary = refusalsVary ?? AnswerFields.sessionVary
         } else {

@@ -8,21 +8,26 @@ struct ShownStores: Sendable {
     /// Those of the caller's session.
     let own: StreamFilter
     var spaces: [StreamBundle.Named] = []
+    /// Features of spaces of which the caller may read none.
+    var denied: [FeatureID] = []
     /// Features of spaces beyond those that a stream may show.
     var withoutRoom: [FeatureID] = []
 
     /// All features that the stream names.
     var filter: StreamFilter {
         if case .all = own { return .all }
-        return .features(ownFeatures + spaces.flatMap(\.features) + withoutRoom)
+        return .features(ownFeatures + spaces.flatMap(\.features) + denied + withoutRoom)
     }
+
+    /// True if the stream names a space.
+    var isOfSeveral: Bool { !spaces.isEmpty || !denied.isEmpty || !withoutRoom.isEmpty }
 
     /// Those of the caller's session that the stream names.
     var ownFeatures: [FeatureID] { if case .features(let named) = own { named } else { [] } }
 
-    /// Looks up the spaces of a stream, and makes those that are missing and may be made.
+    /// Looks up the spaces of a stream that the caller may read, and makes those that are missing and may be made.
     static func find(
-        _ filter: StreamFilter, in sessions: SessionTable, permit: @escaping @Sendable () -> Duration?,
+        _ filter: StreamFilter, for caller: Caller, in sessions: SessionTable, permit: @escaping @Sendable () -> Duration?,
         completion: @escaping @Sendable (Result<ShownStores, StoreError>) -> Void
     ) {
         let features = sessions.environment.features
@@ -35,29 +40,34 @@ struct ShownStores: Sendable {
             .compactMap { space, features in space.map { (space: $0, features: features.sorted { $0.text < $1.text }) }
             }
             .sorted { $0.space.text < $1.space.text }
-        let shown = bySpace.prefix(StreamBundle.spaceLimit)
-        let withoutRoom = bySpace.dropFirst(StreamBundle.spaceLimit).flatMap(\.features)
+        let readable = bySpace.filter { $0.features.contains { features.allows(caller.principal, $0, .read) } }
+        let shown = readable.prefix(StreamBundle.spaceLimit)
+        var found = ShownStores(own: .features(own))
+        found.withoutRoom = readable.dropFirst(StreamBundle.spaceLimit).flatMap(\.features)
+        found.denied = bySpace.flatMap(\.features).filter { feature in
+            !readable.contains { $0.features.contains(feature) }
+        }
+        guard !shown.isEmpty else { return completion(.success(found)) }
         let lookups = Lock<[SessionLookup?]>(Array(repeating: nil, count: shown.count))
         for (index, (space, instances)) in shown.enumerated() {
-            sessions.space(space, permit: features.makesSpaces(of: instances[0]) ? permit : nil) { found in
+            sessions.space(space, permit: features.makesSpaces(of: instances[0]) ? permit : nil) { [found] lookup in
                 let all = lookups.withLock { lookups -> [SessionLookup]? in
-                    lookups[index] = found
+                    lookups[index] = lookup
                     let known = lookups.compactMap { $0 }
                     return known.count == lookups.count ? known : nil
                 }
                 guard let all else { return }
-                var spaces: [StreamBundle.Named] = []
+                var found = found
                 for (lookup, (_, instances)) in zip(all, shown) {
                     switch lookup {
-                    case .live(let space, _): spaces.append(StreamBundle.Named(space, instances))
+                    case .live(let space, _): found.spaces.append(StreamBundle.Named(space, instances))
                     case .damaged(_, let error), .failed(let error): return completion(.failure(error))
                     case .ended, .unknown:
                         return completion(
                             .failure(StoreError(.featureNotFound, "No instance \"\(instances[0])\" exists.")))
                     }
                 }
-                completion(
-                    .success(ShownStores(own: .features(own), spaces: spaces, withoutRoom: withoutRoom)))
+                completion(.success(found))
             }
         }
     }

@@ -14,8 +14,8 @@ struct StateEndpoints: Sendable {
         [
             Route(
                 "readState", .get, "/features/{id}/state",
-                checkPath: Incoming.checkFeature(sessions.environment.features), actsOnInstance: true, .session(read)),
-            Route("disposeStore", .delete, "/features/{id}/state", actsOnInstance: true, .session(dispose)),
+                checkPath: Incoming.checkFeature(sessions.environment.features), instanceAccess: .read, .session(read)),
+            Route("disposeStore", .delete, "/features/{id}/state", instanceAccess: .dispose, .session(dispose)),
         ]
     }
 

@@ -73,13 +73,22 @@ struct StreamEndpoints: Sendable {
             do throws(NetworkPlaces.Refusal) { place = try quotas.takeStream(incoming.head) } catch {
                 return putOff(.busy, Self.problem(error), wantsProblem, reply)
             }
-            ShownStores.find(filter, in: sessions, permit: quotas.permit(incoming.head, caller.session)) { found in
+            find(filter, incoming, caller) { found in
                 switch found {
                 case .failure(let error): refuse(error, filter, caller, wantsProblem, reply)
                 case .success(let shown): show(shown, incoming, caller, start, delta, place, wantsProblem, reply)
                 }
             }
         }
+    }
+
+    private func find(
+        _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller,
+        _ completion: @escaping @Sendable (Result<ShownStores, StoreError>) -> Void
+    ) {
+        ShownStores.find(
+            filter, for: caller, in: sessions, permit: quotas.permit(incoming.head, caller.session),
+            completion: completion)
     }
 
     /// Opens a stream, after the owners of its logs have made what is missing.
@@ -200,22 +209,35 @@ struct StreamEndpoints: Sendable {
         _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller
     ) throws(Problem) -> Route.Answer {
         if case .features(let named) = filter {
-            for feature in named
-            where features.space(of: feature) == nil && !caller.session.hasStore(feature)
-                && features.allows(caller.principal, feature, .read)
-            {
-                do throws(StoreError) {
-                    _ = try caller.session.initialState(of: feature, for: caller.principal)
+            try checkInstances(named.filter { features.space(of: $0) == nil }, of: caller.session, caller)
+        }
+        return { _, reply in
+            let wantsProblem = Preferences(incoming.fields).problem
+            if let refusal = caller.session.refusal(of: caller.client) {
+                return refuse(refusal, filter, caller, wantsProblem, reply)
+            }
+            find(filter, incoming, caller) { found in
+                do throws(Problem) {
+                    switch found {
+                    case .failure(let error): refuse(error, filter, caller, wantsProblem, reply)
+                    case .success(let shown):
+                        for named in shown.spaces { try checkInstances(named.features, of: named.space, caller) }
+                        reply.answer(Response(status: 200, fields: AnswerFields.stream))
+                    }
                 } catch {
-                    throw Problem(error, feature)
+                    reply.refuse(error)
                 }
             }
         }
-        return { _, reply in
-            if let refusal = caller.session.refusal(of: caller.client) {
-                refuse(refusal, filter, caller, Preferences(incoming.fields).problem, reply)
-            } else {
-                reply.answer(Response(status: 200, fields: AnswerFields.stream))
+    }
+
+    /// Refuses instances without a store that the caller may read and that do not exist.
+    private func checkInstances(
+        _ named: [FeatureID], of session: Session, _ caller: Caller
+    ) throws(Problem) {
+        for feature in named where !session.hasStore(feature) && features.allows(caller.principal, feature, .read) {
+            do throws(StoreError) { _ = try session.initialState(of: feature, for: caller.principal) } catch {
+                throw Problem(error, feature)
             }
         }
     }
@@ -244,10 +266,10 @@ struct StreamEndpoints: Sendable {
             }
             done(true)
         }
-        guard shown.spaces.isEmpty else {
+        guard !shown.isOfSeveral else {
             return StreamBundle.open(
-                caller.session, shown.ownFeatures, shown.spaces, withoutRoom: shown.withoutRoom, from: start,
-                delta: delta, for: caller.client, holding: place
+                caller.session, shown.ownFeatures, shown.spaces, denied: shown.denied,
+                withoutRoom: shown.withoutRoom, from: start, delta: delta, for: caller.client, holding: place
             ) { opened($0.map { $0 }) }
         }
         caller.session.openStream(

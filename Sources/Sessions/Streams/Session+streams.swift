@@ -58,7 +58,8 @@ extension Session {
     ) {
         if let refusal = refusal(of: client) { return completion(.failure(refusal)) }
         let allowed = filter.without(judging(filter, of: client) { $1.denied })
-        guard allowed != .features([]) || filter == allowed else {
+        // A bundle may still show what spaces have.
+        guard allowed != .features([]) || filter == allowed || isPart && space == nil else {
             return completion(.failure(.noAccess(isAnonymous: client.principal == nil)))
         }
         open(allowed.without(withoutRoom), for: client, isPartial: true) { [self] result in

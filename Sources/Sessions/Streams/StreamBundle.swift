@@ -92,11 +92,12 @@ package final class StreamBundle: Sendable {
     ///
     /// - Parameters:
     ///   - features: those of the client's own session, which may be none.
+    ///   - denied: features of further spaces that the client may not read.
     ///   - withoutRoom: features of spaces beyond those that a stream may show.
     ///   - place: held as long as the stream exists.
     package static func open(
-        _ session: Session, _ features: [FeatureID], _ spaces: [Named], withoutRoom: [FeatureID] = [],
-        from start: StreamStart, delta: DeltaForm? = nil,
+        _ session: Session, _ features: [FeatureID], _ spaces: [Named], denied: [FeatureID] = [],
+        withoutRoom: [FeatureID] = [], from start: StreamStart, delta: DeltaForm? = nil,
         for client: SessionClient, holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<StreamBundle, StoreError>) -> Void
     ) {
@@ -106,7 +107,8 @@ package final class StreamBundle: Sendable {
             switch result {
             case .failure(let error): completion(.failure(error))
             case .success(let own):
-                let opening = Opening(own, spaces, withoutRoom, start, completion)
+                let opening = Opening(own, spaces, denied, withoutRoom, start, completion)
+                if spaces.isEmpty { return opening.finish([]) }
                 for (index, named) in spaces.enumerated() {
                     named.space.open(named, client.in(session), start, own.beginning.epoch, delta) {
                         opening.opened(index, $0)
@@ -120,16 +122,17 @@ package final class StreamBundle: Sendable {
     private final class Opening: Sendable {
         private let own: SessionStream
         private let spaces: [Named]
+        private let denied: [FeatureID]
         private let withoutRoom: [FeatureID]
         private let start: StreamStart
         private let results: Lock<[Result<SessionStream, StoreError>?]>
         private let completion: @Sendable (Result<StreamBundle, StoreError>) -> Void
 
         init(
-            _ own: SessionStream, _ spaces: [Named], _ withoutRoom: [FeatureID], _ start: StreamStart,
-            _ completion: @escaping @Sendable (Result<StreamBundle, StoreError>) -> Void
+            _ own: SessionStream, _ spaces: [Named], _ denied: [FeatureID], _ withoutRoom: [FeatureID],
+            _ start: StreamStart, _ completion: @escaping @Sendable (Result<StreamBundle, StoreError>) -> Void
         ) {
-            (self.own, self.spaces, self.withoutRoom) = (own, spaces, withoutRoom)
+            (self.own, self.spaces, self.denied, self.withoutRoom) = (own, spaces, denied, withoutRoom)
             (self.start, self.completion) = (start, completion)
             results = Lock(Array(repeating: nil, count: spaces.count))
         }
@@ -139,9 +142,12 @@ package final class StreamBundle: Sendable {
                 results[index] = result
                 return results.contains { $0 == nil } ? nil : results.compactMap { $0 }
             }
-            guard let all else { return }
+            if let all { finish(all) }
+        }
+
+        func finish(_ all: [Result<SessionStream, StoreError>]) {
             var parts: [Part] = []
-            var denied: [FeatureID] = []
+            var denied = denied
             var error: StoreError?
             for (named, result) in zip(spaces, all) {
                 switch result {
@@ -269,7 +275,8 @@ extension Session {
         case .cursor(let text):
             let part = BundleCursor(text, of: ownEpoch)[space]
             begin = part.map { .part($0, of: reader(named, client)) } ?? .now
-        case .earliest: begin = .earliest
+        // A space does not know what a rule kept from its client.
+        case .earliest: begin = isJudged(named) ? .now : .earliest
         case .unspecified, .now, .part: break
         }
         openStream(
@@ -278,10 +285,11 @@ extension Session {
 
     /// The reader by whose identity the named features are judged.
     private func reader(_ named: StreamBundle.Named, _ client: SessionClient) -> SpaceReader {
-        let isJudged = named.features.contains {
-            shared.features.definition(for: $0)?.spaces?.isForEveryone == false
-        }
-        return SpaceReader(isJudged ? client.principal : nil)
+        SpaceReader(isJudged(named) ? client.principal : nil)
+    }
+
+    private func isJudged(_ named: StreamBundle.Named) -> Bool {
+        named.features.contains { shared.features.definition(for: $0)?.spaces?.isForEveryone == false }
     }
 
     fileprivate func part(

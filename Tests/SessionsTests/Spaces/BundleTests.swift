@@ -178,6 +178,50 @@ struct BundleTests {
         #expect(throws: StoreError.self) { try ann.stream("closed") }
     }
 
+    @Test("70: a stream shows no label of a feature that its client may not read meanwhile")
+    func deniedLabels() async throws {
+        let isOpen = Lock(true)
+        let fixture = try SpaceFixture(rule: { who, _, _ in who != nil || isOpen.withLock { $0 } })
+        let (ann, bob) = (try fixture.guest(), try await fixture.user("bob"))
+        let streams = [try bob.stream("party"), try ann.stream("party")]
+        for stream in streams { _ = try stream.events() }
+        isOpen.withLock { $0 = false }
+        _ = try bob.send(call("secret")).get()
+        #expect(try streams[0].events().map(\.kind) == ["label chores:party"])
+        #expect(try streams[1].events().map(\.kind) == ["denied chores:party"])
+        isOpen.withLock { $0 = true }
+        _ = try bob.send(call("tea")).get()
+        let events = try streams[1].events()
+        #expect(events.map(\.kind) == ["state chores:party", "label chores:party"])
+        #expect(events.last?.contains("tea") == true)
+    }
+
+    @Test("83: under a rule no stream begins before it joined, since a space does not know what was denied")
+    func earliest() async throws {
+        let users: AccessRule = { who, _, _ in who != nil }
+        for (rule, count) in [(nil, 1), (users, 0)] {
+            let fixture = try SpaceFixture(rule: rule)
+            let (ann, bob) = (try await fixture.user("ann"), try await fixture.user("bob"))
+            _ = try bob.send(call("before")).get()
+            let events = try ann.stream("party", from: StreamStart.earliest).events()
+            #expect(events.count { $0.hasPrefix("label") } == count)
+        }
+    }
+
+    @Test("a stream goes on without the features of its session that are denied, and shows them with new access")
+    func deniedOwn() throws {
+        let isOpen = Lock(true)
+        let fixture = try SpaceFixture(ownRule: { _, _, _ in isOpen.withLock { $0 } })
+        let ann = try fixture.guest()
+        #expect(try ann.stream("party", own: ["tally"]).events().contains { $0.hasPrefix("state") })
+        isOpen.withLock { $0 = false }
+        let stream = try ann.stream("party", own: ["tally"])
+        #expect(try stream.events().map(\.kind) == ["hello", "denied tally", "state chores:party"])
+        _ = try ann.send(milk).get()
+        isOpen.withLock { $0 = true }
+        #expect(try stream.events().map(\.kind) == ["state tally", "state chores:party"])
+    }
+
     @Test("90: a stream of a session has the same bytes, whether or not there are shared features")
     func unchanged() throws {
         func bytes(_ table: SessionTable) throws -> String {

@@ -58,14 +58,15 @@ struct SpaceFixture {
     let features: FeatureRegistry
 
     init(
-        journal: any Journal = MemoryJournal(), rule: AccessRule? = nil, executor: (any TaskExecutor)? = nil,
+        journal: any Journal = MemoryJournal(), rule: AccessRule? = nil, ownRule: AccessRule? = nil,
+        executor: (any TaskExecutor)? = nil,
         change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits.patient
         change(&limits)
         let group = SpaceGroup("chores", isKeyed: true)
         features = try FeatureRegistry([
-            FeatureDefinition(Tally()),
+            FeatureDefinition(Tally(), rule: ownRule),
             FeatureDefinition(
                 rule: rule ?? { _, _, access in access != .dispose },
                 spaces: rule == nil ? group.forEveryone : group
