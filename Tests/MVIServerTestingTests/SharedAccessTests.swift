@@ -94,6 +94,16 @@ struct SharedAccessTests {
         }
     }
 
+    @Test func `stores that a client may not read take none of a stream's places`() async throws {
+        try await run { server in
+            let guest = try await server.client()
+            let safes = (0..<16).map { "safe:\($0)" }.joined(separator: "&feature=")
+            let events = try await guest.events(of: safes, "wall")
+            #expect(try await events.event("hello").contains(#""shared":["wall"]"#))
+            try await events.state(of: guest.store(Wall.self))
+        }
+    }
+
     @Test func `a client does not make a store again that has to exist and was disposed of`() async throws {
         try await run { server in
             let client = try await server.client()

@@ -27,7 +27,8 @@ struct ShownStores: Sendable {
 
     /// Looks up the spaces of a stream that the caller may read, and makes those that are missing and may be made.
     static func find(
-        _ filter: StreamFilter, for caller: Caller, in sessions: SessionTable, permit: @escaping @Sendable () -> Duration?,
+        _ filter: StreamFilter, for caller: Caller, in sessions: SessionTable,
+        permit: @escaping @Sendable () -> Duration?,
         completion: @escaping @Sendable (Result<ShownStores, StoreError>) -> Void
     ) {
         let features = sessions.environment.features
