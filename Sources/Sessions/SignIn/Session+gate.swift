@@ -3,6 +3,7 @@ import Locking
 import MVI
 import Networks
 import SessionJournal
+import Synchronization
 
 /// The clients that a session excludes even if the journal does not know it yet.
 enum SessionGate: Equatable {
@@ -165,83 +166,6 @@ extension Session {
         let principals = credential.principals
         return !principals.isEmpty && principals.allSatisfy { shared.features.allows($0, feature, access) }
     }
-
-    // MARK: Revoking access
-
-    /// Excludes the token that the session began with, at once: a client signs in.
-    func beginSignIn() {
-        core.withLock { core in
-            switch core.gate {
-            case .open: core.gate = .signingIn(running: 1)
-            case .signingIn(let running): core.gate = .signingIn(running: running + 1)
-            case .ending: break
-            }
-            // Waits are told that the token is replaced, after that is committed.
-            return noteAccessChange(&core, endingStreamsOf: [nil], .identity, endsWaits: false)
-        }.finish()
-    }
-
-    /// Ends a sign-in that failed. One that certainly failed lets the client go on as before; after another one the log is
-    /// read again, which tells.
-    func endSignIn(isCertain: Bool) {
-        let isUnknown = core.withLock { core in
-            guard case .signingIn(let running) = core.gate else { return false }
-            core.gate = running > 1 || !isCertain ? .signingIn(running: max(0, running - 1)) : .open
-            accessGeneration.add(1, ordering: .releasing)
-            return !isCertain
-        }
-        if isUnknown { catchUp() }
-    }
-
-    /// Lets an anonymous client go on: a sign-in with an unknown outcome has failed.
-    func noteNoSignIn() {
-        core.withLock { core in
-            guard core.gate == .signingIn(running: 0) else { return }
-            core.gate = .open
-            accessGeneration.add(1, ordering: .releasing)
-        }
-    }
-
-    /// Excludes credentials, at once.
-    func close(_ credentials: [Credential], _ reason: GoAwayReason = .ended) {
-        guard !credentials.isEmpty else { return }
-        for credential in credentials { credential.revoke() }
-        core.withLock { noteAccessChange(&$0, endingStreamsOf: credentials, reason) }.finish()
-    }
-
-    /// Restricts a credential, at once, to what the principal that will replace its own may do as well.
-    func restrict(_ credential: Credential, to principal: Principal) -> Credential.Renewal {
-        let (renewal, change) = core.withLock { core in
-            (credential.restrict(to: principal, since: core.head.number), noteAccessChange(&core))
-        }
-        change.finish()
-        return renewal
-    }
-
-    /// Returns the history to store for a renewal that takes effect now: after the turns that are being appended, since a
-    /// crash may leave it as it is.
-    func history(of credential: Credential, renewedBy renewal: Credential.Renewal) -> PrincipalHistory {
-        core.withLock { credential.history(renewedBy: renewal, at: $0.lastAppended, $0.outbox, of: $0.head.number) }
-    }
-
-    /// Lets a stored renewal take effect, after the turns that are being appended: they ran before it. Returns the history to
-    /// store now.
-    func renew(_ credential: Credential, by renewal: Credential.Renewal) -> PrincipalHistory {
-        let now = Moment(shared.time)
-        return core.withLock { core in
-            accessGeneration.add(1, ordering: .releasing)
-            return credential.renew(by: renewal, at: core.lastAppended, core.outbox, of: core.head.number, now: now)
-        }
-    }
-
-    /// Excludes every client, at once: the session is being ended. Its waits are answered after the commit, or at their
-    /// timeout.
-    func closeAll() {
-        core.withLock { core in
-            core.gate = .ending
-            return noteAccessChange(&core, endingStreamsOf: [nil] + core.credentials, .ended, endsWaits: false)
-        }.finish()
-    }
 }
 
 extension StoreError.Code {
@@ -279,6 +203,8 @@ package struct SessionClient: Sendable {
         let address: PeerAddress?
         let onLeave: (@Sendable (_ action: @escaping @Sendable () -> Void) -> Void)?
         let caller: Session?
+        /// The access generation of the caller's session by which it may use that.
+        let admitted = Atomic<UInt64>(.max)
 
         init(
             _ principal: Principal?, _ address: PeerAddress?,
@@ -338,10 +264,15 @@ package struct SessionClient: Sendable {
     /// client is one that has none.
     var standing: [Principal?] { credential.map { $0.principals } ?? [rare?.principal] }
 
-    /// The reason why it may not use its own session; nil if it may, or if it acts in that. Takes its session's lock.
+    /// The reason why it may not use its own session; nil if it may, or if it acts in that. Takes its session's lock, once
+    /// for each of its access generations.
     var refusal: StoreError? {
-        guard let caller else { return nil }
-        return caller.core.withLock { $0.refusal(of: SessionClient(credential)) }
+        guard let rare, let caller = rare.caller else { return nil }
+        let generation = caller.accessGeneration.load(ordering: .acquiring)
+        if rare.admitted.load(ordering: .relaxed) == generation { return nil }
+        let refusal = caller.core.withLock { $0.refusal(of: SessionClient(credential)) }
+        if refusal == nil { rare.admitted.store(generation, ordering: .relaxed) }
+        return refusal
     }
 }
 
@@ -357,27 +288,52 @@ extension Session {
             let caller = JudgedCaller(client.caller ?? self)
             // A space keeps no history of access.
             let former = space == nil ? client.credential?.standing.former ?? [] : []
-            let principals = client.standing
-            let (judged, isPastKnown) = core.withLock { core in
-                let judged = core.ruled(filter, features)
-                let record = former.isEmpty ? nil : core.access?[client.credential?.number ?? 0]
-                return (judged, former.isEmpty || record?.knowsPast(of: judged, caller.generation) == true)
+            let judged: [FeatureID]
+            var past: PastAccess?
+            // Named ones are the same whatever the session has.
+            if former.isEmpty, case .features(let named) = filter {
+                judged = features.ruled(among: named)
+            } else {
+                let isPastKnown: Bool
+                (judged, isPastKnown) = core.withLock { core in
+                    let judged = core.ruled(filter, features)
+                    let record = former.isEmpty ? nil : core.access?[client.credential?.number ?? 0]
+                    return (judged, former.isEmpty || record?.knowsPast(of: judged, caller.generation) == true)
+                }
+                if !isPastKnown { past = PastAccess(former, of: judged, features, caller.generation) }
             }
-            let past = isPastKnown ? nil : PastAccess(former, of: judged, features, caller.generation)
-            let isOut = client.refusal != nil
-            let denied = judged.filter { feature in
-                isOut || principals.isEmpty || !principals.allSatisfy { features.allows($0, feature, .read) }
-            }
-            let value = core.withLock { core -> (Value, granted: [FeatureID])? in
-                guard caller.isCurrent, core.ruled(filter, features) == judged else { return nil }
+            let denied = judged.isEmpty ? [] : features.denied(of: judged, to: client)
+            let value = core.withLock { [past] core -> (Value, granted: [FeatureID])? in
+                guard caller.isCurrent, filter.isNamed || core.ruled(filter, features) == judged else { return nil }
                 if let past, let credential = client.credential { core.note(past, of: credential) }
                 let value = body(&core, StreamAccess(self, judged: judged, denied: denied))
-                defer { core.rare?.granted = [] }
-                return (value, core.rare?.granted ?? [])
+                guard let rare = core.rare, !rare.granted.isEmpty else { return (value, []) }
+                defer { rare.granted = [] }
+                return (value, rare.granted)
             }
             guard let (value, granted) = value else { continue }
-            bringBack(Array(granted.prefix(shared.limits.loadedStores)))
+            if !granted.isEmpty { bringBack(Array(granted.prefix(shared.limits.loadedStores))) }
             return value
+        }
+    }
+}
+
+extension FeatureRegistry {
+    fileprivate func ruled(among named: [FeatureID]) -> [FeatureID] {
+        // Most name one, and an array of it is there.
+        named.allSatisfy(isRuled) ? named : named.filter(isRuled)
+    }
+
+    /// The instances that a client may not read. Calls rules, so under no lock.
+    fileprivate func denied(of judged: [FeatureID], to client: SessionClient) -> [FeatureID] {
+        if client.refusal != nil { return judged }
+        let principals = client.standing
+        if principals.isEmpty { return judged }
+        return judged.filter { feature in
+            guard let definition = definition(for: feature), definition.spaces?.isForEveryone != true else {
+                return false
+            }
+            return !principals.allSatisfy { definition.allows($0, key: feature.key, .read) }
         }
     }
 }

@@ -13,7 +13,7 @@ package final class SessionStream: Sendable {
     let number: UInt64
     let filter: StreamFilter
     let client: SessionClient
-    private let showsChanges: Bool
+    let showsChanges: Bool
     let beginning: Beginning
 
     /// The position at which a stream began.
@@ -64,7 +64,7 @@ package final class SessionStream: Sendable {
         }
     }
 
-    private func cut(_ reason: GoAwayReason) {
+    func cut(_ reason: GoAwayReason) {
         session.core.withLock { core in
             if let index = core.streams.index(of: number) { core.streams.all[index].cut(reason) }
         }
@@ -72,7 +72,7 @@ package final class SessionStream: Sendable {
 
     /// Patches are computed outside the session's lock. A change meanwhile requires other ones. After a few attempts
     /// the whole state is shown.
-    private func nextStepOfChanges(now: Duration) -> StreamStep {
+    func nextStepOfChanges(now: Duration) -> StreamStep {
         var patches: [PatchName: [UInt8]?] = [:]
         for _ in 0..<Self.patchAttempts {
             let (step, wanted) = session.judging(filter, of: client) { core, access -> (StreamStep?, [SharedPatch]) in
@@ -130,7 +130,7 @@ extension SessionCore {
     /// The approximate maximum bytes of states, and of labels, in a batch, so that catching up takes bounded memory.
     private static let batchBytes = 64 * 1024
 
-    fileprivate mutating func nextStep(
+    mutating func nextStep(
         of number: UInt64, now: Duration, _ access: StreamAccess, patches: [PatchName: [UInt8]?] = [:]
     ) -> StreamStep {
         guard let index = streams.index(of: number), !streams.all[index].isOver else { return .finish([]) }

@@ -2,6 +2,7 @@ import EventStream
 import Locking
 import MVI
 import SessionJournal
+import Synchronization
 import WireJSON
 
 /// A stream that shows stores of its client's session and of spaces.
@@ -34,12 +35,34 @@ package final class StreamBundle: Sendable {
         var next = 0
     }
 
+    /// Notes which part has news, and wakes the connection.
+    private final class PartWaker: StreamWaker {
+        private let bundle: StreamBundle
+        private let place: Int
+        private let waker: any StreamWaker
+
+        init(_ bundle: StreamBundle, _ place: Int, _ waker: any StreamWaker) {
+            (self.bundle, self.place, self.waker) = (bundle, place, waker)
+        }
+
+        func wake() {
+            bundle.news.bitwiseOr(1 << place, ordering: .releasing)
+            waker.wake()
+        }
+    }
+
     private let own: SessionStream
     private let parts: [Part]
     private let state: Lock<State>
+    /// A bit for each part that may have something to write, the lowest for the own one: most steps concern one part, and
+    /// the others' sessions need not be locked.
+    private let news: Atomic<UInt32>
+    /// The access generation of the client's session by which the own part was asked last.
+    private let generation = Atomic<UInt64>(.max)
 
     private init(_ own: SessionStream, _ parts: [Part], denied: [FeatureID], withoutRoom: [FeatureID]) {
         (self.own, self.parts) = (own, parts)
+        news = Atomic(1 << (parts.count + 1) - 1)
         let covered = [own.beginning.number] + parts.map(\.stream.beginning.number)
         let unreset = Set(parts.indices.filter { parts[$0].received != nil })
         let id = Self.id(own.beginning.epoch, parts, covered, unreset: unreset)
@@ -174,33 +197,55 @@ package final class StreamBundle: Sendable {
 
     /// Attaches the connection. From now on `waker` is called if there is something to write.
     package func opened(_ waker: any StreamWaker) {
-        own.opened(waker)
-        for part in parts { part.stream.opened(waker) }
+        own.opened(PartWaker(self, 0, waker))
+        for (index, part) in parts.enumerated() { part.stream.opened(PartWaker(self, index + 1, waker)) }
     }
 
     /// Returns the next bytes to write. As that of a stream of one session, it is called after the socket took everything.
     package func nextStep() -> StreamStep {
-        let opening = state.withLock { state in
+        let (opening, first, over) = state.withLock { state in
             defer { state.opening = [] }
-            return state.opening
+            return (state.opening, state.next, state.over)
         }
         if !opening.isEmpty { return .write(opening) }
+        // Parts are written only to a client whose own part was judged by its access of now.
+        let access = own.session.accessGeneration.load(ordering: .acquiring)
+        if generation.exchange(access, ordering: .relaxed) != access { news.bitwiseOr(1, ordering: .relaxed) }
+        if let step = nextOwnStep() { return step }
+        for offset in parts.indices {
+            let index = (first + offset) % parts.count
+            if over.contains(index) || !takeNews(of: index + 1) { continue }
+            guard let (bytes, isAll) = nextStep(of: index) else {
+                // The client's session knows why, if it is the reason.
+                news.bitwiseOr(1, ordering: .relaxed)
+                return nextOwnStep() ?? end(.rotate)
+            }
+            guard !bytes.isEmpty else { continue }
+            state.withLock { $0.next = (index + 1) % parts.count }
+            let others = news.bitwiseOr(1 << (index + 1), ordering: .acquiring).oldValue & ~(1 << (index + 1))
+            return isAll && others == 0 ? .writeAll(bytes) : .write(bytes)
+        }
+        return .wait
+    }
+
+    /// True if a part may have something to write, which is noted again once it has written: it is asked until it waits.
+    private func takeNews(of place: Int) -> Bool {
+        let bit: UInt32 = 1 << place
+        // Most have none.
+        guard news.load(ordering: .relaxed) & bit != 0 else { return false }
+        return news.bitwiseAnd(~bit, ordering: .acquiring).oldValue & bit != 0
+    }
+
+    /// The next bytes of the part of the client's session, or the end of the connection; nil if it waits.
+    private func nextOwnStep() -> StreamStep? {
+        guard takeNews(of: 0) else { return nil }
         let step = own.nextPart()
         if let reason = step.ending { return end(reason, step.bytes, covering: step.covered) }
         // A client resumes at its last id, and is told of the loss then.
         if step.epoch != own.beginning.epoch { return end(.rotate) }
-        if !step.bytes.isEmpty { return .write(withID(step.bytes, 0, step.covered)) }
-        let first = state.withLock { $0.next }
-        for offset in parts.indices {
-            let index = (first + offset) % parts.count
-            if state.withLock({ $0.over.contains(index) }) { continue }
-            guard let (bytes, isAll) = nextStep(of: index) else { return end(.rotate) }
-            guard !bytes.isEmpty else { continue }
-            state.withLock { $0.next = (index + 1) % parts.count }
-            // All others wait to be woken.
-            return isAll && offset == parts.count - 1 ? .writeAll(bytes) : .write(bytes)
-        }
-        return .wait
+        if step.bytes.isEmpty { return nil }
+        news.bitwiseOr(1, ordering: .relaxed)
+        return .write(withID(step.bytes, 0, step.covered))
     }
 
     /// The next bytes of a space's part; nil if the connection ends, since the part cannot go on in place.
@@ -311,37 +356,5 @@ extension Session {
 }
 
 extension SessionStream {
-    /// The next bytes of a part of a bundle.
-    fileprivate struct PartStep {
-        let bytes: [UInt8]
-        /// The number of the turn up to which the part has shown all, once the bytes are written, and its log's name.
-        let covered: UInt64
-        let epoch: String
-        /// True if it waits to be woken then.
-        var isAll = false
-        /// The reason why it ends after them; nil if it goes on.
-        let ending: GoAwayReason?
-    }
-
-    /// The next step of a part of a bundle. Empty bytes without an ending mean that it waits to be woken.
-    fileprivate func nextPart() -> PartStep {
-        let step = nextStep()
-        if case .wait = step { return PartStep(bytes: [], covered: 0, epoch: beginning.epoch, ending: nil) }
-        typealias Found = (covered: UInt64, epoch: String, reason: GoAwayReason?)
-        let (covered, epoch, reason) = session.core.withLock { core -> Found in
-            // By index: a stream would be copied as a whole.
-            guard let index = core.streams.index(of: number) else { return (0, core.epoch, nil) }
-            return (core.streams.all[index].rare?.covered ?? 0, core.epoch, core.streams.all[index].farewell?.reason)
-        }
-        switch step {
-        case .write(let bytes): return PartStep(bytes: bytes, covered: covered, epoch: epoch, ending: nil)
-        case .writeAll(let bytes):
-            return PartStep(bytes: bytes, covered: covered, epoch: epoch, isAll: true, ending: nil)
-        case .wait: preconditionFailure("handled above")
-        case .finish(let bytes):
-            return PartStep(bytes: bytes, covered: covered, epoch: epoch, ending: reason ?? .ended)
-        }
-    }
-
     fileprivate var features: [FeatureID] { if case .features(let named) = filter { named } else { [] } }
 }

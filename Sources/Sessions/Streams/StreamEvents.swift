@@ -16,6 +16,9 @@ package enum StreamFilter: Sendable, Equatable {
         return .features(features.filter { !excluded.contains($0) })
     }
 
+    /// True unless it shows all.
+    var isNamed: Bool { if case .features = self { true } else { false } }
+
     func shows(_ feature: FeatureID) -> Bool {
         switch self {
         case .all: true

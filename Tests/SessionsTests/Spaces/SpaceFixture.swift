@@ -206,7 +206,12 @@ final class BundleReader {
     private(set) var isOver = false
     private(set) var bytes: [UInt8] = []
 
-    init(_ stream: StreamBundle) { self.stream = stream }
+    private final class Waker: StreamWaker { func wake() {} }
+
+    init(_ stream: StreamBundle) {
+        self.stream = stream
+        stream.opened(Waker())
+    }
 
     deinit { stream.closed() }
 
