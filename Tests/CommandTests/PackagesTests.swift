@@ -146,7 +146,8 @@ struct PackagesTests {
         try #require(code == 0, "\(before)")
         func pinned(_ day: Int) async throws -> [String] {
             let (code, text) = try await run(
-                "DAY=\(day) CONTAINER_TOOL=podman PATH=$PWD/bin:$PATH script/image --pin >/dev/null && cat \(files)", in: folder)
+                "DAY=\(day) CONTAINER_TOOL=podman PATH=$PWD/bin:$PATH script/image --pin >/dev/null && cat \(files)",
+                in: folder)
             #expect(code == 0 && text.replacing(#/@sha256:[0-9a-f]{64}/#, with: "") == before)
             return text.matches(of: #/(?:FROM|container:) (.+:.+@sha256:[0-9a-f]{64})( AS build)?\n/#).map { "\($0.1)" }
         }

@@ -158,23 +158,6 @@ import Testing
         }
     }
 
-    @Test func `a list of deleted subjects that is cut or damaged`() throws {
-        let folder = try TemporaryFolder()
-        let list = folder.forgotten
-        #expect(try list.subjects() == [])
-        let first = try list.note(ada, at: .seconds(5))
-        let third = try list.key().subject(ada, at: .seconds(7))
-        _ = try list.note(ada, at: .seconds(6))
-        let whole = try contents(list.path)
-        #expect(try list.subjects().count == 2)
-        truncate(list.path, off_t(whole.count - 3))
-        #expect(try list.subjects() == [first])
-        try list.append([third])
-        #expect(try list.subjects() == [first, third])
-        try write(Array("nonsense\n".utf8), to: list.path)
-        #expect(throws: StoreError.self) { try list.subjects() }
-    }
-
     @Test func `without the installation's key a list of names finds nobody in the list or a backup`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
@@ -189,23 +172,6 @@ import Testing
         #expect(ForgottenFinder(noted, try folder.forgotten.key()).time(of: ada) != nil)
         var status = stat()
         #expect(stat(folder.forgotten.keyPath, &status) == 0 && status.st_mode & 0o777 == 0o600)
-    }
-
-    @Test func `a list of an older release is sealed when it is read, and still finds its subjects`() throws {
-        let folder = try TemporaryFolder()
-        let list = folder.forgotten
-        let bob = Subject(issuer: "issuer", id: "bob")
-        let old = [(ada, Duration.seconds(5)), (bob, .seconds(6))].map { subject, time in
-            ForgottenSubject.plain(subject, at: time)
-        }
-        try list.append(old)
-        let new = try list.note(ada, at: .seconds(9))
-        let found = try list.subjects()
-        #expect(found.count == 3 && found.last == new && !found.contains(where: \.isPlain))
-        for subject in old { #expect(!found.map(\.key).contains(subject.key)) }
-        let finder = ForgottenFinder(found, try list.key())
-        #expect(finder.time(of: ada) == .seconds(9) && finder.time(of: bob) == .seconds(6))
-        #expect(finder.time(of: Subject(issuer: "other", id: "bob")) == nil)
     }
 
     @Test func `a list whose key is missing or another one is an error, not an empty list`() async throws {
@@ -361,7 +327,8 @@ import Testing
         try await journal.commit(["1"], of: other)
         try await change(journal) { connection in
             try connection.execute(
-                "UPDATE stores SET state = zeroblob(9) WHERE id >> 16 IN (SELECT key FROM sessions WHERE subject NOT NULL)")
+                "UPDATE stores SET state = zeroblob(9) WHERE id >> 16 IN (SELECT key FROM sessions WHERE subject NOT NULL)"
+            )
             try connection.execute("UPDATE stores SET state = zeroblob(9900) WHERE feature = 'counter'")
         }
         try await purge(journal)
