@@ -77,6 +77,11 @@ struct AdminEndpoints: Sendable {
 
     // MARK: Looking
 
+    /// False for whoever has only the inspector's own token, if it shows types instead of values.
+    private var namesSubjects: Bool {
+        if case .inspector = guarding.rule { inspector == .values } else { true }
+    }
+
     @Sendable
     private func list(_ incoming: Incoming) throws(Problem) -> Route.Answer {
         let query = QueryItems(incoming.head.query)
@@ -90,7 +95,11 @@ struct AdminEndpoints: Sendable {
                 }
                 let memory = sessions.inMemory(Set(found.map(\.id)))
                 var object = JSONObject()
-                object.add("sessions", array: found.map { SessionAnswer.overview($0, memory: memory[$0.id]) })
+                object.add(
+                    "sessions",
+                    array: found.map { each in
+                        SessionAnswer.overview(each, namesSubject: namesSubjects, memory: memory[each.id])
+                    })
                 if let last = found.last, found.count == Int(limit) {
                     object.add("next", Self.next(after: last.key, limit: limit, subject))
                 }
@@ -155,7 +164,9 @@ struct AdminEndpoints: Sendable {
                 let node = sessions.environment.lease?.id
                 return Self.json(
                     200,
-                    SessionAnswer.session(id, inspected, node: node, now: sessions.environment.time.sinceEpoch()))
+                    SessionAnswer.session(
+                        id, inspected, namesSubject: namesSubjects, node: node,
+                        now: sessions.environment.time.sinceEpoch()))
             }
         }
     }

@@ -10,10 +10,13 @@ enum SessionAnswer {
     /// The maximal number of reminders in an answer.
     private static let reminderLimit = 100
 
-    static func overview(_ session: SessionOverview, memory: (streams: Int, stores: Int)?) -> [UInt8] {
+    /// - Parameter namesSubject: false if the subject's name is hidden.
+    static func overview(
+        _ session: SessionOverview, namesSubject: Bool = true, memory: (streams: Int, stores: Int)?
+    ) -> [UInt8] {
         var object = JSONObject()
         object.add("id", session.id)
-        object.add(session.subject, isShared: session.isShared)
+        object.add(session.subject, isNamed: namesSubject, isShared: session.isShared)
         if let space = session.space { object.add("space", space.text) }
         object.add("created", time: session.created)
         object.add("lastUsed", time: session.lastSeen)
@@ -29,14 +32,17 @@ enum SessionAnswer {
     }
 
     /// - Parameters:
+    ///   - namesSubject: false if the subject's name is hidden.
     ///   - node: this process's node; nil without a shared journal.
     ///   - now: the time since 1970.
-    static func session(_ id: String, _ session: SessionInspection, node: NodeID?, now: Duration) -> [UInt8] {
+    static func session(
+        _ id: String, _ session: SessionInspection, namesSubject: Bool, node: NodeID?, now: Duration
+    ) -> [UInt8] {
         let (kept, memory) = (session.kept, session.memory)
         var object = JSONObject()
         object.add("id", id)
         if let record = kept?.record {
-            object.add(record.subject, isShared: record.isShared)
+            object.add(record.subject, isNamed: namesSubject, isShared: record.isShared)
             if let space = record.space {
                 object.add("space", space.text)
             } else {
@@ -45,7 +51,7 @@ enum SessionAnswer {
             object.add("created", time: record.created)
             object.add("lastUsed", time: max(record.lastSeen, memory?.lastUsed ?? .zero))
         } else if let memory {
-            object.add(memory.subject, isShared: memory.isShared)
+            object.add(memory.subject, isNamed: namesSubject, isShared: memory.isShared)
             object.add("credential", memory.credential.rawValue)
             object.add("created", time: memory.created)
             object.add("lastUsed", time: memory.lastUsed)
@@ -158,11 +164,11 @@ extension JSONObject {
     }
 
     /// Adds the session's subject, if it has one.
-    fileprivate mutating func add(_ subject: Subject?, isShared: Bool) {
+    fileprivate mutating func add(_ subject: Subject?, isNamed: Bool, isShared: Bool) {
         guard let subject else { return }
         var identity = JSONObject()
         identity.add("issuer", subject.issuer)
-        identity.add("subject", subject.id)
+        identity.add("subject", isNamed ? subject.id : ValueShape.hiddenName)
         add("identity", json: identity.close())
         add("shared", isShared)
     }

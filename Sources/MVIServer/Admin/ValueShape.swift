@@ -2,8 +2,8 @@ import LibCrypto
 
 /// Replaces values in JSON by the names of their types, so that a document shows no data of users.
 enum ValueShape {
-    /// Stands for a member's name that may be a user's: names of dictionaries' members are values, too.
-    private static let hiddenName = "…"
+    /// Stands for a subject, and for a member's name that may be a user's: names of dictionaries' members are values, too.
+    static let hiddenName = "…"
 
     /// Returns a JSON text without whitespace with `"string"`, `"number"` and `"boolean"` in place of such values.
     ///

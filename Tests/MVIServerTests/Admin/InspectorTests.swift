@@ -133,6 +133,26 @@ struct InspectorTests {
         }
     }
 
+    @Test func `the inspector's own token shows subjects with values only`() async throws {
+        for inspector in Inspector.allCases {
+            try await AdminPort.run(
+                .memory, authenticator: WordAuthenticator(), { ($0.inspector, $0.adminToken) = (inspector, nil) }
+            ) { port in
+                let own = try #require(port.server.assembly.settings.inspectorToken)
+                let session = try await port.server.session(of: "canary")
+                for isKept in [false, true] {
+                    if isKept { _ = try await port.server.send(session.intent(#"{"type":"increment"}"#)) }
+                    for target in ["/admin/sessions", "/admin/sessions/\(session.id)"] {
+                        let text = try await port.send("GET", target, token: own).text
+                        #expect(
+                            text.contains("canary") == (inspector == .values && text.contains("identity")), "\(text)")
+                        if isKept { #expect(text.contains(#""issuer":"tests""#), "\(text)") }
+                    }
+                }
+            }
+        }
+    }
+
     /// Its state nests as deep as states may: each level is an object and an array.
     private struct Nest: Feature {
         struct State: Codable, Equatable, Sendable { var inner: [State] = [] }
