@@ -170,8 +170,8 @@ extension Statements {
         deletePages(of: keys, fromEras: fromEras) + [
             PostgresStatement(
                 """
-                INSERT INTO \(schema).removed (session) SELECT key FROM unnest($1::bigint[]) AS key
-                WHERE \(hasRows("key", inEras: fromEras)) ON CONFLICT DO NOTHING
+                INSERT INTO \(schema).removed (session) SELECT k.key FROM \(goneKeys)
+                    AND (\(hasRows("k.key", inEras: fromEras))) ON CONFLICT DO NOTHING
                 """, [keys])
         ]
     }
@@ -186,6 +186,11 @@ extension Statements {
             .joined(separator: " OR ")
     }
 
+    /// The keys of sessions that are gone; an expiry may have kept others.
+    private var goneKeys: String {
+        "unnest($1::bigint[]) AS k (key) WHERE NOT EXISTS (SELECT FROM \(schema).sessions AS s WHERE s.key = k.key)"
+    }
+
     /// Deletes a page of each session's rows.
     private func deletePages(of keys: PostgresValue, fromEras: Bool = true) -> [PostgresStatement] {
         pagedTables(withEras: fromEras).compactMap { table in
@@ -193,9 +198,9 @@ extension Statements {
             return PostgresStatement(
                 """
                 DELETE FROM \(schema).\(table.name) AS r USING (
-                    SELECT key, (SELECT o.\(order) FROM \(schema).\(table.name) AS o WHERE o.session = key
+                    SELECT k.key, (SELECT o.\(order) FROM \(schema).\(table.name) AS o WHERE o.session = k.key
                         ORDER BY o.\(order) OFFSET \(Self.rowsAtOnce - 1) LIMIT 1) AS last
-                    FROM unnest($1::bigint[]) AS key OFFSET 0) AS page
+                    FROM \(goneKeys) OFFSET 0) AS page
                 WHERE r.session = page.key AND r.\(order) <= coalesce(page.last, \(end))
                 """, [keys])
         }

@@ -28,6 +28,8 @@ import Testing
             ("sessions_used_briefly", "noted::numeric - created <="), ("tokens_by_end", "ORDER BY until DESC"),
             ("receipts_by_session", "receipts AS r USING"), ("sessions_of_subjects", "AND subject IS NOT NULL"),
             ("sessions_by_space", "s.space"), ("sessions_by_class", "NOT reminded ORDER BY"),
+            ("visits_by_subject", "sha256(v.subject)"), ("visits_forgotten", "WHERE v.forgotten"),
+            ("visits_by_visitor", "o.visitor = s.id"), ("visits_by_use", "AND seen <"),
         ]
         for (index, _) in mutants { try await database.schema.run("DROP INDEX @.\(index)") }
         try await database.work()

@@ -55,6 +55,25 @@ import Testing
         #expect(try await schema.number("SELECT minimum::bigint FROM @.meta") == version)
     }
 
+    @Test func `a program that does not note visits is excluded from spaces that it made`() async throws {
+        let schema = try await TestSchema()
+        let before = Array(PostgresSchema.migrations.prefix(16))
+        let older = try await schema.journal { $0.migrations = before }
+        #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 16)
+        try await schema.run(
+            """
+            INSERT INTO @.sessions (token, id, credential, created, noted, shared, space)
+            VALUES ('t', 'i', 'bearer', 0, 0, false, 'board:a')
+            """)
+        try await schema.run("UPDATE @.meta SET minimum = 16")
+        let session = try await older.newSession()
+        #expect(await older.append(session.turn()).isCommitted)
+        await (try await schema.journal()).close()
+        #expect(await older.append(session.turn()).failure == .unavailable)
+        await older.close()
+        await #expect(throws: JournalOpenError.self) { _ = try await schema.journal { $0.migrations = before } }
+    }
+
     @Test func `the names of spaces are unique in the database itself`() async throws {
         let schema = try await TestSchema()
         let journal = try await schema.journal()

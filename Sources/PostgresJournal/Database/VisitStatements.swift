@@ -2,8 +2,8 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// The statements of visits, except that of appends. Those that change several rows lock them in the order of their keys, after
-/// the heads of sessions, so that none waits for another in a circle.
+/// The statements of visits, except that of appends. Those that change rows of several spaces at other times than expiry lock
+/// them in the order of their keys, after the heads of sessions, so that none waits for another in a circle.
 extension Statements {
     func visits(_ query: VisitQuery, limit: Int) -> PostgresStatement {
         let (condition, values): (String, [PostgresValue]) =
@@ -72,8 +72,8 @@ extension Statements {
             """
             DELETE FROM \(schema).visits AS v USING (
                 SELECT session, visitor FROM \(schema).visits WHERE subject IS NULL AND seen < $1
-                ORDER BY seen LIMIT $2 FOR UPDATE SKIP LOCKED) AS l
-            WHERE v.session = l.session AND v.visitor = l.visitor
+                ORDER BY seen LIMIT $2) AS l
+            WHERE v.session = l.session AND v.visitor = l.visitor AND v.subject IS NULL AND v.seen < $1
             """, [.time(time), .int8(Int64(limit))])
     }
 

@@ -4,19 +4,20 @@ import SessionJournal
 
 /// Visits of spaces, inside a transaction.
 extension Connection {
-    private static let visitColumns = "v.visitor, v.last_use, v.forgotten, v.issuer, v.subject"
+    private static let visitColumns = "visitor, last_use, forgotten, visits.issuer, visits.subject"
 
     mutating func visits(_ visits: VisitQuery, limit: Int) throws -> [SpaceVisit] {
         let condition: String
         var values: [SQLiteValue] = []
         switch visits {
         case .subject(let subject):
-            (condition, values) = ("v.subject = ? AND v.issuer = ?", [.text(subject.id), .text(subject.issuer)])
-        case .forgotten: condition = "v.forgotten = 1"
+            condition = "visits.subject = ? AND visits.issuer = ?"
+            values = [.text(subject.id), .text(subject.issuer)]
+        case .forgotten: condition = "forgotten = 1"
         }
         let found = try query(
             """
-            SELECT \(Self.visitColumns), s.space, s.key FROM visits AS v CROSS JOIN sessions AS s ON s.key = v.session
+            SELECT \(Self.visitColumns), space, key FROM visits CROSS JOIN sessions ON key = session
             WHERE \(condition) LIMIT ?
             """, values + [.integer(limit)]
         ) { row in
@@ -27,7 +28,7 @@ extension Connection {
 
     mutating func visits(of space: SessionKey) throws -> [Visit] {
         try query(
-            "SELECT \(Self.visitColumns) FROM visits AS v WHERE session = ? ORDER BY visitor", [.integer(space.number)]
+            "SELECT \(Self.visitColumns) FROM visits WHERE session = ? ORDER BY visitor", [.integer(space.number)]
         ) { row in try row.visit() }
     }
 

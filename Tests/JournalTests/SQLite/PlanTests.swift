@@ -32,7 +32,7 @@ import Testing
         ] + SQLiteSchema.tables.map { "SELECT 1 FROM \($0) LIMIT 1" }
     private static let growing: Set = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "credentials", "reminders",
-        "garbage", "forgotten",
+        "garbage", "forgotten", "visits",
     ]
 
     @Test func `no statement reads or sorts a table that grows, and the check notices missing indexes`() async throws {
@@ -71,7 +71,9 @@ import Testing
         let mutants = [
             ("tombstones_by_end", "FROM tombstones WHERE until"), ("sessions_by_life", "WHERE life ="),
             ("sessions_by_subject", "WHERE subject ="), ("reminders_by_next", "FROM reminders"),
-            ("sessions_by_space", "WHERE space ="),
+            ("sessions_by_space", "WHERE space ="), ("visits_by_subject", "visits.subject = ?"),
+            ("visits_forgotten", "WHERE forgotten = 1"), ("visits_by_visitor", "WHERE visitor ="),
+            ("visits_by_use", "FROM visits WHERE subject IS NULL"),
         ]
         for (index, _) in mutants { try connection.execute("DROP INDEX \(index)") }
         let found = try self.faults(of: texts, in: planned.database)

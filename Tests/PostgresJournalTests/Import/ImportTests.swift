@@ -19,7 +19,7 @@ import Testing
         let tool = try schema.tool()
         let counts = try await offThePool { try tool.takeOver(source.file) }
         var expected = JournalCounts()
-        (expected.sessions, expected.stores, expected.credentials) = (7, 3, 4)
+        (expected.sessions, expected.stores, expected.credentials, expected.visits) = (7, 4, 4, 3)
         (expected.labels, expected.receipts, expected.reminders) = (111, 117, 6)
         (expected.recordedTurns, expected.statesSetAside, expected.endedTokens) = (15, 3, 2)
         #expect(counts == expected)
@@ -85,6 +85,12 @@ import Testing
         #expect(try await awaitResult { new.load(SourceFolder.token(), now: Self.now, done: $0) }.get().isUnknown)
         let shared = try await awaitResult { new.find(.shared(SourceFolder.ann), limit: 5, done: $0) }.get()
         #expect(shared.count == 1)
+        for query in [VisitQuery.subject(SourceFolder.ann), .forgotten] {
+            let before = try await awaitResult { old.visits(query, limit: 5, done: $0) }.get()
+            let after = try await awaitResult { new.visits(query, limit: 5, done: $0) }.get()
+            #expect(before.count == 1 && before.map(\.visit) == after.map(\.visit))
+            #expect(before.map(\.space) == after.map(\.space))
+        }
         let alarms = try await awaitResult { new.alarms(after: nil, limit: 50, done: $0) }.get()
         #expect(alarms.map(\.due) == (0..<3).map { _ in SourceFolder.start + .seconds(8) })
 

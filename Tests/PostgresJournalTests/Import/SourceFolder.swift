@@ -13,6 +13,8 @@ final class SourceFolder: Sendable {
     static let start: Duration = .milliseconds(1_790_000_000_123)
     static let ann = Subject(issuer: "https://issuer.example", id: "ann\0")
 
+    static let forgotten = Subject(issuer: "https://issuer.example", id: "cleo")
+
     let path = NSTemporaryDirectory() + "/mvi-import-\(UInt64.random(in: 0 ... .max))"
     let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
@@ -55,7 +57,20 @@ final class SourceFolder: Sendable {
         let removed = try await journal.keep(Self.record())
         try await journal.appendAll(of: removed)
         try await awaitResult { journal.remove(removed, tombstoneUntil: Self.start + .seconds(3_600), done: $0) }.get()
-        _ = try await journal.keep(TestSession.space("board:a"))
+        let space = TestSession(
+            key: try await journal.keep(TestSession.space("board:a")), record: TestSession.space("board:a"))
+        var turn = space.turn()
+        turn.ofSpace = SpaceBatch(visits: [
+            Visit(session: "v1", subject: Self.ann, lastUse: Self.start), Visit(session: "v2", lastUse: Self.start),
+            Visit(session: "v3", subject: Self.forgotten, lastUse: Self.start),
+        ])
+        let result: AppendResult = await awaitResult { done in
+            if let result = journal.append(turn, done: done) { done(result) }
+        }
+        try #require(result.isCommitted)
+        try await awaitResult {
+            journal.purge(Self.forgotten, now: Self.start, tombstoneUntil: .zero, done: $0)
+        }.get()
         for _ in 0..<3 { try await journal.appendAll(of: try await journal.keep(Self.record())) }
         try await awaitResult { journal.bury(Self.token(), until: Self.start + .seconds(600), done: $0) }.get()
         await journal.close()

@@ -59,9 +59,9 @@ extension PlannedDatabase {
         third.expectedOwner = SessionOwner(node: node, fence: second.head)
         third.stores = [StoreChange(feature: TestSession.counter, kind: .disposed, number: 3, version: 3, made: 1)]
         third.ownerChange = .released
-        third.ofSpace = SpaceBatch(expectedCallers: [
-            ExpectedCaller(token: session.record.tokenHash, session: session.key, access: 0)
-        ])
+        third.ofSpace = SpaceBatch(
+            expectedCallers: [ExpectedCaller(token: session.record.tokenHash, session: session.key, access: 0)],
+            visits: [Visit(session: session.record.id, lastUse: TestSession.start)])
         #expect(await journal.append(third).isCommitted)
         // Checked on its own: it changes a store that is gone.
         #expect(await journal.append(session.turn(after: third.head, state: "4")).failure == .invalid)
@@ -89,6 +89,9 @@ extension PlannedDatabase {
             .spaces(group: "board", after: space.space),
         ] {
             _ = try await awaitResult { journal.find(query, limit: 10, done: $0) }.get()
+        }
+        for query in [VisitQuery.subject(subject), .forgotten] {
+            _ = try await awaitResult { journal.visits(query, limit: 10, done: $0) }.get()
         }
         for of in [nil, subject] {
             _ = try await awaitResult { journal.list(of: of, before: SessionKey(1_000), limit: 10, done: $0) }.get()
@@ -153,6 +156,9 @@ extension PlannedDatabase {
         _ = try await awaitResult { journal.create(signedIn, credential: nil, done: $0) }.get()
         let space = try await awaitResult { journal.create(TestSession.space("floor"), credential: nil, done: $0) }
             .get()
+        try await awaitResult {
+            journal.forget(visitsOf: ["1"], receipts: [.key("k", feature: TestSession.counter)], in: space, done: $0)
+        }.get()
         try await awaitResult { journal.remove(space, tombstoneUntil: .zero, done: $0) }.get()
         let old = TestSession.start + .seconds(2_000)
         _ = try await awaitResult {

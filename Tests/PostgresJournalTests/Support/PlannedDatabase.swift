@@ -77,6 +77,12 @@ struct PlannedDatabase {
         SELECT era, key, hashint8extended(key + n, era), 'kf1', n::text::bytea, n, 1, 'i', 1, ''
         FROM @.sessions, @.eras, generate_series(1, 2) AS n
         """,
+        """
+        visits (session, visitor, seen, issuer, subject, forgotten)
+        SELECT key, convert_to('v' || (key + 9 * n), 'UTF8'), \(time), CASE WHEN n % 2 = 0 THEN 'issuer'::bytea END,
+            CASE WHEN n % 2 = 0 THEN ('s' || key)::bytea END, n = 2 AND key % 9 = 0
+        FROM @.sessions, generate_series(1, 3) AS n WHERE space IS NOT NULL
+        """,
         "streams (session, node, count) SELECT key, 1, 1 FROM @.sessions",
         "forgotten (key, time, code) SELECT sha256(('f' || n)::bytea), 1, sha256('c') FROM generate_series(1, 600) AS n",
     ]
@@ -109,7 +115,7 @@ struct PlannedDatabase {
 
     private static let growing: Set = [
         "sessions", "heads", "tokens", "credentials", "stores", "reminders", "recordings", "set_aside", "streams",
-        "labels", "receipts", "forgotten",
+        "labels", "receipts", "forgotten", "visits",
     ]
     /// Statements that read much, with the reasons.
     private static let allowed = [
