@@ -167,10 +167,12 @@ extension Statements {
     ///
     /// - Parameter fromEras: False to leave labels and receipts, whose partitions are dropped.
     func deleteMany(of keys: PostgresValue, fromEras: Bool) -> [PostgresStatement] {
-        deletePages(of: keys, fromEras: fromEras) + [
+        // An expiry kept some of them.
+        let gone = "\(Self.keys) WHERE NOT EXISTS (SELECT FROM \(schema).sessions AS s WHERE s.key = k.key)"
+        return deletePages(of: keys, found: gone, fromEras: fromEras) + [
             PostgresStatement(
                 """
-                INSERT INTO \(schema).removed (session) SELECT k.key FROM \(goneKeys)
+                INSERT INTO \(schema).removed (session) SELECT k.key FROM \(gone)
                     AND (\(hasRows("k.key", inEras: fromEras))) ON CONFLICT DO NOTHING
                 """, [keys])
         ]
@@ -186,13 +188,12 @@ extension Statements {
             .joined(separator: " OR ")
     }
 
-    /// The keys of sessions that are gone; an expiry may have kept others.
-    private var goneKeys: String {
-        "unnest($1::bigint[]) AS k (key) WHERE NOT EXISTS (SELECT FROM \(schema).sessions AS s WHERE s.key = k.key)"
-    }
+    private static let keys = "unnest($1::bigint[]) AS k (key)"
 
     /// Deletes a page of each session's rows.
-    private func deletePages(of keys: PostgresValue, fromEras: Bool = true) -> [PostgresStatement] {
+    private func deletePages(
+        of keys: PostgresValue, found: String = Statements.keys, fromEras: Bool = true
+    ) -> [PostgresStatement] {
         pagedTables(withEras: fromEras).compactMap { table in
             guard let (order, end) = table.pages else { return nil }
             return PostgresStatement(
@@ -200,7 +201,7 @@ extension Statements {
                 DELETE FROM \(schema).\(table.name) AS r USING (
                     SELECT k.key, (SELECT o.\(order) FROM \(schema).\(table.name) AS o WHERE o.session = k.key
                         ORDER BY o.\(order) OFFSET \(Self.rowsAtOnce - 1) LIMIT 1) AS last
-                    FROM \(goneKeys) OFFSET 0) AS page
+                    FROM \(found) OFFSET 0) AS page
                 WHERE r.session = page.key AND r.\(order) <= coalesce(page.last, \(end))
                 """, [keys])
         }
