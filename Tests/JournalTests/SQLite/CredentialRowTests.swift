@@ -69,6 +69,7 @@ import Testing
                 DROP INDEX reminders_by_next;
                 ALTER TABLE reminders DROP COLUMN next;
                 ALTER TABLE reminders DROP COLUMN not_before;
+                DROP TABLE visits;
                 DROP TABLE scrub;
                 DROP TABLE forgotten;
                 ALTER TABLE sessions DROP COLUMN life;
