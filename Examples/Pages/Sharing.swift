@@ -34,8 +34,8 @@ enum Sharing {
         struct Note: Codable, Equatable, Sendable { let text: String, author: String? }
         struct State: Codable, Equatable, Sendable { var notes: [Note] = [] }
         enum Intent: Codable, Sendable { case pin(text: String) }
-        enum Action: Codable, Sendable { case paid }
-        enum Message: Codable, Sendable { case pinned(Note) }
+        enum Action: Codable, Sendable { case paid, forget(authors: Set<String>) }
+        enum Message: Codable, Sendable { case pinned(Note), forgotten(authors: Set<String>) }
         static let examples: [Intent] = [.pin(text: "hello")]
         let initialState = State()
 
@@ -44,10 +44,16 @@ enum Sharing {
             turn.dispatch(.pinned(Note(text: text, author: turn.sender?.id)))
         }
         // snippet.hide
-        func perform(_ action: Action, _ turn: inout Turn<Self>) {}
+        func perform(_ action: Action, _ turn: inout Turn<Self>) {
+            if case .forget(let authors) = action { turn.dispatch(.forgotten(authors: authors)) }
+        }
         // snippet.show
+        static func forgetting(_ person: ForgottenPerson) -> Action? { .forget(authors: person.senders) }
         func reduce(_ state: inout State, _ message: Message) {
-            if case .pinned(let note) = message { state.notes.append(note) }
+            switch message {
+            case .pinned(let note): state.notes.append(note)
+            case .forgotten(let authors): state.notes.removeAll { authors.contains($0.author ?? "") }
+            }
         }
     }
 

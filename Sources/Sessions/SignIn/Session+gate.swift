@@ -318,7 +318,25 @@ extension Session {
     }
 }
 
+extension Session {
+    /// The same for a stream of a space that shows only what everyone may read; nil if its client may not, or if that has
+    /// just changed.
+    func judgingCaller<Value>(
+        _ client: SessionClient, _ body: (inout SessionCore, StreamAccess) -> Value
+    ) -> Value? {
+        let caller = JudgedCaller(client.caller ?? self)
+        guard client.refusal == nil, !client.standing.isEmpty else { return nil }
+        return core.withLock { caller.isCurrent ? body(&$0, StreamAccess(self)) : nil }
+    }
+}
+
 extension FeatureRegistry {
+    /// True if everyone may read all that a filter shows.
+    func areForEveryone(_ filter: StreamFilter) -> Bool {
+        guard case .features(let named) = filter else { return false }
+        return named.allSatisfy { definition(for: $0)?.spaces?.isForEveryone == true }
+    }
+
     fileprivate func ruled(among named: [FeatureID]) -> [FeatureID] {
         // Most name one, and an array of it is there.
         named.allSatisfy(isRuled) ? named : named.filter(isRuled)

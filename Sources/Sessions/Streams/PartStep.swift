@@ -23,10 +23,12 @@ extension SessionStream {
         }
         let now = session.shared.time.monotonic()
         if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
-        let (part, tally) = session.judging(filter, of: client) { core, access in
+        func take(_ core: inout SessionCore, _ access: StreamAccess) -> (PartStep, EventTally) {
             let step = core.nextStep(of: number, now: now, access)
             return (core.part(step, of: number, beginning), core.streams.takeTally(of: number))
         }
+        let (part, tally) =
+            (isForEveryone ? session.judgingCaller(client, take) : nil) ?? session.judging(filter, of: client, take)
         session.shared.metrics.count(tally)
         return part
     }

@@ -15,6 +15,8 @@ package final class SessionStream: Sendable {
     let client: SessionClient
     let showsChanges: Bool
     let beginning: Beginning
+    /// True for a stream of a space that shows only what everyone may read.
+    let isForEveryone: Bool
 
     /// The position at which a stream began.
     struct Beginning: Sendable {
@@ -30,6 +32,7 @@ package final class SessionStream: Sendable {
     ) {
         (self.session, self.filter, self.client) = (session, filter, client)
         (self.showsChanges, self.number, self.beginning) = (showsChanges, number, beginning)
+        isForEveryone = session.space != nil && session.shared.features.areForEveryone(filter)
     }
 
     /// Attaches the connection. From now on `waker` is called if there is something to write.

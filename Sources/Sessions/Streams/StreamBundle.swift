@@ -27,8 +27,6 @@ package final class StreamBundle: Sendable {
         var opening: [UInt8]
         /// The number up to which each part has shown all; the own one is the first.
         var covered: [UInt64]
-        /// The parts whose space has ended.
-        var over: Set<Int> = []
         /// The parts whose reset is not written yet.
         var unreset: Set<Int>
         /// The part that is asked first next.
@@ -55,17 +53,21 @@ package final class StreamBundle: Sendable {
     private let parts: [Part]
     private let state: Lock<State>
     /// A bit for each part that may have something to write, the lowest for the own one: most steps concern one part, and
-    /// the others' sessions need not be locked.
+    /// the others' sessions need not be locked. And `isNew`.
     private let news: Atomic<UInt32>
+    /// A bit for each part whose space has ended.
+    private let over = Atomic<UInt32>(0)
+    private static let isNew: UInt32 = 1 << 31
     /// The access generation of the client's session by which the own part was asked last.
     private let generation = Atomic<UInt64>(.max)
 
     private init(_ own: SessionStream, _ parts: [Part], denied: [FeatureID], withoutRoom: [FeatureID]) {
         (self.own, self.parts) = (own, parts)
-        news = Atomic(1 << (parts.count + 1) - 1)
+        news = Atomic(Self.isNew | 1 << (parts.count + 1) - 1)
         let covered = [own.beginning.number] + parts.map(\.stream.beginning.number)
         let unreset = Set(parts.indices.filter { parts[$0].received != nil })
-        let id = Self.id(own.beginning.epoch, parts, covered, unreset: unreset)
+        var id: [UInt8] = []
+        Self.appendID(own.beginning.epoch, parts, covered, without: 0, unreset: unreset, to: &id)
         var opening: [UInt8] = []
         StreamEvents.opening(into: &opening)
         let shared = parts.flatMap(\.stream.beginning.features)
@@ -79,25 +81,24 @@ package final class StreamBundle: Sendable {
         state = Lock(State(opening: opening, covered: covered, unreset: unreset))
     }
 
-    private static func id(
-        _ epoch: String, _ parts: [Part], _ covered: [UInt64], without over: Set<Int> = [], unreset: Set<Int>
-    ) -> [UInt8] {
-        var id: [UInt8] = []
-        id.reserveCapacity(40 + 24 * parts.count)
-        id.append(text: epoch)
-        id.append(UInt8(ascii: "."))
-        WireJSON.appendInteger(covered[0], to: &id)
-        for index in parts.indices where !over.contains(index) {
-            let count = id.count
+    private static func appendID(
+        _ epoch: String, _ parts: [Part], _ covered: [UInt64], without over: UInt32, unreset: Set<Int>,
+        to bytes: inout [UInt8]
+    ) {
+        let start = bytes.count
+        bytes.append(text: epoch)
+        bytes.append(UInt8(ascii: "."))
+        WireJSON.appendInteger(covered[0], to: &bytes)
+        for index in parts.indices where over & 1 << (index + 1) == 0 {
+            let count = bytes.count
             if unreset.contains(index), let received = parts[index].received {
-                id += received
+                bytes += received
             } else {
-                id += parts[index].name
-                WireJSON.appendInteger(covered[index + 1], to: &id)
+                bytes += parts[index].name
+                WireJSON.appendInteger(covered[index + 1], to: &bytes)
             }
-            if id.count > BundleCursor.longest { id.removeLast(id.count - count) }
+            if bytes.count - start > BundleCursor.longest { bytes.removeLast(bytes.count - count) }
         }
-        return id
     }
 
     // MARK: Opening
@@ -198,29 +199,41 @@ package final class StreamBundle: Sendable {
     /// Attaches the connection. From now on `waker` is called if there is something to write.
     package func opened(_ waker: any StreamWaker) {
         own.opened(PartWaker(self, 0, waker))
-        for (index, part) in parts.enumerated() { part.stream.opened(PartWaker(self, index + 1, waker)) }
+        for (index, part) in parts.enumerated() {
+            part.stream.opened(parts.count == 1 ? waker : PartWaker(self, index + 1, waker))
+        }
     }
 
     /// Returns the next bytes to write. As that of a stream of one session, it is called after the socket took everything.
     package func nextStep() -> StreamStep {
-        let (opening, first, over) = state.withLock { state in
-            defer { state.opening = [] }
-            return (state.opening, state.next, state.over)
+        if news.load(ordering: .relaxed) & Self.isNew != 0 {
+            news.bitwiseAnd(~Self.isNew, ordering: .relaxed)
+            return .write(
+                state.withLock { state in
+                    defer { state.opening = [] }
+                    return state.opening
+                })
         }
-        if !opening.isEmpty { return .write(opening) }
         // Parts are written only to a client whose own part was judged by its access of now.
         let access = own.session.accessGeneration.load(ordering: .acquiring)
-        if generation.exchange(access, ordering: .relaxed) != access { news.bitwiseOr(1, ordering: .relaxed) }
+        if generation.load(ordering: .relaxed) != access {
+            generation.store(access, ordering: .relaxed)
+            news.bitwiseOr(1, ordering: .relaxed)
+        }
         if let step = nextOwnStep() { return step }
+        let first = parts.count > 1 ? state.withLock { $0.next } : 0
         for offset in parts.indices {
             let index = (first + offset) % parts.count
-            if over.contains(index) || !takeNews(of: index + 1) { continue }
+            if !takeNews(of: index + 1) || over.load(ordering: .relaxed) & 1 << (index + 1) != 0 { continue }
             guard let (bytes, isAll) = nextStep(of: index) else {
                 // The client's session knows why, if it is the reason.
                 news.bitwiseOr(1, ordering: .relaxed)
                 return nextOwnStep() ?? end(.rotate)
             }
             guard !bytes.isEmpty else { continue }
+            if parts.count == 1 {
+                return isAll && news.load(ordering: .acquiring) & 1 == 0 ? .writeAll(bytes) : .write(bytes)
+            }
             state.withLock { $0.next = (index + 1) % parts.count }
             let others = news.bitwiseOr(1 << (index + 1), ordering: .acquiring).oldValue & ~(1 << (index + 1))
             return isAll && others == 0 ? .writeAll(bytes) : .write(bytes)
@@ -230,6 +243,8 @@ package final class StreamBundle: Sendable {
 
     /// True if a part may have something to write, which is noted again once it has written: it is asked until it waits.
     private func takeNews(of place: Int) -> Bool {
+        // An only one wakes the connection itself.
+        if place == 1, parts.count == 1 { return true }
         let bit: UInt32 = 1 << place
         // Most have none.
         guard news.load(ordering: .relaxed) & bit != 0 else { return false }
@@ -250,15 +265,14 @@ package final class StreamBundle: Sendable {
 
     /// The next bytes of a space's part; nil if the connection ends, since the part cannot go on in place.
     private func nextStep(of index: Int) -> (bytes: [UInt8], isAll: Bool)? {
-        let part = parts[index]
-        let step = part.stream.nextPart()
+        let step = parts[index].stream.nextPart()
         switch step.ending {
-        case nil where step.epoch != part.stream.beginning.epoch: return nil
+        case nil where step.epoch != parts[index].stream.beginning.epoch: return nil
         case nil: return (step.bytes.isEmpty ? [] : withID(step.bytes, index + 1, step.covered), step.isAll)
         case .ended?, .expired?:
             var bytes = step.bytes
-            for feature in part.stream.features { StreamEvents.end(feature, into: &bytes) }
-            state.withLock { _ = $0.over.insert(index) }
+            for feature in parts[index].stream.features { StreamEvents.end(feature, into: &bytes) }
+            over.bitwiseOr(1 << (index + 1), ordering: .relaxed)
             return (withID(bytes, index + 1, step.covered), false)
         // It has left memory, or the client does not read.
         case _?: return nil
@@ -272,24 +286,23 @@ package final class StreamBundle: Sendable {
 
     /// Puts an id into the last event's block if a part has moved on.
     private func withID(_ bytes: [UInt8], _ index: Int, _ covered: UInt64) -> [UInt8] {
-        let id = state.withLock { state -> [UInt8]? in
+        let over = over.load(ordering: .relaxed)
+        return state.withLock { state in
             // A part of a space that has ended leaves the id, and one that is reset now joins it.
-            guard
-                state.unreset.remove(index - 1) != nil || covered > state.covered[index]
-                    || state.over.contains(index - 1)
-            else { return nil }
+            guard state.unreset.remove(index - 1) != nil || covered > state.covered[index] || over & 1 << index != 0,
+                bytes.last == UInt8(ascii: "\n")
+            else { return bytes }
             state.covered[index] = max(state.covered[index], covered)
-            return Self.id(own.beginning.epoch, parts, state.covered, without: state.over, unreset: state.unreset)
+            // The block is closed again after the id.
+            var block: [UInt8] = []
+            block.reserveCapacity(bytes.count + 48 + 32 * parts.count)
+            block += bytes[..<(bytes.count - 1)]
+            block.append(literal: "id: ")
+            Self.appendID(
+                own.beginning.epoch, parts, state.covered, without: over, unreset: state.unreset, to: &block)
+            block.append(literal: "\n\n")
+            return block
         }
-        guard let id, bytes.last == UInt8(ascii: "\n") else { return bytes }
-        // The block is closed again after the id.
-        var bytes = bytes
-        bytes.reserveCapacity(bytes.count + id.count + 6)
-        bytes.removeLast()
-        bytes.append(literal: "id: ")
-        bytes += id
-        bytes.append(literal: "\n\n")
-        return bytes
     }
 
     /// True if its client has lost its access: unsent bytes must not be sent.
