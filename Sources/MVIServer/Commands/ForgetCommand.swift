@@ -11,7 +11,7 @@ struct ForgetCommand<Command: FeatureServerCommand>: ServerSubcommand {
             discussion: """
                 Asks the server on --admin-host and --admin-port, which calls its own deletion first. Ends the subject's \
                 sessions and deletes their rows. Disable the account first: a later sign-in begins anew. After an error, \
-                repeat the command. Exits with 2 if the subject had no session: it may be misspelled, or of another \
+                repeat the command. Exits with 2 if nothing of the subject was found: it may be misspelled, or of another \
                 issuer.
                 """)
     }

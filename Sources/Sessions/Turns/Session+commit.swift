@@ -192,7 +192,7 @@ extension SessionCore {
         {
             outbox.told(pending.batch)
         }
-        noteVisits(of: pending.batch)
+        if pending.batch.ofSpace != nil { noteVisits(of: pending.batch) }
         if !pending.batch.forgottenReceipts.isEmpty { receipts.told(forgotten: pending.batch.forgottenReceipts.count) }
         var applied = Applied()
         let entries = pending.entries

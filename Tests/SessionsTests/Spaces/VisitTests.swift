@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("What deleted people leave in shared stores")
+@Suite("What deleted people leave in shared stores", .timeLimit(.minutes(5)))
 struct VisitTests {
     private let milk = #"{"type":"add","text":"milk"}"#
     private let bread = #"{"type":"add","text":"bread"}"#
