@@ -15,12 +15,10 @@ struct ReceiptBook {
     private var receipts: [ReceiptKey: StoredReceipt] = [:]
     /// The approximate memory of the receipts.
     private(set) var bytes = 0
-    /// A receipt's place in an order: its turn, and the time on the monotonic clock.
-    private typealias Place = (key: ReceiptKey, number: UInt64, made: Duration)
     /// In the order of their turns. In a space's book some are gone.
-    private var order: Deque<Place> = []
+    private var order: Deque<ReceiptPlace> = []
     /// The receipts of each caller of a space, in the order of their turns; nil for a session's book.
-    private var callers: [String: Deque<Place>]?
+    private var callers: ReceiptsByCaller?
     /// For each client's own epoch: the last number used, the number of its stored receipts, and the number of its
     /// requests under way. An epoch is removed when both are zero.
     private var epochs: [String: (last: UInt64, count: Int, pending: Int)] = [:]
@@ -30,12 +28,12 @@ struct ReceiptBook {
     private(set) var forgotten: [ReceiptKey] = []
 
     /// - Parameter isOfSpace: true to limit the receipts of each caller.
-    init(ofSpace isOfSpace: Bool = false) { if isOfSpace { callers = [:] } }
+    init(ofSpace isOfSpace: Bool = false) { if isOfSpace { callers = ReceiptsByCaller() } }
 
     /// Removes all receipts, since the journal lost its log; requests under way keep their names.
     mutating func lose() {
         (receipts, bytes, order, forgotten) = ([:], 0, [], [])
-        if callers != nil { callers = [:] }
+        if callers != nil { callers = ReceiptsByCaller() }
         epochs = epochs.compactMapValues { $0.pending > 0 ? (0, 0, $0.pending) : nil }
     }
 
@@ -90,19 +88,17 @@ struct ReceiptBook {
     private mutating func makeRoom(
         for key: ReceiptKey, _ size: Int, now: Duration, limits: SessionLimits
     ) -> StoreError? {
-        while let own = callers?[key.caller], own.count >= limits.receiptsPerSession {
+        while let own = callers?.callers[key.caller], own.count >= limits.receiptsPerSession {
             if let refusal = forgetFirst(of: key.caller, now: now, grace: limits.receiptGrace) { return refusal }
         }
-        while bytes + size > limits.spaceReceiptBytes,
-            let most = callers?.max(by: { $0.value.count < $1.value.count })?.key
-        {
+        while bytes + size > limits.spaceReceiptBytes, let most = callers?.most() {
             if let refusal = forgetFirst(of: most, now: now, grace: limits.spaceReceiptGrace) { return refusal }
         }
         return nil
     }
 
     private mutating func forgetFirst(of caller: String, now: Duration, grace: Duration) -> StoreError? {
-        guard let oldest = callers?[caller]?.first else { return .tooManyReceipts(retryAfter: .seconds(1)) }
+        guard let oldest = callers?.callers[caller]?.first else { return .tooManyReceipts(retryAfter: .seconds(1)) }
         let age = now - oldest.made
         guard age >= grace else { return .tooManyReceipts(retryAfter: max(.seconds(1), grace - age)) }
         forget(oldest.key)
@@ -111,7 +107,7 @@ struct ReceiptBook {
         return nil
     }
 
-    private static func isThere(_ place: Place, _ receipts: [ReceiptKey: StoredReceipt]) -> Bool {
+    private static func isThere(_ place: ReceiptPlace, _ receipts: [ReceiptKey: StoredReceipt]) -> Bool {
         receipts[place.key]?.number == place.number
     }
 
@@ -143,7 +139,7 @@ struct ReceiptBook {
         defer { release(receipt.key) }
         guard receipts.updateValue(receipt, forKey: receipt.key) == nil else { return }
         order.append((receipt.key, receipt.number, made))
-        callers?[receipt.key.caller, default: []].append((receipt.key, receipt.number, made))
+        callers?.add((receipt.key, receipt.number, made), of: receipt.key.caller)
         bytes += receipt.size
         if case .sequence(let number, let epoch) = receipt.key {
             note(epoch) { ($0.last, $0.count) = (max($0.last, number), $0.count + 1) }
@@ -161,11 +157,7 @@ struct ReceiptBook {
 
     /// Removes the oldest receipt of its caller.
     private mutating func forget(_ key: ReceiptKey) {
-        if callers != nil {
-            let caller = key.caller
-            callers?[caller]?.removeFirst()
-            if callers?[caller]?.isEmpty == true { callers?[caller] = nil }
-        }
+        callers?.removeFirst(of: key.caller)
         bytes -= receipts.removeValue(forKey: key)?.size ?? 0
         forgotten.append(key)
         if case .sequence(_, let epoch) = key { note(epoch) { $0.count -= 1 } }
@@ -175,7 +167,7 @@ struct ReceiptBook {
     mutating func forget(callersOf sessions: [String]) -> [ReceiptKey] {
         let sessions = Set(sessions)
         var keys: [ReceiptKey] = []
-        for (caller, places) in callers ?? [:] {
+        for (caller, places) in callers?.callers ?? [:] {
             guard let end = caller.lastIndex(of: "."), sessions.contains(String(caller[..<end])) else { continue }
             for place in places {
                 forget(place.key)

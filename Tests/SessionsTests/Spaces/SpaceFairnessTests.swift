@@ -47,6 +47,60 @@ struct SpaceFairnessTests {
         #expect(try !ann.send(milk, key: "0").get().isReplayed)
     }
 
+    @Test("80: the caller with most receipts is the one that a count finds, and of several the first to have so many")
+    func mostReceipts() throws {
+        let (receipts, feature) = (ReceiptsByCaller(), try #require(FeatureID("chores:party")))
+        var random = SplitMix(seed: 5)
+        var counts: [Int: (count: Int, since: Int)] = [:]
+        for step in 0..<40_000 {
+            let caller = Int(random.next() % 50)
+            let count = counts[caller]?.count ?? 0
+            if random.next() % 2 == 0 || count == 0 {
+                receipts.add((.key("\(step)", feature: feature), UInt64(step), .zero), of: "\(caller)")
+                counts[caller] = (count + 1, step)
+            } else {
+                receipts.removeFirst(of: "\(caller)")
+                counts[caller] = count > 1 ? (count - 1, step) : nil
+            }
+            // Not each time, so that entries get out of date.
+            guard step < 1_000 || step % 500 == 0 else { continue }
+            let most = counts.max { ($0.value.count, -$0.value.since) < ($1.value.count, -$1.value.since) }
+            try #require(receipts.most() == most.map { "\($0.key)" })
+        }
+        #expect(receipts.callers.count == counts.count)
+        #expect(counts.allSatisfy { receipts.callers["\($0)"]?.count == $1.count })
+    }
+
+    @Test("what a count keeps to find the caller with most receipts has a limit by the number of callers")
+    func mostReceiptsRoom() throws {
+        let (receipts, feature) = (ReceiptsByCaller(), try #require(FeatureID("chores:party")))
+        var highest = 0
+        for step in 0..<20_000 {
+            receipts.add((.key("", feature: feature), 0, .zero), of: "\(step % 100)")
+            if step % 100 >= 50 { receipts.removeFirst(of: "\(step % 100)") }
+            highest = max(highest, receipts.entryCount)
+        }
+        #expect((1_000...1_224).contains(highest))
+        #expect(receipts.most() == "0")
+    }
+
+    @Test("80: of callers with as many receipts, the one that has had them for the longest time loses its oldest")
+    func asManyReceipts() throws {
+        let fixture = try SpaceFixture(change: { $0.spaceReceiptBytes = 5_000 })
+        var guests: [SpaceClient] = []
+        while true {
+            let guest = try fixture.guest()
+            guard try guest.send(milk, key: "k").code == nil else { break }
+            guests.append(guest)
+            fixture.time.advance(by: .seconds(5))
+        }
+        #expect((6...11).contains(guests.count))
+        fixture.time.advance(by: .seconds(60 - 5 * guests.count))
+        #expect(try fixture.guest().send(milk, key: "k").code == nil)
+        #expect(try fixture.guest().send(milk, key: "k").code == .tooManyReceipts)
+        #expect(try guests[1].send(milk, key: "k").get().isReplayed)
+    }
+
     @Test("receipts of a space expire in the order of their turns, also after some of a caller were dropped")
     func expiry() throws {
         let fixture = try SpaceFixture(change: { limits in
