@@ -1,7 +1,8 @@
 import MVI
-import TestSupport
+import MVITesting
 import MicroHTTP
 import SessionJournal
+import TestSupport
 import Testing
 
 @testable import MVIServer
@@ -15,8 +16,10 @@ struct SequenceTests {
     }
 
     /// Returns true if `number` is the expected one: an intent with it runs, and one with the next does not.
-    private func expects(_ number: Int, _ session: Credential, _ server: TestServer) async throws -> Bool {
-        let ahead = try await server.send(session.intent(Self.increment, numbered(number + 1)))
+    private func expects(
+        _ number: Int, _ session: Credential, _ server: TestServer, of feature: String = "probe"
+    ) async throws -> Bool {
+        let ahead = try await server.send(session.intent(Self.increment, numbered(number + 1), to: feature))
         return ahead.problem == "out-of-sequence" && ahead["expected-seq"] == "\(number)"
     }
 
@@ -124,15 +127,28 @@ struct SequenceTests {
         }
     }
 
-    @Test("a chunked body that is too large consumes the number")
-    func cutOff() async throws {
-        try await TestServer.run(.socket, { $0.bodyLimit = 1_024 }) { server in
+    @FeatureBuilder
+    private static func shared(_ gate: Gate) -> ServerContent {
+        Shared { _ in Probe(gate: gate) }.allows(.everyone)
+    }
+
+    @Test(
+        "a chunked body that is too large consumes the number, also in a shared store, also in a new one",
+        arguments: ["probe", "probe:old", "probe:new"])
+    func cutOff(feature: String) async throws {
+        try await TestServer.run(
+            .socket, content: { feature == "probe" ? TestServer.probes($0) : Self.shared($0) },
+            { $0.bodyLimit = 1_024 }
+        ) { server in
             let session = try await server.session()
+            if feature == "probe:old" {
+                #expect(try await server.send(session.intent(Self.increment, to: feature)).status == 202)
+            }
             for isRepeated in [false, true] {
                 let response = try await offThePool { [port = server.port] in
                     let connection = try Connection(port: port)
                     try connection.send(
-                        "POST /features/probe/intents HTTP/1.1\r\nHost: localhost\r\n"
+                        "POST /features/\(feature)/intents HTTP/1.1\r\nHost: localhost\r\n"
                             + "Authorization: Bearer \(session.secret)\r\nContent-Type: application/json\r\n"
                             + "Intent-Seq: 1\r\nIntent-Epoch: e\r\nTransfer-Encoding: chunked\r\n\r\n"
                             + "800\r\n\(String(repeating: " ", count: 2_048))\r\n")
@@ -141,7 +157,7 @@ struct SequenceTests {
                 #expect(response.problem == "body-too-large")
                 #expect(response["idempotency-replayed"] == (isRepeated ? "true" : nil))
             }
-            #expect(try await expects(2, session, server))
+            #expect(try await expects(2, session, server, of: feature))
         }
     }
 

@@ -202,12 +202,27 @@ final class IntentEndpoint: Sendable {
     }
 
     private func cutOff(_ incoming: Incoming, _ caller: Caller?, _ feature: FeatureID, _ problem: Problem) -> Problem {
-        guard let caller, sessions.environment.features.space(of: feature) == nil,
-            (try? identity.check(caller, incoming)) != nil,
+        let features = sessions.environment.features
+        guard let caller, (try? identity.check(caller, incoming)) != nil,
             (try? incoming.checkIsMeant(for: caller.session)) != nil,
-            (try? sessions.environment.features.checkAccess(to: feature, caller.principal, .send)) != nil,
-            (try? checkInstance(feature, caller)) != nil
+            (try? features.checkAccess(to: feature, caller.principal, .send)) != nil
         else { return problem }
+        guard let space = features.space(of: feature) else { return cutOff(incoming, of: caller, feature, problem) }
+        let quotas = credentials.quotas
+        let found: @Sendable (SessionLookup) -> Problem = { [self] found in
+            let address = quotas.addresses.of(incoming.head)
+            guard let caller = try? caller.acting(in: found, feature, at: address) else { return problem }
+            return cutOff(incoming, of: caller, feature, problem)
+        }
+        let isMade = features.makesSpaces(of: feature)
+        if isMade, let known = sessions.space(inMemory: space) { return found(known) }
+        let permit = quotas.permit(incoming.head, caller.session)
+        sessions.space(space, permit: isMade ? permit : nil) { _ = found($0) }
+        return problem
+    }
+
+    private func cutOff(_ incoming: Incoming, of caller: Caller, _ feature: FeatureID, _ problem: Problem) -> Problem {
+        guard (try? checkInstance(feature, caller)) != nil else { return problem }
         return useUpAtOnce(incoming.head, caller, feature, problem)
     }
 
