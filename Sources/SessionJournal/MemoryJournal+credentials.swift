@@ -99,7 +99,12 @@ extension MemoryJournal {
         directory.withLock { directory in
             // It may have been removed since its append.
             guard read(space, { $0.record.space }) != nil else { return }
-            for visit in visits { directory.visits.note(visit, in: space) }
+            for var visit in visits {
+                if visit.subject == nil, let session = directory.ids[visit.session] {
+                    visit.subject = read(session) { $0.record.subject }
+                }
+                directory.visits.note(visit, in: space)
+            }
         }
     }
 

@@ -47,8 +47,8 @@ package final class SpaceBatch: Sendable {
     /// The callers by whose access the turns were judged, one for each turn at most. If one's has changed, nothing is
     /// appended and the result is `callersChanged`. Journals of one process may ignore them.
     package let expectedCallers: [ExpectedCaller]
-    /// Visits to note with the turns, in place of earlier ones of the same sessions. The subject of an earlier one stays
-    /// if the new one has none.
+    /// Visits to note with the turns, in place of earlier ones of the same sessions. One without a subject has that of an
+    /// earlier one, or of its session in a journal of one process: that signed in after the turn was judged.
     package let visits: [Visit]
 
     package init(expectedCallers: [ExpectedCaller] = [], visits: [Visit] = []) {

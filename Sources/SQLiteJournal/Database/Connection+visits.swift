@@ -35,7 +35,9 @@ extension Connection {
     mutating func write(_ visit: Visit, of space: SessionKey) throws(SQLiteError) {
         try execute(
             """
-            INSERT INTO visits (session, visitor, last_use, issuer, subject) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO visits (session, visitor, last_use, issuer, subject) VALUES (
+                ?1, ?2, ?3, coalesce(?4, (SELECT issuer FROM sessions WHERE id = ?2)),
+                coalesce(?5, (SELECT subject FROM sessions WHERE id = ?2)))
             ON CONFLICT DO UPDATE SET last_use = max(last_use, excluded.last_use),
                 issuer = CASE WHEN excluded.subject IS NULL THEN issuer ELSE excluded.issuer END,
                 subject = coalesce(excluded.subject, subject)

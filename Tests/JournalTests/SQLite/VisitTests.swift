@@ -43,6 +43,29 @@ import Testing
         #expect(try connection.first("SELECT count(*) FROM visits") { try $0.int(0) } == 4)
     }
 
+    @Test func `a visit that is written after its session signed in has the session's subject`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let ada = Subject(issuer: "issuer", id: "ada")
+        let ids = [("signed-in", ada), ("anonymous", nil)]
+        for (number, (id, subject)) in ids.enumerated() {
+            _ = try await journal.create(
+                SessionRecord(
+                    id: id, tokenHash: TokenHash(Array(repeating: UInt8(number), count: 32)), epoch: "e",
+                    credential: .bearer, created: TestSession.start, lastSeen: TestSession.start, subject: subject))
+        }
+        let record = TestSession.space("board:a")
+        var turn = TestSession(key: try await journal.create(record), record: record).turn()
+        turn.ofSpace = SpaceBatch(
+            visits: (ids.map(\.0) + ["gone"]).map { Visit(session: $0, lastUse: TestSession.start) })
+        #expect(await journal.append(turn).isCommitted)
+        let found = try await awaitResult { journal.visits(.subject(ada), limit: 10, done: $0) }.get()
+        #expect(found.map(\.visit) == [Visit(session: "signed-in", subject: ada, lastUse: TestSession.start)])
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        #expect(try connection.first("SELECT count(*) FROM visits WHERE subject IS NULL") { try $0.int(0) } == 2)
+    }
+
     @Test func `the rows of visits are deleted with their space, in steps`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.stepTime = .zero }

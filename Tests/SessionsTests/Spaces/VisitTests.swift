@@ -82,6 +82,30 @@ struct VisitTests {
         #expect(try bob.state().get().items.map(\.text) == ["milk"])
     }
 
+    @Test("what a client sent goes with its person also where the client signed in before its turn was in the journal")
+    func signedInMeanwhile() async throws {
+        let kept = MemoryJournal()
+        let journal = HeldJournal(kept)
+        let fixture = try SpaceFixture(journal: journal)
+        let ann = try fixture.guest()
+        let space = try fixture.space("party", for: ann)
+        let answer = Box<IntentResult>()
+        journal.hold()
+        space.send(
+            IntentRequest(body: Array(bread.utf8), client: ann.client), to: try #require(FeatureID("chores:party"))
+        ) { answer.set($0) }
+        try await journal.untilHeld()
+        _ = try await fixture.table.identify(
+            ann.session, ann.token, nil, as: Principal(issuer: "i", subject: "ann"), proof: ProofHash.of("a proof")
+        ).get()
+        #expect(try await kept.visits(of: "ann").isEmpty)
+        journal.release()
+        _ = try #require(answer.value).get()
+        #expect(try await kept.visits(of: "ann").map(\.visit.session) == [ann.session.id])
+        #expect(try await fixture.table.forget(Subject(issuer: "i", id: "ann")).spaces == 1)
+        #expect(try fixture.guest().state().get().items.isEmpty)
+    }
+
     @Test("recorded turns of the space go, and the next ones can be read")
     func recordings() async throws {
         let journal = MemoryJournal()
@@ -166,15 +190,15 @@ private final class WatchedJournal: InterposedJournal {
 }
 
 extension MemoryJournal {
-    fileprivate func visits(_ query: VisitQuery) async throws -> [SpaceVisit] {
+    func visits(_ query: VisitQuery) async throws -> [SpaceVisit] {
         try await awaitResult { visits(query, limit: 100, done: $0) }.get()
     }
 
-    fileprivate func visits(of subject: String) async throws -> [SpaceVisit] {
+    func visits(of subject: String) async throws -> [SpaceVisit] {
         try await visits(.subject(Subject(issuer: "i", id: subject)))
     }
 
-    fileprivate func stored(_ list: String) async throws -> StoredSession {
+    func stored(_ list: String) async throws -> StoredSession {
         let name = try #require(SpaceName("chores:\(list)"))
         let found = try await awaitResult { load(TokenHash(space: name), now: .zero, done: $0) }.get()
         guard case .found(let session) = found else { throw SessionTable.NotLive() }
