@@ -68,6 +68,8 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
     /// The session whose position is held, if any, and the waiting requests for it.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
+    /// The operation that fails once.
+    private let failing = Lock<JournalOperation?>(nil)
     /// The answer to the next append if it is held.
     private let heldAnswer = Lock<(isWanted: Bool, tell: (@Sendable () -> Void)?)>((false, nil))
 
@@ -97,8 +99,16 @@ package final class NodeJournal: SharedJournal, InterposedJournal {
         _ operation: JournalOperation, _ done: @escaping Done<Value>,
         _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
     ) {
-        reach(done) { body(done) }
+        let fails = failing.withLock { failing in
+            guard failing == operation else { return false }
+            failing = nil
+            return true
+        }
+        if fails { done(.failure(.cutOff)) } else { reach(done) { body(done) } }
     }
+
+    /// Fails the next operation of a kind that is performed as by any other journal.
+    package func failNext(_ operation: JournalOperation) { failing.withLock { $0 = operation } }
 
     package func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
         cluster.listeners.withLock { $0.append((ObjectIdentifier(self), heard)) }

@@ -154,6 +154,8 @@ extension SessionTable {
                     throw error.inShared(feature)
                 }
             }
+            // It may be another node's still.
+            if environment.lease != nil { await space.caughtUp() }
             receipts = space.forget(place.sessions)
             await writeRecordings()
             environment.recordings.forget(place.key)

@@ -163,18 +163,17 @@ struct ReceiptBook {
         if case .sequence(_, let epoch) = key { note(epoch) { $0.count -= 1 } }
     }
 
-    /// Removes the receipts of all clients of these sessions, as callers of a space. Returns their keys.
+    /// Removes the receipts of all clients of these sessions, as callers of a space. Returns their keys, also those that
+    /// an earlier call removed and that the journal may still have.
     mutating func forget(callersOf sessions: [String]) -> [ReceiptKey] {
         let sessions = Set(sessions)
-        var keys: [ReceiptKey] = []
-        for (caller, places) in callers?.callers ?? [:] {
-            guard let end = caller.lastIndex(of: "."), sessions.contains(String(caller[..<end])) else { continue }
-            for place in places {
-                forget(place.key)
-                keys.append(place.key)
-            }
+        func isTheirs(_ caller: String) -> Bool {
+            caller.lastIndex(of: ".").map { sessions.contains(String(caller[..<$0])) } ?? false
         }
-        return keys
+        for (caller, places) in callers?.callers ?? [:] where isTheirs(caller) {
+            for place in places { forget(place.key) }
+        }
+        return forgotten.filter { isTheirs($0.caller) }
     }
 
     /// Removes expired receipts.

@@ -36,7 +36,9 @@ struct Chores: Feature {
         }
     }
 
-    static func forgetting(_ person: ForgottenPerson) -> Action? { .forget(senders: person.senders.sorted()) }
+    static func forgetting(_ person: ForgottenPerson) -> Action? {
+        person.subject.id == "stays" ? nil : .forget(senders: person.senders.sorted())
+    }
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
         guard turn.state.items.last?.text != "glue" else { throw Refusal(.conflict, code: "glued", "It is glued.") }
