@@ -56,6 +56,10 @@ extension SessionTable {
                 data.bytes += session.bytes
             }
             for record in try await records(.subject(subject)) { try await end(record) }
+            // Their turns in spaces that were judged before then are in the journal, with their visits.
+            for session in sessions where session.space != nil && session.queue.isRunning {
+                await awaitResult { done in session.enqueue(.steps, done: { _ in done(()) }) { _ in false } }
+            }
             let now = lifeTime(Moment(environment.time))
             let until = now + environment.limits.tombstoneLife
             try await awaitResult { environment.journal.purge(subject, now: now, tombstoneUntil: until, done: $0) }

@@ -106,6 +106,33 @@ struct VisitTests {
         #expect(try fixture.guest().state().get().items.isEmpty)
     }
 
+    @Test("a person's deletion waits for the person's turns under way, and removes what they left")
+    func underWay() async throws {
+        let kept = MemoryJournal()
+        let journal = HeldJournal(kept)
+        let fixture = try SpaceFixture(journal: journal)
+        let ann = try await fixture.user("ann")
+        let space = try fixture.space("party", for: ann)
+        let answer = Box<IntentResult>()
+        journal.hold()
+        space.send(
+            IntentRequest(body: Array(bread.utf8), client: ann.client), to: try #require(FeatureID("chores:party"))
+        ) { answer.set($0) }
+        try await journal.untilHeld()
+        let isOver = Box<Bool>()
+        let deletion = Task {
+            defer { isOver.set(true) }
+            return try await fixture.table.forget(Subject(issuer: "i", id: "ann"))
+        }
+        while isOver.value == nil, space.queue.length == 0 { await Task.yield() }
+        #expect(isOver.value == nil)
+        journal.release()
+        #expect(try await deletion.value.spaces == 1)
+        #expect(try #require(answer.value).code == nil)
+        #expect(try await kept.visits(of: "ann").isEmpty)
+        #expect(try fixture.guest().state().get().items.isEmpty)
+    }
+
     @Test("recorded turns of the space go, and the next ones can be read")
     func recordings() async throws {
         let journal = MemoryJournal()
