@@ -60,16 +60,22 @@ extension SessionTable {
             for session in sessions where session.space != nil && session.queue.isRunning {
                 await awaitResult { done in session.enqueue(.steps, done: { _ in done(()) }) { _ in false } }
             }
-            let now = lifeTime(Moment(environment.time))
-            let until = now + environment.limits.tombstoneLife
-            try await awaitResult { environment.journal.purge(subject, now: now, tombstoneUntil: until, done: $0) }
-                .get()
-            data.spaces += try await forgetVisits(.subject(subject))
+            try await purge(subject)
+            let spaces = try await forgetVisits(.subject(subject))
+            data.spaces += spaces
+            // The journal's files have what the stores replaced until then.
+            if spaces > 0 { try await purge(subject) }
         } while try await !records(.subject(subject)).isEmpty
         // Damaged sessions, and those of which the journal lost rows.
         for session in sessions where subject.isSame(as: session.info.subject) { remove(session) }
         if data.sessions > 0 { try await callForgetAction(subject, "The sessions were deleted, but repeat it") }
         return data
+    }
+
+    private func purge(_ subject: Subject) async throws(StoreError) {
+        let now = lifeTime(Moment(environment.time))
+        let until = now + environment.limits.tombstoneLife
+        try await awaitResult { environment.journal.purge(subject, now: now, tombstoneUntil: until, done: $0) }.get()
     }
 
     private func callForgetAction(_ subject: Subject, _ state: String) async throws(StoreError) {

@@ -240,3 +240,24 @@ final class ManualTime: Sendable {
             sinceEpoch: { [self] in Self.beginning - Self.start + now.withLock { $0 } })
     }
 }
+
+extension TestServer {
+    /// A server in memory on a journal of its own, which does not listen.
+    init(
+        on journal: any Journal, _ content: ServerContent, _ settings: ServerSettings, authenticator: any Authenticator
+    ) throws {
+        let (time, clock) = (ManualTime(), ManualClock())
+        let assembly = try Assembly(
+            content, settings: settings, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+            authenticator: authenticator,
+            adapt: { parts in
+                SessionEnvironment(
+                    features: parts.features, limits: parts.limits, journal: journal,
+                    time: time.source(monotonicStart: .zero), clock: clock,
+                    middleware: parts.middleware, metrics: parts.metrics, tracer: parts.tracer, report: parts.report)
+            })
+        self.init(
+            assembly: assembly, client: MemoryClient(application: assembly.application), journal: HeldJournal(),
+            shared: nil, time: time, clock: clock, gate: Gate())
+    }
+}

@@ -144,7 +144,9 @@ struct VisitTests {
             })
         let (ann, bob) = (try await fixture.user("ann"), try fixture.guest())
         _ = try ann.send(bread).get()
-        _ = try bob.send(milk).get()
+        // A state so large that the next turns would be recorded as its changes.
+        let much = #"{"type":"add","text":"\#(String(repeating: "milk ", count: 200))"}"#
+        for _ in 0..<8 { _ = try bob.send(much).get() }
         let space = try fixture.space("party").id
         #expect(try await fixture.table.export(space)?.turns.isEmpty == false)
         _ = try await fixture.table.forget(Subject(issuer: "i", id: "ann"))
