@@ -24,10 +24,9 @@ struct NotedVisits {
 }
 
 extension SessionBatch {
-    /// Its part for the journal that only spaces have; nil without one.
-    func ofSpace(_ callers: [JudgedCaller]) -> SpaceBatch? {
-        callers.isEmpty && visits.isEmpty
-            ? nil : SpaceBatch(expectedCallers: callers.compactMap(\.expected), visits: visits)
+    /// Its part for the journal that only spaces have.
+    func ofSpace(_ callers: [JudgedCaller]) -> SpaceBatch {
+        SpaceBatch(expectedCallers: callers.compactMap(\.expected), visits: visits)
     }
 }
 

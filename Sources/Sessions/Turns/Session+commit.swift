@@ -345,8 +345,8 @@ final class PendingCommit: Sendable {
             lostLabels: trimmed.map { $0.lostIsNews ? $0.lost : nil }
                 ?? (core.outbox.lostIsNews ? core.outbox.lost : nil),
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
-            expectedAccess: isShared ? core.accessChanges : nil, ofSpace: working.ofSpace(callers),
-            ownerChange: owner)
+            expectedAccess: isShared ? core.accessChanges : nil,
+            ofSpace: callers.isEmpty && working.visits.isEmpty ? nil : working.ofSpace(callers), ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.
         span = tracer == nil ? nil : AppendSpan()
