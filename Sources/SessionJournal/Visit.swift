@@ -42,7 +42,7 @@ package enum VisitQuery: Sendable {
     case forgotten
 }
 
-/// What only batches of spaces have.
+/// The part of a batch that only spaces have.
 package final class SpaceBatch: Sendable {
     /// The callers by whose access the turns were judged, one for each turn at most. If one's has changed, nothing is
     /// appended and the result is `callersChanged`. Journals of one process may ignore them.

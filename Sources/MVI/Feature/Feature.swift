@@ -60,7 +60,7 @@ public protocol Feature: Sendable {
 
     /// Returns the action that removes a person from the state of a shared store, or nil for none, which is the default.
     ///
-    /// When a person's data is deleted, it is performed once in each store of the spaces to which the person sent
+    /// It is performed, when a person's data is deleted, once in each store of the spaces to which the person sent
     /// something, without a sender. If it fails, so does the deletion, which can be repeated.
     static func forgetting(_ person: ForgottenPerson) -> Action?
 

@@ -77,7 +77,7 @@ struct AdminEndpoints: Sendable {
 
     // MARK: Looking
 
-    /// False for whoever has only the inspector's own token, if it shows types instead of values.
+    /// False for a request with only the inspector's own token, if it shows types instead of values.
     private var namesSubjects: Bool {
         if case .inspector = guarding.rule { inspector == .values } else { true }
     }

@@ -204,7 +204,7 @@ package final class Application: RequestHandler {
         if isMade, let found = sessions.space(inMemory: space) {
             return try judge(incoming, try caller.acting(in: found, feature, at: client(of: incoming.head)))
         }
-        // Whoever may not use it makes no space, and does not learn whether there is one.
+        // A client without access makes no space, and does not learn whether there is one.
         if endpoint.method != .get || caller.isByCookie { try crossSite.check(incoming.fields) }
         try features.checkAccess(to: feature, caller.principal, access)
         return { [sessions, quotas] body, reply in

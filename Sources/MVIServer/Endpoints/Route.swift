@@ -46,7 +46,7 @@ final class Route: Sendable {
     /// True if the endpoint accepts any `Host`, as health checks: probes choose the name, and the answer is the same
     /// for all.
     let takesAnyHost: Bool
-    /// What the request does with the feature's instance that the path names, of its session or of a space; nil if it names
+    /// The request's access to the feature's instance that the path names, of its session or of a space; nil if it names
     /// none.
     let instanceAccess: MVI.Access?
     /// The maximal size of a body.

@@ -75,7 +75,7 @@ extension SessionTable {
     }
 }
 
-/// What deleted subjects left in spaces.
+/// The deletion of subjects' data in spaces.
 extension SessionTable {
     private static var visitsAtOnce: Int { 1_000 }
     private static var interval: Duration { .seconds(3600) }
@@ -131,7 +131,7 @@ extension SessionTable {
         let subject: SubjectBytes
     }
 
-    /// What a subject's sessions left in a space.
+    /// The traces of a subject's sessions in a space.
     private struct Leftover {
         let space: SpaceName
         let key: SessionKey
