@@ -57,6 +57,37 @@ enum Sharing {
         }
     }
 
+    struct Waitlist: Feature {
+        struct Party: Codable, Equatable, Sendable { let name: String, guest: String? }
+        struct State: Codable, Equatable, Sendable { var parties: [Party] = [] }
+        // snippet.hide
+        enum Intent: Codable, Sendable { case join(name: String) }
+        enum Message: Codable, Sendable { case joined(Party) }
+        static let examples: [Intent] = [.join(name: "Ann")]
+        let initialState = State()
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+            if case .join(let name) = intent { turn.dispatch(.joined(Party(name: name, guest: turn.sender?.id))) }
+        }
+        func reduce(_ state: inout State, _ message: Message) {
+            if case .joined(let party) = message { state.parties.append(party) }
+        }
+
+        // snippet.show
+        struct ViewState: Codable, Equatable, Sendable { var place: Int?, parties: [String] = [] }
+        enum Audience: Hashable, Sendable { case guest(String?), host }
+
+        func audience(of viewer: Viewer) -> Audience {
+            viewer.principal?.claim("role") == "host" ? .host : .guest(viewer.sender?.id)
+        }
+        func view(_ state: State, for audience: Audience) -> ViewState {
+            switch audience {
+            case .host: ViewState(parties: state.parties.map(\.name))
+            case .guest(let id): ViewState(place: state.parties.firstIndex { $0.guest == id }.map { $0 + 1 })
+            }
+        }
+        func view(_ state: State) -> ViewState { view(state, for: .host) }
+    }
+
     func serve(_ boards: Set<String>) async throws {
         try await FeatureServer {
             Shared { Lobby() }.allows(.everyone)

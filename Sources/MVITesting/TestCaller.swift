@@ -30,6 +30,18 @@ extension TestStore {
         world?.sender(caller) ?? Sender(id: "", session: caller.session, subject: caller.principal?.identity)
     }
 
+    /// Returns the view states that callers see, by their audiences.
+    ///
+    /// ```swift
+    /// #expect(store.views(of: ann, bob).map(\.place) == [1, 2])
+    /// ```
+    public func views(of callers: TestCaller...) -> [F.ViewState] {
+        callers.map { caller in
+            let viewer = Viewer(principal: caller.principal, sender: sender(caller))
+            return feature.view(state, for: feature.audience(of: viewer))
+        }
+    }
+
     /// Sends an intent as a client of a shared store does. See ``send(_:as:sourceLocation:_:)-(_,Principal?,_,_)``.
     @discardableResult
     public func send(

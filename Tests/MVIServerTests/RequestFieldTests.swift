@@ -66,7 +66,15 @@ struct RequestFieldTests {
     func comparison() throws {
         let tags = try #require(EntityTags(#"W/"a", "b""#))
         #expect(tags.matchesWeakly("a") && tags.matchesWeakly("b") && !tags.matchesWeakly("c"))
-        #expect(!tags.matchesStrongly("a") && tags.matchesStrongly("b"))
+    }
+
+    @Test("If-Match names versions of one log")
+    func versions() throws {
+        let tags = try #require(EntityTags(#"W/"e.1", "e.3", "e.5-ab", "e.07", "f.8""#))
+        let found = (1...9).filter { tags.nameStrongly(anyOf: $0...$0, in: "e") }
+        #expect(found == [3, 5])
+        #expect(tags.nameStrongly(anyOf: 4...6, in: "e") && !tags.nameStrongly(anyOf: 6...9, in: "e"))
+        #expect(try #require(EntityTags("*")).nameStrongly(anyOf: 1...1, in: "e"))
     }
 
     @Test(

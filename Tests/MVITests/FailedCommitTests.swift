@@ -66,7 +66,7 @@ struct FailedCommitTests {
         store.accept("first", completion: completion("first"))
         store.accept("early", ifMatch: { _ in false }, completion: completion("early"))
         store.accept("second", completion: completion("second"))
-        store.accept("late", ifMatch: { $0 == 1 }, completion: completion("late"))
+        store.accept("late", ifMatch: { $0 == 1...1 }, completion: completion("late"))
         store.accept("bad", completion: completion("bad"))
         log.end()
         log.end(.unavailable)

@@ -257,8 +257,8 @@ struct IntentTests {
         for intent in ["b", "none", "c"] {
             store.accept(
                 intent,
-                ifMatch: { version in
-                    asked.append(version)
+                ifMatch: { versions in
+                    asked.append(versions.upperBound)
                     return intent != "c"
                 },
                 completion: { result in

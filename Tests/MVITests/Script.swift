@@ -60,7 +60,7 @@ extension HostedStore where F == Script {
 
     func accept(
         _ text: String, id: IntentID? = nil, principal: Principal? = nil,
-        ifMatch: (@Sendable (_ version: UInt64) -> Bool)? = nil,
+        ifMatch: (@Sendable (_ versions: ClosedRange<UInt64>) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void = { _ in }
     ) {
         accept(Script.Intent(text), id: id, principal: principal, ifMatch: ifMatch, completion: completion)

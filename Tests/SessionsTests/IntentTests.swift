@@ -266,13 +266,14 @@ struct IntentTests {
         let journal = HeldJournal()
         let fixture = try Fixture(journal: journal)
         _ = try fixture.session.stateNow(of: fixture.tally)
-        #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1 }).get().version == 2)
-        #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1 }).refusal == "preconditionFailed")
+        #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1...1 }).get().version == 2)
+        #expect(
+            try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1...1 }).refusal == "preconditionFailed")
         journal.hold()
         let answers = (0..<3).map { _ in Answer() }
         for (answer, version) in zip(answers, [UInt64(2), 3, 3]) {
             fixture.session.send(
-                IntentRequest(body: Array(#"{"type":"add","amount":1}"#.utf8), ifMatch: { $0 == version }),
+                IntentRequest(body: Array(#"{"type":"add","amount":1}"#.utf8), ifMatch: { $0 == version...version }),
                 to: fixture.tally
             ) { answer.set($0) }
         }

@@ -145,7 +145,7 @@ struct Fixture {
     @discardableResult
     func send(
         _ body: String, key: String? = nil, name: IntentRequest.Name? = nil,
-        ifMatch: (@Sendable (UInt64) -> Bool)? = nil, to feature: FeatureID? = nil
+        ifMatch: (@Sendable (ClosedRange<UInt64>) -> Bool)? = nil, to feature: FeatureID? = nil
     ) throws -> Result<IntentOutcome, StoreError> {
         let answer = Answer()
         session.send(

@@ -106,7 +106,7 @@ package final class HostedStore<F: Feature>: Sendable {
     /// - Parameter id: nil for one that the session creates.
     package func accept(
         _ intent: F.Intent, id: IntentID? = nil, principal: Principal? = nil,
-        ifMatch: (@Sendable (_ version: UInt64) -> Bool)? = nil,
+        ifMatch: (@Sendable (_ versions: ClosedRange<UInt64>) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void = { _ in }
     ) {
         do {

@@ -10,6 +10,8 @@ public struct Failure: Error, Sendable {
         case check
         /// In `execute`, `perform`, or an interceptor that threw something other than a `Refusal`.
         case execute
+        /// In the view of an audience, which could not be written as JSON.
+        case view
         /// In launched work, with its id if it has one.
         case work(WorkID?)
     }
@@ -60,6 +62,7 @@ extension Failure.Stage {
         case .signIn: "signIn"
         case .check: "check"
         case .execute: "execute"
+        case .view: "view"
         case .work: "work"
         }
     }

@@ -36,6 +36,9 @@ public protocol Feature: Sendable {
     associatedtype Label: Codable & Equatable & Sendable = Never
     /// The value, derived from the state, that clients see. By default the whole state.
     associatedtype ViewState: Codable & Equatable & Sendable = State
+    /// A group of clients that see the same. By default all do. A feature whose clients see different views of its state
+    /// declares one, usually an enum such as `guest(id)` and `host`, with ``audience(of:)`` and ``view(_:for:)``.
+    associatedtype Audience: Hashable & Sendable = Everyone
 
     /// The feature's name in the API, `[a-z][a-z0-9-]{0,47}`. By default the type's name: `LessonDetail` becomes
     /// `lesson-detail`.
@@ -105,7 +108,17 @@ public protocol Feature: Sendable {
     /// Applies a message to the state. Must be pure and fast, and must not use clocks, randomness or services.
     func reduce(_ state: inout State, _ message: Message)
     /// Returns the view state that clients see. Pure.
+    ///
+    /// Clients of a feature with audiences see what ``view(_:for:)`` returns instead. This view is then what other features
+    /// and code of the server see.
     func view(_ state: State) -> ViewState
+    /// Returns the audience of a client. Pure: it is called again only if the client's principal changes.
+    func audience(of viewer: Viewer) -> Audience
+    /// Returns the view state that an audience sees. Pure.
+    ///
+    /// It is called after a change, once for each audience that looks, outside of turns and on any thread. A client is sent
+    /// nothing if its audience's view is equal to the one before.
+    func view(_ state: State, for audience: Audience) -> ViewState
     /// Called in a separate turn after an error in `bootstrap`, `execute`, `perform` or launched work, so that the
     /// feature can show it.
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>)
@@ -162,6 +175,20 @@ extension Feature where ViewState == State {
     /// Returns the whole state.
     @inlinable
     public func view(_ state: State) -> State { state }
+}
+
+extension Feature where Audience == Everyone {
+    /// Everyone.
+    @inlinable
+    public func audience(of viewer: Viewer) -> Everyone { Everyone() }
+    /// Returns the view that all clients see.
+    @inlinable
+    public func view(_ state: State, for audience: Everyone) -> ViewState { view(state) }
+}
+
+extension Feature {
+    /// True if clients may see different views.
+    @inlinable package static var hasAudiences: Bool { Audience.self != Everyone.self }
 }
 
 /// The start of a new or a restored store.

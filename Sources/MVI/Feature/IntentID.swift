@@ -117,11 +117,18 @@ public struct StateSnapshot: Sendable, Equatable {
     public var isStale = false
     /// The name of the epoch that the version belongs to.
     package let epoch: String
+    /// The end of the entity tag of one of several views of a version; empty if all clients see the same.
+    package let check: String
+    /// The version of the store, of which an audience may see an older one.
+    package let storeVersion: UInt64
 
-    package init(version: UInt64, view: [UInt8], epoch: String = "") {
-        (self.version, self.view, self.epoch) = (version, view, epoch)
+    package init(
+        version: UInt64, view: [UInt8], epoch: String = "", check: String = "", storeVersion: UInt64? = nil
+    ) {
+        (self.version, self.view, self.epoch, self.check) = (version, view, epoch, check)
+        self.storeVersion = storeVersion ?? version
     }
 
     /// The entity tag without quotes, unique among the states of the feature instance.
-    package var entityTag: String { "\(epoch).\(version)" }
+    package var entityTag: String { "\(epoch).\(version)\(check)" }
 }

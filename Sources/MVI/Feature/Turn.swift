@@ -191,7 +191,7 @@ package final class DeferredRequests<F: Feature> {
             case .bootstrap?: .bootstrap
             case .signIn?: .signIn
             case .execute?: hasIntent ? .intent : cause != nil ? .checked : .action
-            case .check?, .work?, nil: .step
+            case .check?, .view?, .work?, nil: .step
             }
     }
 

@@ -78,6 +78,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// The committed view state.
     @inlinable package var view: F.ViewState { copies.withLock { $0.head.view } }
 
+    /// The state after the batch's turns so far.
+    @inlinable package var workingState: F.State { copies.withLock { ($0.working ?? $0.head).state } }
+
     /// The view state after the batch's turns so far.
     package var workingView: F.ViewState { copies.withLock { ($0.working ?? $0.head).view } }
 
@@ -197,7 +200,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             var isViewChanged = false
             if turn.hasMessages {
                 after = (turn.state, feature.view(turn.state))
-                isViewChanged = after.view != before.view
+                // What an audience sees may change with the state.
+                isViewChanged = F.hasAudiences ? after.state != before.state : after.view != before.view
             }
             if observers != nil { turn.makeRare().observe = telling(turn.observations, context) }
             if let judged { turn.makeRare().judged = judged }

@@ -63,10 +63,24 @@ package enum EntityTags: Sendable, Equatable {
     }
 
     /// Compares strongly, for `If-Match`: a weak tag never matches.
-    func matchesStrongly(_ opaque: String) -> Bool {
+    ///
+    /// - Parameter versions: those of a log that are the same state. What follows the version in the tag of an audience's
+    ///   view tells two audiences apart, of which a client has one.
+    func nameStrongly(anyOf versions: ClosedRange<UInt64>, in epoch: String) -> Bool {
         switch self {
         case .any: true
-        case .list(let tags): tags.contains { !$0.isWeak && $0.opaque.elementsEqual(opaque.utf8) }
+        case .list(let tags):
+            tags.contains { tag in
+                guard !tag.isWeak, tag.opaque.starts(with: epoch.utf8) else { return false }
+                let rest = tag.opaque.dropFirst(epoch.utf8.count)
+                guard rest.first == UInt8(ascii: ".") else { return false }
+                let digits = rest.dropFirst().prefix { $0 != UInt8(ascii: "-") }
+                // As it is written: no leading zeros and signs.
+                guard let version = UInt64(String(decoding: digits, as: UTF8.self)),
+                    String(version).utf8.elementsEqual(digits)
+                else { return false }
+                return versions.contains(version)
+            }
         }
     }
 

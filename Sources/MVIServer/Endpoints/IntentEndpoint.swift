@@ -57,7 +57,7 @@ final class IntentEndpoint: Sendable {
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
             throw useUpAtOnce(incoming.head, caller, feature, error)
         }
-        let condition: (@Sendable (UInt64) -> Bool)?
+        let condition: (@Sendable (ClosedRange<UInt64>) -> Bool)?
         let name: IntentRequest.Name?
         do throws(Problem) {
             try MediaTypes.checkJSON(fields)
@@ -108,17 +108,17 @@ final class IntentEndpoint: Sendable {
     /// Checks the key before the body, without making a store for a request that may be refused.
     private func checkInstance(_ feature: FeatureID, _ caller: Caller) throws(Problem) {
         guard caller.makes(feature) else { return }
-        do throws(StoreError) { _ = try caller.target.initialState(of: feature, for: caller.principal) } catch {
+        do throws(StoreError) { _ = try caller.target.initialState(of: feature, for: caller.client) } catch {
             throw Problem(error, feature)
         }
     }
 
     private func condition(
         _ fields: HeaderFields, _ session: Session
-    ) throws(Problem) -> (@Sendable (UInt64) -> Bool)? {
+    ) throws(Problem) -> (@Sendable (ClosedRange<UInt64>) -> Bool)? {
         switch EntityTags.read("if-match", of: fields) {
         case nil: return nil
-        case .success(let tags)?: return { tags.matchesStrongly(session.entityTag(version: $0)) }
+        case .success(let tags)?: return { tags.nameStrongly(anyOf: $0, in: session.epoch) }
         case .failure?:
             throw Problem(.badRequest, "`If-Match` must be `*` or a list of entity tags in quotes.")
         }

@@ -138,7 +138,7 @@ struct StateEndpoints: Sendable {
         do throws(StoreError) {
             return Response(
                 status: 200, fields: AnswerFields.state,
-                body: .bytes(try caller.target.initialState(of: feature, for: caller.principal)))
+                body: .bytes(try caller.target.initialState(of: feature, for: caller.client)))
         } catch {
             throw Problem(error, feature)
         }
@@ -154,7 +154,7 @@ struct StateEndpoints: Sendable {
         try caller.checkRate(incoming)
         if caller.makes(feature) {
             do throws(StoreError) {
-                _ = try caller.target.initialState(of: feature, for: caller.principal)
+                _ = try caller.target.initialState(of: feature, for: caller.client)
             } catch {
                 if error.code == .featureNotFound { throw Problem(error, feature) }
             }

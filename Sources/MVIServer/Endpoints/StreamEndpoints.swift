@@ -236,7 +236,7 @@ struct StreamEndpoints: Sendable {
         _ named: [FeatureID], of session: Session, _ caller: Caller
     ) throws(Problem) {
         for feature in named where !session.hasStore(feature) && features.allows(caller.principal, feature, .read) {
-            do throws(StoreError) { _ = try session.initialState(of: feature, for: caller.principal) } catch {
+            do throws(StoreError) { _ = try session.initialState(of: feature, for: caller.client) } catch {
                 throw Problem(error, feature)
             }
         }

@@ -5,7 +5,7 @@ extension ProblemType {
     static let ofLimits = [
         tooManyRequests, tooManyConnections, tooManyStores, tooManyReceipts, tooManyWaits,
         tooManySessions, tooManyStreams, busy, draining, notReady, journalUnavailable, newerState,
-        storageFull, tooManySpaces, stateTooLarge,
+        storageFull, tooManySpaces, tooManyAudiences, stateTooLarge,
     ]
 
     static let tooManyRequests = ProblemType(
@@ -31,6 +31,12 @@ extension ProblemType {
             + "one more; or a stream names too many.",
         remedy: "Dispose of one that is no longer shown with `DELETE /features/<id>/state`.",
         isLimit: true, errors: [ErrorText(.tooManyStores)])
+
+    static let tooManyAudiences = ProblemType(
+        "too-many-audiences", 422, "Too many audiences",
+        meaning: "Streams of as many audiences as a store may have show it, and the client belongs to another one.",
+        remedy: "Try again when others have left. The feature may have fewer audiences.",
+        isLimit: true, errors: [ErrorText(.tooManyAudiences)])
 
     static let tooManyReceipts = ProblemType(
         "too-many-receipts", 429, "Too many intents with receipts",

@@ -9,6 +9,8 @@ extension StoreError.Code {
     package static let featureNotFound = Self("featureNotFound")
     /// The session has the maximum number of stores. The detail is a sentence for clients.
     package static let tooManyStores = Self("tooManyStores")
+    /// Too many audiences watch the store.
+    package static let tooManyAudiences = Self("tooManyAudiences")
     /// Too many requests are already waiting.
     package static let tooManyWaits = Self("tooManyWaits")
     /// Too many streams are open.

@@ -154,6 +154,7 @@ extension SessionCore {
         stores[index].intent = nil
         stores[index].start = .done
         stores[index].lost = []
+        defer { stores[index].showHead() }
         return stores[index].store.take()
     }
 

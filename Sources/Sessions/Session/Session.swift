@@ -184,9 +184,6 @@ package final class Session: Sendable {
         }
     }
 
-    /// The entity tag of a version, without quotes.
-    package func entityTag(version: UInt64) -> String { "\(epoch).\(version)" }
-
     /// Ends the session: cancels its work, closes its streams, answers its waits and refuses its queued jobs. Jobs in
     /// flight are answered by their results. A second call does nothing.
     package func end(_ reason: GoAwayReason) {

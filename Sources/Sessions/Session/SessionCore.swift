@@ -234,3 +234,34 @@ extension SessionCore {
         return PendingCommit(session, self, working, needs, head: next, owner: owner, now: now)
     }
 }
+
+/// Changes that streams show.
+extension SessionCore {
+    /// The end position of a stream that is told to end now.
+    func lastPosition(now: Duration) -> StreamFarewell.Position {
+        StreamFarewell.Position(label: outbox.endPlace, number: head.number, deadline: now + .seconds(30))
+    }
+
+    /// Has streams and waiting requests show a changed view state.
+    mutating func markChanged(
+        _ feature: FeatureID, at index: Int, since first: UInt64, now: Duration, _ applied: inout Applied
+    ) {
+        let isShownNow = stores[index].rare?.shown == nil || isShownNow(index, now: now, &applied)
+        streams.markDirty(feature, since: first, wakes: isShownNow)
+        guard let waiters = stores[index].rare?.waiters, !waiters.isEmpty else { return }
+        applied.changes += waiters.map { .news($0) }
+        stores[index].waiters = []
+    }
+
+    mutating func remove(_ feature: FeatureID, _ applied: inout Applied) {
+        guard let index = stores.index(of: feature) else { return }
+        applied.add(stores.remove(at: index))
+        streams.ended(feature)
+    }
+
+    /// Notes that a store's pending start is done.
+    mutating func started(_ entry: SessionBatch.Entry) {
+        guard let index = stores.index(of: entry.feature), stores[index].store === entry.store else { return }
+        stores[index].hasBegun()
+    }
+}

@@ -132,10 +132,19 @@ extension Session {
             // It is read as long as the request waits.
             let store = core.withLock { $0.stores[feature]?.store }.flatMap { $0.isObserving ? $0 : nil }
             store?.beginReading()
-            let waiting = beginWait(until: endOfWait(for: wait), of: client) { [self] _ in
+            let end = endOfWait(for: wait)
+            let waiting = beginWait(until: end, of: client) { [self] came in
                 defer { store?.endReading() }
-                switch reading(as: client, feature, { $0.freshSnapshot(of: feature) }) {
-                case .success(let state?): completion(.success(state))
+                switch reading(as: client, feature, { $0.readState(of: feature) }) {
+                case .success(let known?):
+                    let state = show(known.state, isStale: known.isStale, to: client)
+                    let rest = end - shared.time.monotonic()
+                    // The client's audience sees no change.
+                    if case .audiences = known.state, case .success(let same) = state, came, !isNews(same), rest > .zero
+                    {
+                        return self.state(of: feature, for: client, wait: rest, until: isNews, completion: completion)
+                    }
+                    completion(state)
                 // The store was disposed or has to be reloaded: it is read like by any other request.
                 case .success(nil): state(of: feature, for: client, completion: completion)
                 case .failure(let refusal): completion(.failure(refusal))
@@ -145,7 +154,7 @@ extension Session {
                 store?.endReading()
                 return completion(.failure(waitRefusal(of: client)))
             }
-            waitForChange(of: feature, since: now.version, waiting)
+            waitForChange(of: feature, since: now.storeVersion, waiting)
             waiting.onTimeout { [self] in
                 core.withLock { core in
                     guard let index = core.stores.index(of: feature) else { return }

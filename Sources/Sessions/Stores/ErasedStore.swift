@@ -54,6 +54,8 @@ struct ErasedStore: Sendable {
     /// Makes the working copy the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
     @usableFromInline let commit: @Sendable () -> Void
     @usableFromInline let beginning: Beginning
+    /// Nil if all clients see the same.
+    @usableFromInline let audiences: AudienceBook?
 
     /// Throws a `StoreError` for a state of a newer version.
     @inlinable
@@ -76,10 +78,32 @@ struct ErasedStore: Sendable {
         commit = { runner.commit() }
         let kept =
             try seed.stored == nil || setsAside != nil ? WireJSON.trimmed(WireJSON.encodeStored(state).bytes) : []
-        let view = try WireJSON.encode(runner.view)
+        audiences = F.hasAudiences ? Self.audiences(of: runner, seed.limits) : nil
+        let view = try F.hasAudiences ? Self.hiddenView : WireJSON.encode(runner.view)
         // One array if the view state is the whole state: both are stored.
         beginning = Beginning(
             kept, view == kept ? kept : WireJSON.trimmed(view), setsAside: setsAside, lost: lost)
+    }
+
+    /// Stands for the view state of a feature with audiences, which no client is shown.
+    @usableFromInline static let hiddenView = Array("null".utf8)
+
+    @usableFromInline
+    static func audiences<F: Feature>(of runner: TurnRunner<F>, _ limits: Limits) -> AudienceBook {
+        let feature = runner.feature
+        return AudienceBook(
+            audience: { AudienceKey(feature.audience(of: $0)) },
+            capture: { $0 ? runner.workingState : runner.state },
+            encode: { state, key throws(StoreError) in
+                guard let state = state as? F.State, let audience = key.value as? F.Audience else {
+                    throw StoreError(.failed, "The store belongs to another feature.")
+                }
+                let bytes = try encoding { () throws(WireEncodingError) in
+                    try WireJSON.encode(feature.view(state, for: audience))
+                }
+                try check(bytes, "view state", limit: limits.state)
+                return bytes
+            })
     }
 
     /// The turn of an action that was stored as JSON.
@@ -120,7 +144,10 @@ struct ErasedStore: Sendable {
                 }
                 try check(encoded.bytes, "state", limit: limits.state)
                 state = encoded.bytes
-                if isViewChanged {
+                if isViewChanged, F.hasAudiences {
+                    shown = hiddenView
+                    isViewRecorded = turn.isRecorded && view as? F.State != turn.state
+                } else if isViewChanged {
                     // A view state that is the whole state, as in most features, is encoded once.
                     if !encoded.hasNulls, let same = view as? F.State, same == turn.state {
                         shown = encoded.bytes

@@ -33,6 +33,8 @@ package final class FeatureDefinition: Sendable {
     package let rule: AccessRule?
     /// The spaces that its stores belong to; nil for a feature with stores for each session.
     package let spaces: SpaceGroup?
+    /// True if clients may see different views.
+    let hasAudiences: Bool
 
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Decodes a body for the feature, and for the store whose runner it is.
@@ -112,7 +114,7 @@ package final class FeatureDefinition: Sendable {
         if isKeyed, rule != nil { example = nil }
         types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self)
         isRecordable = TurnRecording<F>.self is any Encodable.Type
-        (self.rule, self.spaces) = (rule, spaces)
+        (self.rule, self.spaces, hasAudiences) = (rule, spaces, F.hasAudiences)
         do {
             for example in F.examples { try WireJSON.checkMapping(of: example) }
             for example in F.labelExamples { try WireJSON.checkMapping(of: example) }
@@ -188,6 +190,8 @@ package final class FeatureRegistry: Sendable {
     package let shared: [FeatureDefinition]
     /// The features whose stores have a lifetime of their own.
     package let mortal: [FeatureDefinition]
+    /// True if one of the features has audiences.
+    let haveAudiences: Bool
 
     /// Throws `FeatureDefinitionError.duplicate`.
     package init(_ definitions: [FeatureDefinition]) throws {
@@ -202,6 +206,14 @@ package final class FeatureRegistry: Sendable {
         ruled = definitions.filter { $0.rule != nil }
         shared = definitions.filter { $0.spaces != nil }
         mortal = definitions.filter { $0.storeLife != nil }
+        haveAudiences = definitions.contains { $0.hasAudiences }
+    }
+
+    /// True if clients may see different views of a feature that a filter shows.
+    func haveAudiences(_ filter: StreamFilter) -> Bool {
+        guard haveAudiences else { return false }
+        guard case .features(let named) = filter else { return true }
+        return named.contains { definition(for: $0)?.hasAudiences == true }
     }
 
     /// The feature of that name.

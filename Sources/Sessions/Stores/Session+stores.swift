@@ -3,62 +3,6 @@ import MVI
 import SessionJournal
 
 extension Session {
-    /// Returns the view state of a store, which is created if the session has none: before this returns if the store is
-    /// in memory and observes nothing, otherwise perhaps later, on another thread.
-    package func state(
-        of feature: FeatureID, for client: SessionClient = SessionClient(),
-        completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
-    ) {
-        confirm { [self] in knownState(of: feature, for: client, completion: completion) }
-    }
-
-    func knownState(
-        of feature: FeatureID, for client: SessionClient,
-        completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
-    ) {
-        let known = reading(as: client, feature) { core -> Known? in
-            guard let index = core.stores.index(of: feature), core.stores[index].isStarted else { return nil }
-            core.stores[index].use(at: core.lastTouch)
-            return core.known(feature)
-        }
-        switch known {
-        case .failure(let refusal): return completion(.failure(refusal))
-        case .success(.state(let state)?): return completion(.success(state))
-        case .success(.observes(let store)?):
-            return observedState(of: store, for: client, completion: completion)
-        case .success(nil): break
-        }
-        open(.features([feature]), for: client) { [self] result in
-            switch (reading(as: client, feature) { $0.known(feature) }, result) {
-            case (.failure(let refusal), _): completion(.failure(refusal))
-            case (.success(.state(let state)?), _): completion(.success(state))
-            case (.success(.observes(let store)?), _): observedState(of: store, for: client, completion: completion)
-            case (.success(nil), .failure(let error)): completion(.failure(error))
-            // Another request disposed of it meanwhile: the next one is as good.
-            case (.success(nil), .success): knownState(of: feature, for: client, completion: completion)
-            }
-        }
-    }
-
-    /// Has a store in memory, created if the session has none, and does not wait for its observations.
-    package func start(
-        _ feature: FeatureID, for client: SessionClient = SessionClient(),
-        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
-        confirm { [self] in open(.features([feature]), for: client, then: completion) }
-    }
-
-    /// The view state of a store if it is in memory.
-    package func existingState(of feature: FeatureID) -> StateSnapshot? {
-        core.withLock { $0.freshSnapshot(of: feature) }
-    }
-
-    /// Returns the view state that a new store of the feature would have, even if the session has one. Nothing is
-    /// stored: for a `HEAD`. Throws `featureNotFound` if the feature or its instance does not exist.
-    package func initialState(of feature: FeatureID, for principal: Principal? = nil) throws(StoreError) -> [UInt8] {
-        try makeStore(feature, stored: nil, principal: principal).beginning?.view ?? []
-    }
-
     /// The version of the store, in memory or not; without a store, the version at which one would begin.
     func version(of feature: FeatureID) -> UInt64 {
         core.withLock { $0.stores[feature]?.version ?? $0.head.number + 1 }
@@ -257,10 +201,10 @@ extension SessionCore {
     /// True if readers can be shown a store.
     func isShown(_ feature: FeatureID) -> Bool { stores.index(of: feature).map { stores[$0].isShowable } ?? false }
 
-    /// The snapshot for readers; nil if there is none yet.
-    func snapshot(of feature: FeatureID) -> StateSnapshot? {
+    /// The state for readers; nil if there is none yet.
+    func knownState(of feature: FeatureID) -> KnownState? {
         guard let index = stores.index(of: feature), stores[index].isShowable else { return nil }
-        return stores[index].snapshot
+        return stores[index].known
     }
 
     /// True if one of the stores has to be loaded first.
@@ -292,6 +236,7 @@ extension SessionCore {
         stores[index].intent = stored.viewIntent
         stores[index].use(at: lastTouch)
         stores[index].lost = beginning.lost
+        stores[index].showHead()
         stores[index].start =
             beginning.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
         streams.markDirty(feature, since: stored.summary.version)

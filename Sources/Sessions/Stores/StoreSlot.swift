@@ -111,31 +111,41 @@ struct StoreSlot: Identifiable {
         let start: Start
         let lost: [String]
         let waiters: [VersionWaiter]
+        let shown: ShownState?
 
-        fileprivate init?(_ patches: [SharedPatch], _ start: Start, _ lost: [String], _ waiters: [VersionWaiter]) {
-            if case .done = start, patches.isEmpty, lost.isEmpty, waiters.isEmpty { return nil }
+        fileprivate init?(
+            _ patches: [SharedPatch], _ start: Start, _ lost: [String], _ waiters: [VersionWaiter], _ shown: ShownState?
+        ) {
+            if case .done = start, patches.isEmpty, lost.isEmpty, waiters.isEmpty, shown == nil { return nil }
             (self.patches, self.start, self.lost, self.waiters) = (patches, start, lost, waiters)
+            self.shown = shown
         }
     }
 
     /// The patches to `view`, each created once for all streams that show changes.
     private(set) var patches: [SharedPatch] {
         get { rare?.patches ?? [] }
-        set { if rare != nil || !newValue.isEmpty { rare = Rare(newValue, start, lost, waiters) } }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(newValue, start, lost, waiters, shown) } }
     }
     var start: Start {
         get { rare?.start ?? .done }
-        set { rare = Rare(patches, newValue, lost, waiters) }
+        set { rare = Rare(patches, newValue, lost, waiters, shown) }
     }
     /// JSON Pointers of members that the next commit would lose: the stored state is set aside then.
     var lost: [String] {
         get { rare?.lost ?? [] }
-        set { if rare != nil || !newValue.isEmpty { rare = Rare(patches, start, newValue, waiters) } }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(patches, start, newValue, waiters, shown) } }
     }
     /// Requests that wait for the view state to change.
     var waiters: [VersionWaiter] {
         get { rare?.waiters ?? [] }
-        set { if rare != nil || !newValue.isEmpty { rare = Rare(patches, start, lost, newValue) } }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(patches, start, lost, newValue, shown) } }
+    }
+
+    /// The state of which audiences are shown views; nil if all clients see `view`, and if the store is not in memory.
+    private(set) var shown: ShownState? {
+        get { rare?.shown }
+        set { if rare != nil || newValue != nil { rare = Rare(patches, start, lost, waiters, newValue) } }
     }
 
     /// A stored store that is not in memory.
@@ -154,6 +164,12 @@ struct StoreSlot: Identifiable {
         self.store = store
         view = change.view ?? []
         intent = change.viewIntent
+        showHead()
+    }
+
+    /// Has audiences see the store's head, which is of `version`.
+    mutating func showHead() {
+        shown = store?.audiences.map { ShownState($0, number: summary.number, version: version, epoch: epoch) }
     }
 
     /// Notes a committed turn of this node or of another one, or a read or a stream of a store in memory: a request does
@@ -180,7 +196,9 @@ struct StoreSlot: Identifiable {
     var feature: FeatureID { summary.feature }
     var id: FeatureID { summary.feature }
     var version: UInt64 { summary.version }
-    var snapshot: StateSnapshot { StateSnapshot(version: version, view: view, epoch: epoch) }
+    var known: KnownState {
+        if let shown { .audiences(shown) } else { .everyone(StateSnapshot(version: version, view: view, epoch: epoch)) }
+    }
 
     /// True if readers can be shown something.
     @inline(__always)
@@ -192,6 +210,13 @@ struct StoreSlot: Identifiable {
     var isStarted: Bool {
         if case .done = start { store != nil } else { false }
     }
+}
+
+/// A state as it is read.
+enum KnownState {
+    case everyone(StateSnapshot)
+    /// Each audience sees a view of it.
+    case audiences(ShownState)
 }
 
 /// A request that waits for a view state to change.

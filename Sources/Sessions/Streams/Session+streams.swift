@@ -70,6 +70,10 @@ extension Session {
                 watchIdentity(of: credential)
             }
             guard case .success(let stream) = opened else { return completion(opened) }
+            guard stream.entersAudiences() else {
+                stream.closed()
+                return completion(.failure(.tooManyAudiences))
+            }
             noteStreamOpened { [self] isAllowed in
                 if isAllowed { return completion(opened) }
                 stream.closed()
@@ -262,4 +266,6 @@ extension SessionCore {
 
 extension StoreError {
     fileprivate static let tooManyStreams = StoreError(.tooManyStreams, "Too many streams are open.")
+    fileprivate static let tooManyAudiences = StoreError(
+        .tooManyAudiences, "Streams of \(AudienceBook.most) audiences show the store, the maximum.")
 }

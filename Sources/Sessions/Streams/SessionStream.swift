@@ -17,6 +17,9 @@ package final class SessionStream: Sendable {
     let beginning: Beginning
     /// True for a stream of a space that shows only what everyone may read.
     let isForEveryone: Bool
+    /// True if its client may see other views than others do, and the audiences that it belongs to.
+    let hasAudiences: Bool
+    let audiences = Lock(Audiences())
 
     /// The position at which a stream began.
     struct Beginning: Sendable {
@@ -33,6 +36,7 @@ package final class SessionStream: Sendable {
         (self.session, self.filter, self.client) = (session, filter, client)
         (self.showsChanges, self.number, self.beginning) = (showsChanges, number, beginning)
         isForEveryone = session.space != nil && session.shared.features.areForEveryone(filter)
+        hasAudiences = session.shared.features.haveAudiences(filter)
     }
 
     /// Attaches the connection. From now on `waker` is called if there is something to write.
@@ -47,7 +51,7 @@ package final class SessionStream: Sendable {
     package func nextStep() -> StreamStep {
         let now = session.shared.time.monotonic()
         if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
-        guard showsChanges else {
+        guard showsChanges || hasAudiences else {
             let (step, tally) = session.judging(filter, of: client) { core, access in
                 (core.nextStep(of: number, now: now, access), core.streams.takeTally(of: number))
             }
@@ -72,24 +76,6 @@ package final class SessionStream: Sendable {
             if let index = core.streams.index(of: number) { core.streams.all[index].cut(reason) }
         }
     }
-
-    /// Patches are computed outside the session's lock. A change meanwhile requires other ones. After a few attempts
-    /// the whole state is shown.
-    func nextStepOfChanges(now: Duration) -> StreamStep {
-        var patches: [PatchName: [UInt8]?] = [:]
-        for _ in 0..<Self.patchAttempts {
-            let (step, wanted) = session.judging(filter, of: client) { core, access -> (StreamStep?, [SharedPatch]) in
-                let wanted = core.wantedPatches(of: number, without: access.denied, beside: patches)
-                guard wanted.isEmpty else { return (nil, wanted) }
-                return (core.nextStep(of: number, now: now, access, patches: patches), [])
-            }
-            if let step { return step }
-            for patch in wanted { patches[patch.name] = .some(patch.bytes) }
-        }
-        return session.judging(filter, of: client) { $0.nextStep(of: number, now: now, $1, patches: patches) }
-    }
-
-    private static let patchAttempts = 3
 
     /// A comment event that keeps the connection alive.
     package func ping() -> [UInt8] {
@@ -121,6 +107,10 @@ package final class SessionStream: Sendable {
             return removed
         }
         guard let removed else { return }
+        _ = audiences.withLock { audiences in
+            defer { audiences.uses = [:] }
+            return audiences.uses
+        }
         session.shared.metrics.ended(removed.farewell.map { .told($0.reason) } ?? ending)
         // A bundle takes one place, with the part of its client's session.
         if session.space == nil { session.shared.streamPlaces.leave() }
@@ -134,7 +124,7 @@ extension SessionCore {
     private static let batchBytes = 64 * 1024
 
     mutating func nextStep(
-        of number: UInt64, now: Duration, _ access: StreamAccess, patches: [PatchName: [UInt8]?] = [:]
+        of number: UInt64, now: Duration, _ access: StreamAccess, _ forms: StreamForms = StreamForms()
     ) -> StreamStep {
         guard let index = streams.index(of: number), !streams.all[index].isOver else { return .finish([]) }
         noteWritten(index)
@@ -146,7 +136,8 @@ extension SessionCore {
         }
         if access.denied != streams.all[index].denied { changeAccess(index, access) }
         if !access.denied.isEmpty { streams.all[index].dirty.removeAll { access.denied.contains($0.feature) } }
-        if streams.lastStep != nil, let shared = sharedStep(index, now: now) { return step(shared, index) }
+        if !forms.views.isEmpty { noteAudiences(index, forms) }
+        if streams.lastStep != nil, let shared = sharedStep(index, now: now, forms) { return step(shared, index) }
 
         var bytes: [UInt8] = []
         if let rare = streams.all[index].rare, !rare.isAtRest {
@@ -154,7 +145,7 @@ extension SessionCore {
             if !bytes.isEmpty { streams.tally.others += 1 }
             appendControl(rare, index, into: &bytes)
         }
-        appendBatch(index, now: now, access, patches, into: &bytes)
+        appendBatch(index, now: now, access, forms, into: &bytes)
         // The farewell is a step of its own, so that the labels before it count as written.
         if let farewell = streams.all[index].farewell, !streams.all[index].isWaitingForSocket, !hasMore(index) {
             return end(index, farewell.reason, bytes)
@@ -211,6 +202,7 @@ extension SessionCore {
             if access.denied.contains(feature), !before.contains(feature) {
                 rare.newlyDenied.append(feature)
                 rare.delta?.forget(feature)
+                rare.seen.removeAll { $0.feature == feature }
             } else if before.contains(feature), !access.denied.contains(feature), let slot = stores[feature] {
                 // A state that is not in memory is owed once it is loaded: its labels would wait for it for ever.
                 if slot.store == nil {
@@ -259,25 +251,29 @@ extension SessionCore {
     /// Appends states first, then labels in order. The last label of each turn carries that turn's cursor, the last
     /// event the batch's: the client has then received everything up to the cursor.
     private mutating func appendBatch(
-        _ index: Int, now: Duration, _ access: StreamAccess, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8]
+        _ index: Int, now: Duration, _ access: StreamAccess, _ forms: StreamForms, into bytes: inout [UInt8]
     ) {
         let before = streams.tally
         let place =
-            streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
+            streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty
+            ? StreamPlace(self, index, forms) : nil
         // Many large states take several steps, so that the bytes that wait for a socket are bounded.
-        let states = takeStates(index)
+        let states = takeStates(index, forms)
         let labels = takeLabels(index, now: now, access)
         let isCaughtUp = streams.all[index].dirty.isEmpty && streams.all[index].nextLabel >= endPlace(index)
         let end = min(head.number, streams.all[index].lastPosition?.number ?? .max)
         for (position, store) in states.enumerated() {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
             if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(end, index, into: &bytes) }
-            if let rare = streams.all[index].rare {
-                appendChange(store, index, rare, patches, into: &bytes)
+            if stores[store].shown != nil {
+                appendView(store, index, forms, into: &bytes)
+            } else if let rare = streams.all[index].rare {
+                appendChange(store, index, rare, forms.patches, into: &bytes)
             } else {
                 streams.tally.states += 1
                 StreamEvents.state(
-                    stores[store].summary, intent: stores[store].intent, stores[store].view, into: &bytes)
+                    stores[store].feature, version: stores[store].version, intent: stores[store].intent,
+                    stores[store].view, into: &bytes)
             }
         }
         for (position, place) in labels.enumerated() {
@@ -292,13 +288,14 @@ extension SessionCore {
                 number <= streams.all[index].replayThrough
                 && (streams.all[index].startedResumed || entry.isWritten(to: streams.all[index].credential))
             StreamEvents.label(
-                entry.label, epoch: epoch, isReplay: isReplay, life: entry.expiry - now, into: &bytes)
+                entry.label, version: streams.all[index].seen(entry.label.feature)?.version, epoch: epoch,
+                isReplay: isReplay, life: entry.expiry - now, into: &bytes)
             streams.tally.labels += 1
             if isReplay { streams.tally.replayed += 1 }
         }
         if !labels.isEmpty { streams.all[index].handedOut = labels }
         if let place, isCaughtUp, !bytes.isEmpty {
-            share(bytes, labels, of: place, with: streams.all[index], streams.tally.told(since: before))
+            share(bytes, states, labels, of: place, with: streams.all[index], forms, streams.tally.told(since: before))
         }
     }
 
@@ -313,11 +310,11 @@ extension SessionCore {
 
     /// Takes the places of the stores whose states are written now: as many as fit in a batch, at least one. Stores
     /// that are not in memory wait.
-    private mutating func takeStates(_ index: Int) -> ShortList<Int> {
+    private mutating func takeStates(_ index: Int, _ forms: StreamForms) -> ShortList<Int> {
         var taken: ShortList<Int> = []
         if streams.all[index].dirty.isEmpty { return taken }
         if streams.all[index].dirty.count == 1, let store = stores.index(of: streams.all[index].dirty[0].feature),
-            stores[store].isShowable
+            stores[store].isShowable, stores[store].rare?.shown == nil
         {
             streams.all[index].dirty = []
             taken.append(store)
@@ -326,12 +323,15 @@ extension SessionCore {
         var rest: ShortList<StreamState.Dirty> = []
         var size = 0
         for dirty in streams.all[index].dirty {
-            if size < Self.batchBytes, let store = stores.index(of: dirty.feature), stores[store].isShowable {
-                taken.append(store)
-                size += stores[store].view.count
-            } else {
+            guard size < Self.batchBytes, let store = stores.index(of: dirty.feature), stores[store].isShowable else {
                 rest.append(dirty)
+                continue
             }
+            let (isShown, later) = takeView(store, dirty, index, forms)
+            if let later { rest.append(later) }
+            guard isShown else { continue }
+            taken.append(store)
+            size += forms.made(dirty.feature)?.size ?? stores[store].view.count
         }
         streams.all[index].dirty = rest
         return taken

@@ -218,7 +218,8 @@ package final class StreamBundle: Sendable {
         let access = own.session.accessGeneration.load(ordering: .acquiring)
         if generation.load(ordering: .relaxed) != access {
             generation.store(access, ordering: .relaxed)
-            news.bitwiseOr(1, ordering: .relaxed)
+            // Its client may be another audience of every part.
+            news.bitwiseOr(1 << (parts.count + 1) - 1, ordering: .relaxed)
         }
         if let step = nextOwnStep() { return step }
         let first = parts.count > 1 ? state.withLock { $0.next } : 0

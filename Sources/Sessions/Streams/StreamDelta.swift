@@ -100,7 +100,7 @@ extension SessionCore {
         else { return [] }
         var wanted: [SharedPatch] = []
         for dirty in streams.all[index].dirty where !denied.contains(dirty.feature) {
-            guard let store = stores.index(of: dirty.feature), stores[store].isShowable,
+            guard let store = stores.index(of: dirty.feature), stores[store].isShowable, stores[store].shown == nil,
                 let name = patchName(dirty.feature, delta, to: stores[store].version),
                 made[name] == nil, let old = delta.view(of: dirty.feature)
             else { continue }
@@ -130,7 +130,8 @@ extension SessionCore {
                 slot.feature, from: name.from, to: name.to, intent: slot.intent, isStale: isStale, patch, into: &bytes)
         } else {
             streams.tally.states += 1
-            StreamEvents.state(slot.summary, intent: slot.intent, isStale: isStale, slot.view, into: &bytes)
+            StreamEvents.state(
+                slot.feature, version: slot.version, intent: slot.intent, isStale: isStale, slot.view, into: &bytes)
         }
         streams.all[index].rare?.delta?.note(slot.feature, version: slot.version, view: slot.view)
     }
@@ -139,7 +140,7 @@ extension SessionCore {
     mutating func noteShown(_ index: Int) {
         guard streams.all[index].delta != nil else { return }
         for dirty in streams.all[index].dirty {
-            guard let slot = stores[dirty.feature] else { continue }
+            guard let slot = stores[dirty.feature], slot.shown == nil else { continue }
             streams.all[index].rare?.delta?.note(slot.feature, version: slot.version, view: slot.view)
         }
     }
@@ -155,13 +156,24 @@ struct StreamPlace: Equatable, Sendable {
     let isPart: Bool
     /// The versions of the features in `dirty` that a stream of changes has sent, 0 for none; nil for whole states.
     let shown: Shown?
+    /// The audiences to which features in `dirty` are shown.
+    let audiences: [Audience]
+
+    struct Audience: Equatable, Sendable {
+        let key: AudienceKey
+        /// The version of the view that the stream has sent; nil if it has sent none.
+        let seen: UInt64?
+    }
 
     struct Shown: Equatable, Sendable {
         let form: DeltaForm
         let versions: [UInt64]
     }
 
-    init(_ core: SessionCore, _ index: Int) {
+    /// Nil if it is not known what the stream's client sees.
+    init?(_ core: SessionCore, _ index: Int, _ forms: StreamForms) {
+        guard let audiences = core.places(ofAudiencesOf: index, forms) else { return nil }
+        self.audiences = audiences
         head = core.head
         nextLabel = core.streams.all[index].nextLabel
         dirty = core.streams.all[index].dirty
@@ -186,26 +198,29 @@ final class SharedStep: Sendable {
     let expiry: Duration
     /// The states and labels in it.
     let tally: EventTally
+    /// The views of the audience in it.
+    let seen: [(view: SeenView, bytes: [UInt8])]
 
     init(
         _ place: StreamPlace, _ bytes: [UInt8], labels: [UInt64], firstLabel: UInt64, expiry: Duration,
-        tally: EventTally
+        tally: EventTally, seen: [(view: SeenView, bytes: [UInt8])]
     ) {
         (self.place, self.bytes, self.labels) = (place, bytes, labels)
-        (self.firstLabel, self.expiry, self.tally) = (firstLabel, expiry, tally)
+        (self.firstLabel, self.expiry, self.tally, self.seen) = (firstLabel, expiry, tally, seen)
     }
 }
 
 extension SessionCore {
     /// Returns the bytes for the stream if another was sent the same, and moves the stream on.
-    mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
+    mutating func sharedStep(_ index: Int, now: Duration, _ forms: StreamForms) -> [UInt8]? {
         // A label that was hidden from one credential may be visible to another.
         guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest,
             !streams.all[index].holdsBack,
-            step.place == StreamPlace(self, index),
+            step.place == StreamPlace(self, index, forms),
             streams.all[index].replayThrough < step.firstLabel, now < step.expiry
         else { return nil }
         noteShown(index)
+        for (view, bytes) in step.seen { streams.all[index].makeRare().note(view, bytes) }
         streams.all[index].dirty = []
         streams.all[index].nextLabel = outbox.endPlace
         streams.all[index].handedOut = step.labels
@@ -217,12 +232,14 @@ extension SessionCore {
     /// Shares a stream's step, unless other streams are sent other bytes: a label that is new to one may be a
     /// repetition to another.
     mutating func share(
-        _ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState, _ tally: EventTally
+        _ bytes: [UInt8], _ states: ShortList<Int>, _ labels: [UInt64], of place: StreamPlace,
+        with stream: StreamState, _ forms: StreamForms, _ tally: EventTally
     ) {
         let first = labels.first.map { outbox[$0].label.id.number } ?? .max
         guard stream.replayThrough < first, !stream.holdsBack else { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
+        let seen = forms.views.isEmpty ? [] : states.compactMap { seenView(stores[$0].feature, stream, forms) }
         streams.lastStep = SharedStep(
-            place, bytes, labels: labels, firstLabel: first, expiry: expiry, tally: tally)
+            place, bytes, labels: labels, firstLabel: first, expiry: expiry, tally: tally, seen: seen)
     }
 }

@@ -122,10 +122,11 @@ package enum StreamEvents {
 
     /// The `state` event of a store; an `id` line may precede it.
     static func state(
-        _ store: StoreSummary, intent: String?, isStale: Bool = false, _ view: [UInt8], into bytes: inout [UInt8]
+        _ feature: FeatureID, version: UInt64, intent: String?, isStale: Bool = false, _ view: [UInt8],
+        into bytes: inout [UInt8]
     ) {
         bytes.append(literal: "event: state\ndata: {\"feature\":\"")
-        head(store.feature, version: store.version, intent: intent, into: &bytes)
+        head(feature, version: version, intent: intent, into: &bytes)
         if isStale { bytes.append(literal: ",\"stale\":true") }
         bytes.append(literal: ",\"state\":")
         bytes.append(contentsOf: view)
@@ -150,12 +151,16 @@ package enum StreamEvents {
         bytes.append(literal: "}\n\n")
     }
 
-    /// - Parameter life: the rest of the label's life, of which whole seconds are written.
+    /// - Parameters:
+    ///   - version: that of the view which the stream has shown, if it is an audience's.
+    ///   - life: the rest of the label's life, of which whole seconds are written.
     static func label(
-        _ label: StoredLabel, epoch: String, isReplay: Bool, life: Duration, into bytes: inout [UInt8]
+        _ label: StoredLabel, version: UInt64? = nil, epoch: String, isReplay: Bool, life: Duration,
+        into bytes: inout [UInt8]
     ) {
         bytes.append(literal: "event: label\ndata: {\"feature\":\"")
-        head(label.feature, version: label.version, intent: label.intent, into: &bytes)
+        head(
+            label.feature, version: min(label.version, version ?? .max), intent: label.intent, into: &bytes)
         bytes.append(literal: ",\"id\":\"")
         bytes.append(text: epoch)
         bytes.append(UInt8(ascii: "."))

@@ -19,6 +19,7 @@ extension StreamTable {
         lastStep = nil
         for index in all.indices where all[index].rare?.stale.contains(feature) == true {
             all[index].rare?.stale.removeAll { $0 == feature }
+            all[index].forgetSeen(feature)
             all[index].markDirty(feature, since: since)
             all[index].hasNews = true
         }

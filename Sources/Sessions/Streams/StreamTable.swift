@@ -43,18 +43,20 @@ struct StreamTable {
 
     /// Changes the streams that show a feature and wakes their connections. Skips ending streams, which show nothing
     /// new.
-    mutating func change(showing feature: FeatureID, _ body: (inout StreamState) -> Void) {
+    mutating func change(
+        showing feature: FeatureID, wakes: Bool = true, _ body: (inout StreamState) -> Void = { _ in }
+    ) {
         for index in all.indices where all[index].filter.shows(feature) {
-            if all[index].farewell == nil { all[index].hasNews = true }
+            if wakes, all[index].farewell == nil { all[index].hasNews = true }
             body(&all[index])
         }
     }
 
     /// Marks a store's view state to be shown. The first turn that changed it has the number `since`.
-    mutating func markDirty(_ feature: FeatureID, since: UInt64) {
+    mutating func markDirty(_ feature: FeatureID, since: UInt64, wakes: Bool = true) {
         lastStep = nil
         var conflated: UInt32 = 0
-        change(showing: feature) { if !$0.markDirty(feature, since: since) { conflated += 1 } }
+        change(showing: feature, wakes: wakes) { if !$0.markDirty(feature, since: since) { conflated += 1 } }
         tally.conflated &+= conflated
     }
 
@@ -109,6 +111,7 @@ struct StreamTable {
             let rare = all[index].makeRare()
             rare.reset = (reason, rare.reset?.labelsLost ?? false)
             rare.delta = rare.delta.map { StreamDelta($0.form) }
+            rare.seen = []
             all[index].hasNews = true
         }
     }
@@ -226,6 +229,8 @@ struct StreamState {
         var awaited: ShortList<Dirty> = []
         /// Features that it shows as stale.
         var stale: ShortList<FeatureID> = []
+        /// The views of its audiences that it has sent last.
+        var seen: ShortList<SeenView> = []
         /// Features whose store is gone, which the client has yet to be told.
         var ended: [FeatureID] = []
         var reset: (reason: ResetReason, labelsLost: Bool)?
@@ -246,7 +251,7 @@ struct StreamState {
 
         var isBlank: Bool {
             isAtRest && delta == nil && denied.isEmpty && identityNotice == nil && leftOut.isEmpty && heldFrom == .max
-                && covered == nil
+                && covered == nil && seen.isEmpty
         }
     }
 
@@ -314,6 +319,7 @@ struct StreamState {
         rare.awaited.removeAll { $0.feature == feature }
         rare.stale.removeAll { $0 == feature }
         rare.delta?.forget(feature)
+        rare.seen.removeAll { $0.feature == feature }
         guard rare.farewell == nil, rare.ended.count <= Self.endLimit, !rare.ended.contains(feature) else { return }
         rare.ended.append(feature)
     }
@@ -358,13 +364,6 @@ struct StreamFarewell {
     let reason: GoAwayReason
     /// Nil if it writes nothing more.
     let last: Position?
-}
-
-extension SessionCore {
-    /// The end position of a stream that is told to end now.
-    func lastPosition(now: Duration) -> StreamFarewell.Position {
-        StreamFarewell.Position(label: outbox.endPlace, number: head.number, deadline: now + .seconds(30))
-    }
 }
 
 /// The reason why the server ends a stream, which the client is told before.

@@ -14,9 +14,9 @@ final class IntentJob: QueueJob {
     /// The request's name for the receipt.
     let receipt: ReceiptName?
     private let intent: DecodedIntent
-    private let outside: Outside?
+    let outside: Outside?
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
-    private let completion: @Sendable (IntentResult) -> Void
+    let completion: @Sendable (IntentResult) -> Void
     private let stage: Stage
 
     /// An intent of code outside the features: no client's access is judged for it.
@@ -177,7 +177,7 @@ final class IntentJob: QueueJob {
                 run = turn
             }
         }
-        try request.check(version: version)
+        try request.check(version: version, of: store)
         return session.run(
             TurnCall(
                 job: self, store: store,
@@ -240,7 +240,9 @@ final class IntentJob: QueueJob {
         defer { freeLater() }
         if case .ran = result.outcome {
             var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
-            if request.wantsState {
+            if result.store?.audiences != nil {
+                outcome = seen(outcome)
+            } else if request.wantsState {
                 outcome.state = result.state
                 if let store = result.store, store.isObserving { outcome.state?.isStale = store.isStale }
             }
@@ -281,35 +283,14 @@ final class IntentJob: QueueJob {
         if let receipt { session.core.withLock { $0.receipts.release(receipt.key) } }
     }
 
-    /// Answers a repeated request from its receipt.
-    func replay(_ receipt: StoredReceipt) {
-        session.shared.metrics.of(feature.name)?.count(.repeated)
-        let id = IntentID(receipt.intent)
-        switch receipt.outcome {
-        case .refused(let status, let body):
-            completion(.success(IntentOutcome(id: id, refusal: RecordedRefusal(status: status, body: body))))
-        case .ran(let version):
-            var outcome = IntentOutcome(id: id, version: version, isSettled: outside != nil)
-            outcome.isReplayed = true
-            if outside != nil { return completion(.success(outcome)) }
-            session.state(of: feature, for: request.client) { [self, outcome] result in
-                switch result {
-                case .failure(let error): completion(.failure(error))
-                case .success(let present):
-                    var outcome = outcome
-                    outcome.state = present
-                    if request.wait == nil { completion(.success(outcome)) } else { answer(outcome) }
-                }
-            }
-        }
-    }
-
     /// Answers when no work that the intent launched is running in any store, or after the request's wait.
-    private func answer(_ outcome: IntentOutcome) {
+    func answer(_ outcome: IntentOutcome) {
         guard let wait = request.wait else { return complete(outcome) }
         let end: @Sendable (Bool, Bool) -> Void = { [self] isSettled, isGranted in
             var outcome = outcome
-            if !outcome.isSettled { outcome.state = session.existingState(of: feature) ?? outcome.state }
+            if !outcome.isSettled {
+                outcome.state = session.existingState(of: feature, for: request.client) ?? outcome.state
+            }
             (outcome.isSettled, outcome.isWaitGranted) = (isSettled, isGranted)
             complete(outcome)
         }
@@ -346,8 +327,8 @@ package struct IntentRequest: Sendable {
     package var body: [UInt8]
     /// The name of the request, so that a repetition does not run again.
     package var name: Name?
-    /// Called with the store's version when the intent is about to run. Returns false to refuse it.
-    package var ifMatch: (@Sendable (_ version: UInt64) -> Bool)?
+    /// Called with the versions of the present state when the intent is about to run. Returns false to refuse it.
+    package var ifMatch: (@Sendable (_ versions: ClosedRange<UInt64>) -> Bool)?
     /// The time to wait for the work that the intent launches; nil for no wait. Capped by the limits.
     package var wait: Duration?
     /// True if the outcome should contain the view state.
@@ -359,9 +340,15 @@ package struct IntentRequest: Sendable {
 
     /// Throws if the client's condition on the state fails. Nil is a version that no client can know.
     func check(version: UInt64?) throws(StoreError) {
-        if let version, let ifMatch, !ifMatch(version) {
-            throw StoreError(.preconditionFailed, "The state has none of the requested versions.")
-        }
+        if let version, let ifMatch, !ifMatch(version...version) { throw .otherVersion }
+    }
+
+    /// The same for a store in memory, whose versions may be those of the client's audience.
+    func check(version: UInt64?, of store: SessionStore) throws(StoreError) {
+        guard let version, let ifMatch else { return }
+        guard let book = store.audiences else { return try check(version: version) }
+        let versions = try store.session.versions(book, of: store.feature, version, for: client)
+        if !ifMatch(versions ?? version...version) { throw .otherVersion }
     }
 
     /// The name for the receipt, with a hash that distinguishes a repetition from another request. The hash includes
@@ -385,12 +372,18 @@ package struct IntentRequest: Sendable {
 extension IntentRequest {
     // As that of a journal's batch.
     package init(
-        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
+        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (ClosedRange<UInt64>) -> Bool)? = nil,
+        wait: Duration? = nil,
         wantsState: Bool = true, client: SessionClient = SessionClient(), trace: ServiceContext? = nil
     ) {
         self.init(
             body: body, name: name, ifMatch: ifMatch, wait: wait, wantsState: wantsState, trace: trace, client: client)
     }
+}
+
+extension StoreError {
+    fileprivate static let otherVersion = StoreError(
+        .preconditionFailed, "The state has none of the requested versions.")
 }
 
 /// The outcome of a request with an intent, or its error.

@@ -238,6 +238,7 @@ extension SessionCore {
             if let store = stores[index].store { applied.changes.append(.ended(store)) }
             stores[index].store = nil
             stores[index].start = .done
+            stores[index].showHead()
             // Streams show it when it is loaded; its labels wait for that.
             view = []
         }
@@ -249,7 +250,8 @@ extension SessionCore {
         guard version != summary.version else { return }
         stores[index].view = view
         stores[index].intent = adoption.stored.viewIntent
-        markChanged(summary.feature, at: index, since: first, &applied)
+        stores[index].showHead()
+        markChanged(summary.feature, at: index, since: first, now: now.monotonic, &applied)
     }
 
     /// Removes all data of a log that is another one in the journal. That has a new name already, or this node chooses it.

@@ -137,6 +137,7 @@ extension Session {
             case .stopped(let store): store.pause()
             case .undelivered(let count, let feature):
                 shared.report(.undelivered(count: count, in: place(of: feature)))
+            case .postponed(let book, let feature, let time): show(feature, of: book, after: time)
             case .news: break
             }
         }
@@ -161,6 +162,8 @@ extension SessionCore {
             /// Streams with those numbers show it from now on.
             case began(SessionStore, streams: [UInt64])
             case undelivered(count: Int, FeatureID)
+            /// Streams that show it are woken after a time.
+            case postponed(AudienceBook, FeatureID, Duration)
             /// A request waits for it.
             case news(VersionWaiter)
         }
@@ -228,7 +231,8 @@ extension SessionCore {
             stores[index].summary.version = changes[place].version
             stores[index].view = view
             stores[index].intent = changes[place].viewIntent
-            markChanged(feature, at: index, since: first, &applied)
+            if stores[index].store?.audiences != nil { stores[index].showHead() }
+            markChanged(feature, at: index, since: first, now: used, &applied)
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
             var slot = StoreSlot(changes[place], store, of: epoch, now: used, lastSeen: pending.batch.time)
@@ -242,7 +246,9 @@ extension SessionCore {
             } else {
                 stores.append(slot)
             }
-            if let index = stores.index(of: feature) { markChanged(feature, at: index, since: first, &applied) }
+            if let index = stores.index(of: feature) {
+                markChanged(feature, at: index, since: first, now: used, &applied)
+            }
             store.hasBegun()
             if !isWatched {
                 let showing = streams.showing(feature)
@@ -253,26 +259,6 @@ extension SessionCore {
             }
         case (_, nil): break
         }
-    }
-
-    /// Has streams and waiting requests show a changed view state.
-    mutating func markChanged(_ feature: FeatureID, at index: Int, since first: UInt64, _ applied: inout Applied) {
-        streams.markDirty(feature, since: first)
-        guard let waiters = stores[index].rare?.waiters, !waiters.isEmpty else { return }
-        applied.changes += waiters.map { .news($0) }
-        stores[index].waiters = []
-    }
-
-    mutating func remove(_ feature: FeatureID, _ applied: inout Applied) {
-        guard let index = stores.index(of: feature) else { return }
-        applied.add(stores.remove(at: index))
-        streams.ended(feature)
-    }
-
-    /// Notes that a store's pending start is done.
-    mutating func started(_ entry: SessionBatch.Entry) {
-        guard let index = stores.index(of: entry.feature), stores[index].store === entry.store else { return }
-        stores[index].hasBegun()
     }
 }
 

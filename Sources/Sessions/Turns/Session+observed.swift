@@ -109,7 +109,7 @@ extension Session {
 extension Session {
     /// A store that can be read.
     enum Known {
-        case state(StateSnapshot)
+        case state(KnownState)
         /// Its observations have to run first.
         case observes(SessionStore)
     }
@@ -122,11 +122,11 @@ extension Session {
         let feature = store.feature
         let read: @Sendable () -> Void = { [self] in
             let state = reading(as: client, feature) { core in
-                core.stores[feature]?.store === store ? core.freshSnapshot(of: feature) : nil
+                core.stores[feature]?.store === store ? core.readState(of: feature) : nil
             }
             store.endReading()
             switch state {
-            case .success(let state?): completion(.success(state))
+            case .success(let read?): completion(show(read.state, isStale: read.isStale, to: client))
             // It was replaced or left memory meanwhile.
             case .success(nil): knownState(of: feature, for: client, completion: completion)
             case .failure(let refusal): completion(.failure(refusal))
@@ -143,15 +143,16 @@ extension SessionCore {
         guard let index = stores.index(of: feature), stores[index].isShowable, let store = stores[index].store else {
             return nil
         }
-        return store.isObserving ? .observes(store) : .state(stores[index].snapshot)
+        return store.isObserving ? .observes(store) : .state(stores[index].known)
     }
 
-    /// The snapshot for readers, which says whether it is stale; nil if there is none yet.
-    func freshSnapshot(of feature: FeatureID) -> StateSnapshot? {
-        var snapshot = snapshot(of: feature)
-        if snapshot != nil, let store = stores[feature]?.store, store.isObserving {
-            snapshot?.isStale = store.isStale
-        }
-        return snapshot
+    /// The state for readers, and whether it is stale; nil if there is none yet.
+    func readState(of feature: FeatureID) -> (state: KnownState, isStale: Bool)? {
+        knownState(of: feature).map { ($0, isStale(feature)) }
+    }
+
+    /// True if a store's observations had no result in time.
+    private func isStale(_ feature: FeatureID) -> Bool {
+        stores[feature]?.store.map { $0.isObserving && $0.isStale } ?? false
     }
 }

@@ -54,7 +54,7 @@ extension Session {
                 startLoads([feature])
             } else if isFault {
                 // The existence of the instance is checked first.
-                do throws(StoreError) { _ = try initialState(of: feature, for: client.principal) } catch {
+                do throws(StoreError) { _ = try initialState(of: feature, for: client) } catch {
                     return job.fail(error)
                 }
             }

@@ -49,6 +49,8 @@ package final class SessionStore: Sendable {
     package let runner: any StoreRunner
     /// Makes the working copy the head.
     let commit: @Sendable () -> Void
+    /// Nil if all clients see the same.
+    let audiences: AudienceBook?
     private let settings: StoreEnvironment.Shared
     package var environment: StoreEnvironment { StoreEnvironment(feature.text, session.info, settings) }
     var meter: (any StoreMeter)? { settings.settings.meter }
@@ -60,7 +62,7 @@ package final class SessionStore: Sendable {
         _ environment: StoreEnvironment
     ) {
         (self.session, self.feature, self.definition, settings) = (session, feature, definition, environment.shared)
-        (runner, commit) = (erased.runner, erased.commit)
+        (runner, commit, audiences) = (erased.runner, erased.commit, erased.audiences)
         state = Lock(State(beginning: erased.beginning))
         session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
     }

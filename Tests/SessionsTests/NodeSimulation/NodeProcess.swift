@@ -171,7 +171,7 @@ final class NodeProcess {
         case .intent(var request):
             request.client = client
             if let (epoch, version) = call.ifMatch {
-                request.ifMatch = { $0 == version && session.epoch == epoch }
+                request.ifMatch = { $0 == version...version && session.epoch == epoch }
             }
             session.send(request, to: call.feature) { done($0.map { $0 }) }
         case .state:

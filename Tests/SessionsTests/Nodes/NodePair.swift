@@ -42,7 +42,7 @@ struct NodePair {
 
     /// Sends an intent to the other node.
     func sendThere(
-        _ body: String, name: IntentRequest.Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil
+        _ body: String, name: IntentRequest.Name? = nil, ifMatch: (@Sendable (ClosedRange<UInt64>) -> Bool)? = nil
     ) throws -> Result<IntentOutcome, StoreError> {
         let answer = Answer()
         other.send(IntentRequest(body: Array(body.utf8), name: name, ifMatch: ifMatch), to: here.tally) {

@@ -157,7 +157,7 @@ private final class Boxes {
         for (key, state) in stored {
             #expect(state.items == expected[key] ?? 0, "\(key) \(note)", sourceLocation: source)
             let feature = Self.feature(key)
-            if let shown = session.core.withLock({ $0.snapshot(of: feature) }) {
+            if let shown = session.existingState(of: feature) {
                 let view = try WireJSON.decode(Packet.State.self, from: shown.view)
                 #expect(view == state, "\(key) \(note)", sourceLocation: source)
             }

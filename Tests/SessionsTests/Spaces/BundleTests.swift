@@ -246,7 +246,7 @@ struct BundleTests {
 
 extension String {
     /// An event's name, and its feature if it has one.
-    fileprivate var kind: String {
+    var kind: String {
         let name = prefix { $0 != " " }
         guard let start = range(of: #""feature":""#)?.upperBound, name != "hello" else { return String(name) }
         return "\(name) \(self[start...].prefix { $0 != "\"" })"

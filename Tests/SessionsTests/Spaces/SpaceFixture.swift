@@ -73,6 +73,9 @@ struct SpaceFixture {
                 rule: rule ?? { _, _, access in access != .dispose },
                 spaces: rule == nil ? group.forEveryone : group
             ) { key, _ in key == "none" ? nil : Chores() },
+            FeatureDefinition(
+                rule: rule ?? { _, _, access in access != .dispose }, spaces: SpaceGroup("door", isKeyed: true)
+            ) { _, _ in Door() },
         ])
         table = SessionTable(
             environment: SessionEnvironment(
@@ -81,13 +84,16 @@ struct SpaceFixture {
     }
 
     func space(_ key: String, for client: SpaceClient? = nil) throws -> Session {
-        let name = try #require(SpaceName("chores:\(key)"))
+        let name = try #require(SpaceName(Self.name(of: key)))
         let found = Box<SessionLookup>()
         table.space(name, permit: { client?.session.takeSpace() }) { found.set($0) }
         if case .failed(let error)? = found.value { throw error }
         guard case .live(let session, _)? = found.value else { throw SessionTable.NotLive() }
         return session
     }
+
+    /// The name of an instance, which is a list of chores unless it names its feature.
+    static func name(of key: String) -> String { key.contains(":") ? key : "chores:\(key)" }
 
     /// An anonymous client.
     func guest() throws -> SpaceClient {
@@ -168,13 +174,13 @@ struct SpaceClient {
 
     func send(
         _ body: String, key: String? = nil, name: IntentRequest.Name? = nil, to list: String = "party",
-        ifMatch: (@Sendable (UInt64) -> Bool)? = nil
+        ifMatch: (@Sendable (ClosedRange<UInt64>) -> Bool)? = nil
     ) throws -> Result<IntentOutcome, StoreError> {
         let answer = Box<Result<IntentOutcome, StoreError>>()
         try fixture.space(list).send(
             IntentRequest(
                 body: Array(body.utf8), name: name ?? key.map { .key($0) }, ifMatch: ifMatch, client: client),
-            to: try #require(FeatureID("chores:\(list)"))
+            to: try #require(FeatureID(SpaceFixture.name(of: list)))
         ) { answer.set($0) }
         return try #require(answer.value, "the answer was to come at once")
     }
@@ -193,10 +199,26 @@ struct SpaceClient {
         let opened = Box<Result<StreamBundle, StoreError>>()
         StreamBundle.open(
             session, try features.map { try #require(FeatureID($0)) },
-            try lists.map { StreamBundle.Named(try fixture.space($0), [try #require(FeatureID("chores:\($0)"))]) },
+            try lists.map {
+                StreamBundle.Named(try fixture.space($0), [try #require(FeatureID(SpaceFixture.name(of: $0)))])
+            },
             from: start, delta: delta, for: own
         ) { opened.set($0) }
         return BundleReader(try #require(opened.value, "the stream was to come at once").get())
+    }
+
+    func snapshot(
+        of list: String, wait: Duration? = nil,
+        until isNews: @escaping @Sendable (StateSnapshot) -> Bool = { _ in true }
+    ) throws -> Box<Result<StateSnapshot, StoreError>> {
+        let state = Box<Result<StateSnapshot, StoreError>>()
+        let feature = try #require(FeatureID(SpaceFixture.name(of: list)))
+        if let wait {
+            try fixture.space(list).state(of: feature, for: client, wait: wait, until: isNews) { state.set($0) }
+        } else {
+            try fixture.space(list).state(of: feature, for: client) { state.set($0) }
+        }
+        return state
     }
 }
 

@@ -1,0 +1,244 @@
+import LibCrypto
+import Locking
+import MVI
+import WireJSON
+
+/// An audience without its type.
+@usableFromInline
+struct AudienceKey: Hashable, Sendable {
+    let value: any Hashable & Sendable
+
+    @usableFromInline
+    init(_ value: any Hashable & Sendable) { self.value = value }
+
+    @usableFromInline
+    static func == (one: AudienceKey, other: AudienceKey) -> Bool { AnyHashable(one.value) == AnyHashable(other.value) }
+
+    @usableFromInline
+    func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
+}
+
+/// A committed state of a store whose feature has audiences. Views are made of it when somebody looks.
+final class ShownState: Sendable {
+    let book: AudienceBook
+    /// Of the feature's type.
+    let state: any Sendable
+    /// The number of its turn, and the version and the log that it belongs to.
+    let number: UInt64
+    let version: UInt64
+    let epoch: String
+
+    init(_ book: AudienceBook, number: UInt64, version: UInt64, epoch: String) {
+        (self.book, state) = (book, book.capture(false))
+        (self.number, self.version, self.epoch) = (number, version, epoch)
+    }
+}
+
+/// The view of an audience as JSON.
+struct AudienceView: Sendable {
+    let bytes: [UInt8]
+    /// The versions of the store of which it is the view: the newest is that of the state from which it was made.
+    let versions: ClosedRange<UInt64>
+    let epoch: String
+
+    /// What a client is given. The version is the oldest: a stream that has shown that one sends nothing.
+    func snapshot(_ storeVersion: UInt64) -> StateSnapshot {
+        // Two audiences may see different views of one version.
+        let check = SHA256.digest(bytes).prefix(9)
+        return StateSnapshot(
+            version: versions.lowerBound, view: bytes, epoch: epoch,
+            check: "-" + check.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
+            storeVersion: storeVersion)
+    }
+}
+
+/// The views of one store by audience, each made once for a version, when somebody looks.
+///
+/// All views that an audience is given come from here, so its versions never go back: who asks for an older state gets the
+/// newest that the audience was given.
+@usableFromInline
+final class AudienceBook: Sendable {
+    /// The number of audiences whose clients may watch a store at the same time.
+    static let most = 1_024
+    /// The number of audiences above which changes are shown at most once an interval, not each.
+    static let crowd = 64
+    static let interval = Duration.milliseconds(100)
+    /// The bytes of views and patches that are kept; the least recently used ones are made again.
+    static let mostBytes = 16 << 20
+
+    fileprivate struct Entry {
+        /// The streams that show it.
+        var uses = 0
+        /// Nil if it has to be made.
+        var view: AudienceView?
+        var patches: [SharedPatch] = []
+        var lastUse: UInt64 = 0
+        var bytes: Int { view?.bytes.count ?? 0 }
+    }
+
+    fileprivate struct Entries {
+        var all: [AudienceKey: Entry] = [:]
+        var bytes = 0
+        var inUse = 0
+        var uses: UInt64 = 0
+        /// The time at which streams were last woken for a change, on the monotonic clock.
+        var lastShown: Duration?
+        var isPostponed = false
+    }
+
+    /// The time at which streams are woken for a change.
+    enum Showing: Equatable {
+        case now, later(Duration), withEarlier
+    }
+
+    /// Calls the feature's code, so under no lock, as does `encode`.
+    let audience: @Sendable (Viewer) -> AudienceKey
+    /// The committed state, or that with the turns of the running batch.
+    let capture: @Sendable (_ isWorking: Bool) -> any Sendable
+    let encode: @Sendable (any Sendable, AudienceKey) throws(StoreError) -> [UInt8]
+    private let entries = Lock(Entries())
+
+    @usableFromInline
+    init(
+        audience: @escaping @Sendable (Viewer) -> AudienceKey,
+        capture: @escaping @Sendable (_ isWorking: Bool) -> any Sendable,
+        encode: @escaping @Sendable (any Sendable, AudienceKey) throws(StoreError) -> [UInt8]
+    ) {
+        (self.audience, self.capture, self.encode) = (audience, capture, encode)
+    }
+
+    /// The audience of a client by all its principals; nil if these do not agree, or if there is none.
+    func audience(of viewers: [Viewer]) -> AudienceKey? {
+        guard let first = viewers.first else { return nil }
+        let key = audience(first)
+        return viewers.dropFirst().allSatisfy { audience($0) == key } ? key : nil
+    }
+
+    /// The view of a state, or of a newer one that the audience was given before.
+    func view(of shown: ShownState, for key: AudienceKey) throws(StoreError) -> AudienceView {
+        if let view = entries.withLock({ $0.view(of: shown, for: key) }) { return view }
+        let bytes = try encode(shown.state, key)
+        return entries.withLock { $0.note(bytes, of: shown, for: key) }
+    }
+
+    /// The versions that clients of an audience may know of the state with the turns of the running batch; nil if they know
+    /// none of it.
+    func versions(
+        working isChanged: Bool, since shown: ShownState, for key: AudienceKey
+    ) throws(StoreError) -> ClosedRange<UInt64>? {
+        let view = try view(of: shown, for: key)
+        guard isChanged, try encode(capture(true), key) != view.bytes else { return view.versions }
+        return nil
+    }
+
+    /// The patch from an earlier view of the audience; nil if it is not shorter than the view.
+    func patch(
+        _ form: DeltaForm, of feature: FeatureID, from version: UInt64, _ old: [UInt8], to view: AudienceView,
+        for key: AudienceKey
+    ) -> [UInt8]? {
+        let name = PatchName(feature: feature, form: form, from: version, to: view.versions.upperBound)
+        let patch = entries.withLock { entries -> SharedPatch in
+            if let known = entries.all[key]?.patches.first(where: { $0.name == name }) { return known }
+            let made = SharedPatch(name, old: old, new: view.bytes)
+            entries.all[key]?.patches.append(made)
+            return made
+        }
+        return patch.bytes
+    }
+
+    /// Counts a stream that shows the store to an audience. Returns false if there are too many audiences.
+    fileprivate func enter(_ key: AudienceKey) -> Bool {
+        entries.withLock { entries in
+            if entries.all[key, default: Entry()].uses == 0 {
+                guard entries.inUse < Self.most else { return false }
+                entries.inUse += 1
+            }
+            entries.all[key, default: Entry()].uses += 1
+            return true
+        }
+    }
+
+    fileprivate func leave(_ key: AudienceKey) {
+        entries.withLock { entries in
+            guard let entry = entries.all[key] else { return }
+            if entry.uses > 1 {
+                entries.all[key]?.uses -= 1
+            } else {
+                entries.inUse -= 1
+                entries.bytes -= entry.bytes
+                entries.all[key] = nil
+            }
+        }
+    }
+
+    /// Notes a change. Calls nothing, so that it may be used under a lock.
+    func changed(now: Duration) -> Showing {
+        entries.withLock { entries in
+            if entries.isPostponed { return .withEarlier }
+            let next = entries.lastShown.map { $0 + Self.interval } ?? now
+            if entries.inUse > Self.crowd, now < next {
+                entries.isPostponed = true
+                return .later(next - now)
+            }
+            entries.lastShown = now
+            return .now
+        }
+    }
+
+    /// Notes that streams are woken for a change that was postponed.
+    func showsPostponed(now: Duration) { entries.withLock { ($0.isPostponed, $0.lastShown) = (false, now) } }
+}
+
+extension AudienceBook.Entries {
+    /// Nil if it has to be made.
+    fileprivate mutating func view(of shown: ShownState, for key: AudienceKey) -> AudienceView? {
+        guard let view = all[key]?.view, view.epoch == shown.epoch, view.versions.upperBound >= shown.version else {
+            return nil
+        }
+        uses += 1
+        all[key]?.lastUse = uses
+        return view
+    }
+
+    fileprivate mutating func note(_ made: [UInt8], of shown: ShownState, for key: AudienceKey) -> AudienceView {
+        // Another thread was faster.
+        if let view = view(of: shown, for: key) { return view }
+        var entry = all[key] ?? AudienceBook.Entry()
+        var view = AudienceView(bytes: made, versions: shown.version...shown.version, epoch: shown.epoch)
+        if let old = entry.view, old.epoch == shown.epoch, old.bytes == made {
+            // The same array, which streams share.
+            view = AudienceView(
+                bytes: old.bytes, versions: old.versions.lowerBound...shown.version, epoch: shown.epoch)
+        } else {
+            bytes += made.count - entry.bytes
+        }
+        uses += 1
+        (entry.view, entry.patches, entry.lastUse) = (view, [], uses)
+        all[key] = entry
+        makeRoom(besides: key)
+        return view
+    }
+
+    private mutating func makeRoom(besides key: AudienceKey) {
+        while bytes > AudienceBook.mostBytes || all.count > AudienceBook.most + inUse {
+            let others = all.filter { $0.key != key && ($0.value.view != nil || $0.value.uses == 0) }
+            guard let (old, entry) = others.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+            bytes -= entry.bytes
+            all[old] = entry.uses > 0 ? AudienceBook.Entry(uses: entry.uses) : nil
+        }
+    }
+}
+
+/// A stream's use of an audience, which ends with it.
+final class AudienceUse: Sendable {
+    let book: AudienceBook
+    let key: AudienceKey
+
+    /// Nil if there are too many audiences.
+    init?(_ book: AudienceBook, _ key: AudienceKey) {
+        (self.book, self.key) = (book, key)
+        if !book.enter(key) { return nil }
+    }
+
+    deinit { book.leave(key) }
+}

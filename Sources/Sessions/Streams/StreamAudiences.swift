@@ -1,0 +1,296 @@
+import Locking
+import MVI
+
+/// The view of its audience that a stream has sent last.
+struct SeenView {
+    let feature: FeatureID
+    let key: AudienceKey
+    let version: UInt64
+}
+
+/// What a stream's next step shows and what has to be made outside the session's lock.
+struct StreamForms {
+    /// The view of a stream's audience.
+    struct Made {
+        enum Outcome {
+            case view(AudienceKey, AudienceView, patch: (from: UInt64, bytes: [UInt8])?)
+            /// It is not known now which audience the client belongs to.
+            case unclear
+            /// The feature's code made what cannot be shown.
+            case broken
+            /// Too many audiences watch the store.
+            case noRoom
+        }
+
+        let feature: FeatureID
+        let shown: ShownState
+        let outcome: Outcome
+
+        /// The number of bytes of the view.
+        var size: Int { if case .view(_, let view, _) = outcome { view.bytes.count } else { 0 } }
+    }
+
+    var patches: [PatchName: [UInt8]?] = [:]
+    /// By the access generation below.
+    var views: ShortList<Made> = []
+    var generation: UInt64 = 0
+    /// True if the audiences that the stream has seen are those of that generation.
+    var areAudiencesKnown = true
+
+    func made(_ feature: FeatureID) -> Made? { views.first { $0.feature == feature } }
+}
+
+extension SessionStream {
+    private static let patchAttempts = 3
+
+    /// Patches and views of audiences are made outside the session's lock. A change meanwhile requires other patches: after
+    /// a few attempts the whole state is shown. A view is shown although there is a newer one.
+    func nextStepOfChanges(now: Duration) -> StreamStep {
+        var forms = StreamForms()
+        var attempts = 0
+        while true {
+            let generation = accessGeneration
+            if generation != forms.generation { forms.views = [] }
+            forms.generation = generation
+            forms.areAudiencesKnown = !hasAudiences || audiences.withLock { $0.generation } == generation
+            typealias Attempt = (step: StreamStep?, patches: [SharedPatch], views: [WantedView])
+            let attempt = session.judging(filter, of: client) { [forms] core, access -> Attempt in
+                guard accessGeneration == generation else { return (nil, [], []) }
+                let views = hasAudiences ? core.wantedViews(of: number, without: access.denied, forms) : []
+                let patches =
+                    attempts < Self.patchAttempts
+                    ? core.wantedPatches(of: number, without: access.denied, beside: forms.patches) : []
+                guard views.isEmpty, patches.isEmpty else { return (nil, patches, views) }
+                return (core.nextStep(of: number, now: now, access, forms), [], [])
+            }
+            if let step = attempt.step {
+                audiences.withLock { $0.generation = generation }
+                return step
+            }
+            attempts += 1
+            for patch in attempt.patches { forms.patches[patch.name] = .some(patch.bytes) }
+            for view in attempt.views { forms.views.append(make(view)) }
+        }
+    }
+
+    /// A view that has to be made for a stream.
+    struct WantedView {
+        let feature: FeatureID
+        let shown: ShownState
+        /// What the stream has sent last.
+        let seen: SeenView?
+        let old: [UInt8]?
+        let form: DeltaForm?
+    }
+
+    /// The audiences that a stream shows stores to.
+    struct Audiences {
+        /// The access generation of its client by which they were judged.
+        var generation: UInt64?
+        var uses: [FeatureID: AudienceUse] = [:]
+    }
+
+    /// The access generation of the client's session: who the client is changes with it.
+    var accessGeneration: UInt64 { (client.caller ?? session).accessGeneration.load(ordering: .acquiring) }
+
+    /// Takes a place among the audiences of the stores that it shows. Returns false if one of them has none.
+    func entersAudiences() -> Bool {
+        guard hasAudiences else { return true }
+        let shown = session.core.withLock { core in
+            core.stores.compactMap { slot in
+                filter.shows(slot.feature) ? slot.shown.map { (slot.feature, $0.book) } : nil
+            }
+        }
+        let viewers = shown.isEmpty ? [] : session.viewers(of: client)
+        return shown.allSatisfy { feature, book in book.audience(of: viewers).map { enter(feature, book, $0) } ?? true }
+    }
+
+    private func enter(_ feature: FeatureID, _ book: AudienceBook, _ key: AudienceKey) -> Bool {
+        let known = audiences.withLock { $0.uses[feature] }
+        if let known, known.book === book, known.key == key { return true }
+        let use = AudienceUse(book, key)
+        // The former one is released after the lock.
+        let former = audiences.withLock { audiences in
+            defer { audiences.uses[feature] = use }
+            return audiences.uses[feature]
+        }
+        withExtendedLifetime(former) {}
+        return use != nil
+    }
+
+    /// Makes a view for the stream's audience. Calls the feature's code.
+    func make(_ wanted: WantedView) -> StreamForms.Made {
+        StreamForms.Made(feature: wanted.feature, shown: wanted.shown, outcome: outcome(of: wanted))
+    }
+
+    private func outcome(of wanted: WantedView) -> StreamForms.Made.Outcome {
+        let book = wanted.shown.book
+        guard let key = book.audience(of: session.viewers(of: client)) else { return .unclear }
+        guard enter(wanted.feature, book, key) else { return .noRoom }
+        do throws(StoreError) {
+            let view = try book.view(of: wanted.shown, for: key)
+            guard let form = wanted.form, let seen = wanted.seen, seen.key == key, let old = wanted.old,
+                seen.version < view.versions.lowerBound,
+                let patch = book.patch(form, of: wanted.feature, from: seen.version, old, to: view, for: key)
+            else { return .view(key, view, patch: nil) }
+            return .view(key, view, patch: (seen.version, patch))
+        } catch {
+            let failure = Failure(stage: .view, intentID: .bootstrap, error: error)
+            session.shared.report(.failure(failure, in: session.place(of: wanted.feature)))
+            return .broken
+        }
+    }
+}
+
+extension SessionCore {
+    /// The views that a stream's next step shows and that are not made.
+    func wantedViews(
+        of number: UInt64, without denied: [FeatureID], _ forms: StreamForms
+    ) -> [SessionStream.WantedView] {
+        guard let index = streams.index(of: number), !streams.all[index].isOver,
+            streams.all[index].farewell?.last != nil
+                || streams.all[index].farewell == nil
+        else { return [] }
+        let stream = streams.all[index]
+        if forms.views.isEmpty, canShare(index, forms) { return [] }
+        return stores.compactMap { slot in
+            guard let shown = slot.shown, slot.isShowable, stream.filter.shows(slot.feature),
+                !denied.contains(slot.feature), forms.made(slot.feature) == nil,
+                !forms.areAudiencesKnown || stream.dirty.contains(where: { $0.feature == slot.feature })
+            else { return nil }
+            return SessionStream.WantedView(
+                feature: slot.feature, shown: shown, seen: stream.seen(slot.feature),
+                old: stream.delta?.view(of: slot.feature), form: stream.delta?.form)
+        }
+    }
+
+    /// Has a stream show again what another audience was shown.
+    mutating func noteAudiences(_ index: Int, _ forms: StreamForms) {
+        for made in forms.views {
+            guard let seen = streams.all[index].seen(made.feature) else { continue }
+            if case .view(let key, _, _) = made.outcome, key == seen.key { continue }
+            streams.all[index].forgetSeen(made.feature)
+            streams.all[index].rare?.delta?.forget(made.feature)
+            streams.all[index].markDirty(made.feature, since: head.number)
+        }
+        if forms.views.contains(where: { if case .noRoom = $0.outcome { true } else { false } }) {
+            streams.all[index].finish(.busy, at: lastPosition(now: .zero))
+        }
+    }
+
+    /// Returns whether a store that a stream has yet to show is shown now, and what is left to show then.
+    mutating func takeView(
+        _ store: Int, _ dirty: StreamState.Dirty, _ index: Int, _ forms: StreamForms
+    ) -> (isShown: Bool, rest: StreamState.Dirty?) {
+        guard let shown = stores[store].shown else { return (true, nil) }
+        guard let made = forms.made(dirty.feature), made.shown.book === shown.book, made.shown.epoch == shown.epoch
+        else {
+            return (false, dirty)
+        }
+        switch made.outcome {
+        case .unclear, .noRoom: return (false, dirty)
+        case .broken: return (false, nil)
+        case .view(let key, let view, _):
+            // A newer state came while the view was made: labels of its turn and later ones wait for it.
+            let rest =
+                made.shown.number < shown.number && view.versions.upperBound < shown.version
+                ? StreamState.Dirty(feature: dirty.feature, since: made.shown.number + 1) : nil
+            let seen = streams.all[index].seen(dirty.feature)
+            let isSame = seen.map { $0.key == key && view.versions.contains($0.version) } ?? false
+            return (!isSame, rest)
+        }
+    }
+
+    /// Appends the event that shows the view of a stream's audience.
+    mutating func appendView(
+        _ store: Int, _ index: Int, _ forms: StreamForms, into bytes: inout [UInt8]
+    ) {
+        let feature = stores[store].feature
+        guard case .view(let key, let view, let patch)? = forms.made(feature)?.outcome else { return }
+        let isStale = streams.all[index].rare?.stale.contains(feature) == true
+        let version = view.versions.upperBound
+        if let patch {
+            streams.tally.patches += 1
+            StreamEvents.patch(
+                feature, from: patch.from, to: version, intent: stores[store].intent, isStale: isStale, patch.bytes,
+                into: &bytes)
+        } else {
+            streams.tally.states += 1
+            StreamEvents.state(
+                feature, version: version, intent: stores[store].intent, isStale: isStale, view.bytes, into: &bytes)
+        }
+        streams.all[index].makeRare().note(SeenView(feature: feature, key: key, version: version), view.bytes)
+    }
+
+    /// The view of a feature that a stream has just sent.
+    func seenView(
+        _ feature: FeatureID, _ stream: StreamState, _ forms: StreamForms
+    ) -> (view: SeenView, bytes: [UInt8])? {
+        guard let seen = stream.seen(feature), case .view(_, let view, _)? = forms.made(feature)?.outcome else {
+            return nil
+        }
+        return (seen, view.bytes)
+    }
+
+    /// The audiences to which a stream shows the stores that it has yet to show, and what they have seen; nil if one is not
+    /// known.
+    func places(ofAudiencesOf index: Int, _ forms: StreamForms) -> [StreamPlace.Audience]? {
+        var places: [StreamPlace.Audience] = []
+        for dirty in streams.all[index].dirty where stores[dirty.feature]?.shown != nil {
+            let seen = streams.all[index].seen(dirty.feature)
+            if case .view(let key, _, _)? = forms.made(dirty.feature)?.outcome {
+                places.append(StreamPlace.Audience(key: key, seen: seen?.key == key ? seen?.version : nil))
+            } else if let seen, forms.areAudiencesKnown {
+                places.append(StreamPlace.Audience(key: seen.key, seen: seen.version))
+            } else {
+                return nil
+            }
+        }
+        return places
+    }
+
+    /// True if the last step of another stream is that of this one.
+    private func canShare(_ index: Int, _ forms: StreamForms) -> Bool {
+        streams.lastStep.map { $0.place == StreamPlace(self, index, forms) } ?? false
+    }
+}
+
+/// Changes that many audiences see.
+extension SessionCore {
+    /// Returns whether streams are woken for a change now.
+    func isShownNow(_ index: Int, now: Duration, _ applied: inout Applied) -> Bool {
+        guard let book = stores[index].shown?.book else { return true }
+        switch book.changed(now: now) {
+        case .now: return true
+        case .withEarlier: return false
+        case .later(let time):
+            applied.changes.append(.postponed(book, stores[index].feature, time))
+            return false
+        }
+    }
+}
+
+extension Session {
+    /// Wakes streams that show a store after a time.
+    func show(_ feature: FeatureID, of book: AudienceBook, after time: Duration) {
+        shared.after(time) { [self] in
+            book.showsPostponed(now: shared.time.monotonic())
+            changeStreams { $0.streams.change(showing: feature) }
+        }
+    }
+}
+
+extension StreamState {
+    func seen(_ feature: FeatureID) -> SeenView? { rare?.seen.first { $0.feature == feature } }
+
+    mutating func forgetSeen(_ feature: FeatureID) { rare?.seen.removeAll { $0.feature == feature } }
+}
+
+extension StreamState.Rare {
+    /// Notes the view that a stream sends.
+    func note(_ view: SeenView, _ bytes: [UInt8]) {
+        seen.removeAll { $0.feature == view.feature }
+        seen.append(view)
+        delta?.note(view.feature, version: view.version, view: bytes)
+    }
+}

@@ -1,0 +1,44 @@
+import MVI
+import SessionJournal
+
+/// Answers that are not the turn's own.
+extension IntentJob {
+    /// The outcome as the client's audience sees it.
+    func seen(_ outcome: IntentOutcome) -> IntentOutcome {
+        guard outside == nil, let state = session.existingState(of: feature, for: request.client) else {
+            return outcome
+        }
+        var seen = IntentOutcome(id: outcome.id, version: state.version, isSettled: outcome.isSettled)
+        if request.wantsState { seen.state = state }
+        return seen
+    }
+
+    /// Answers a repeated request from its receipt.
+    func replay(_ receipt: StoredReceipt) {
+        session.shared.metrics.of(feature.name)?.count(.repeated)
+        let id = IntentID(receipt.intent)
+        switch receipt.outcome {
+        case .refused(let status, let body):
+            completion(.success(IntentOutcome(id: id, refusal: RecordedRefusal(status: status, body: body))))
+        case .ran(let version):
+            var outcome = IntentOutcome(id: id, version: version, isSettled: outside != nil)
+            outcome.isReplayed = true
+            if outside != nil { return completion(.success(outcome)) }
+            session.state(of: feature, for: request.client) { [self, outcome] result in
+                switch result {
+                case .failure(let error): completion(.failure(error))
+                case .success(let present):
+                    var outcome = outcome
+                    // An audience may see no newer one.
+                    if !present.check.isEmpty {
+                        outcome = IntentOutcome(
+                            id: id, version: min(version, present.version), isSettled: outcome.isSettled)
+                        outcome.isReplayed = true
+                    }
+                    outcome.state = present
+                    if request.wait == nil { completion(.success(outcome)) } else { answer(outcome) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+import EventStream
+import JSONDelta
+import Locking
+import MVI
+import SessionJournal
+import TestSupport
+import Testing
+import WireJSON
+
+@testable import Sessions
+
+@Suite("85: views for audiences")
+struct AudienceTests {
+    private let door = "door:inn"
+
+    private func join(_ name: String) -> String { #"{"type":"join","name":"\#(name)","secret":"\#(name)-canary"}"# }
+    private func note(_ text: String) -> String { #"{"type":"note","text":"\#(text)"}"# }
+
+    private func host(_ fixture: SpaceFixture) async throws -> SpaceClient {
+        try await fixture.user("hal", ["role": "host"])
+    }
+
+    private func view(_ snapshot: StateSnapshot) throws -> Door.ViewState {
+        try WireJSON.decode(Door.ViewState.self, from: snapshot.view)
+    }
+
+    @Test("each client is shown the view of its audience by streams, reads and answers, and by nothing another's")
+    func views() async throws {
+        let fixture = try SpaceFixture()
+        let (ann, bob, hal) = (try fixture.guest(), try fixture.guest(), try await host(fixture))
+        let readers = try [ann, bob, hal].map { try $0.stream(door) }
+        for reader in readers { #expect(try reader.events().map(\.kind) == ["hello", "state door:inn"]) }
+        let first = try ann.send(join("ann"), to: door).get()
+        #expect(try first.state.map(view) == Door.ViewState(place: 1, parties: ["ann ann-canary"]))
+        let second = try bob.send(join("bob"), to: door).get()
+        #expect(try second.state.map(view) == Door.ViewState(place: 2, parties: ["bob bob-canary"]))
+        _ = try hal.send(note("hal-canary"), to: door).get()
+        for reader in readers { _ = try reader.events() }
+        let texts = readers.map { String(decoding: $0.bytes, as: UTF8.self) }
+        for (index, canary) in ["ann-canary", "bob-canary", "hal-canary"].enumerated() {
+            #expect(texts.map { $0.contains(canary) } == [0, 1, 2].map { $0 == index || $0 == 2 }, "\(canary)")
+        }
+        #expect(try view(ann.snapshot(of: door).value!.get()) == Door.ViewState(place: 1, parties: ["ann ann-canary"]))
+        #expect(try view(hal.snapshot(of: door).value!.get()).note == "hal-canary")
+        let tags = try [ann, bob, hal].map { try $0.snapshot(of: door).value!.get().entityTag }
+        #expect(Set(tags).count == 3)
+        #expect(!texts.contains { $0.contains("null") && $0.contains(#""state":null"#) })
+    }
+
+    @Test("a client is sent nothing if its audience's view is the same, and its version and condition stay good")
+    func equal() async throws {
+        let fixture = try SpaceFixture()
+        let (ann, hal) = (try fixture.guest(), try await host(fixture))
+        _ = try ann.send(join("ann"), to: door).get()
+        let (guest, staff) = (try ann.stream(door), try hal.stream(door))
+        let shown = try #require(try guest.parsed().last?.number("version"))
+        _ = try staff.parsed()
+        let tag = try ann.snapshot(of: door).value!.get().entityTag
+        _ = try hal.send(note("full"), to: door).get()
+        #expect(try guest.events().isEmpty)
+        #expect(try staff.events().map(\.kind) == ["state door:inn"])
+        #expect(try ann.snapshot(of: door).value!.get().entityTag == tag)
+        // The same text again: its answer has a version that the stream has shown.
+        let again = try ann.send(#"{"type":"call","text":"tea"}"#, to: door).get()
+        #expect(again.version <= shown)
+        let label = try #require(try guest.parsed().last)
+        #expect(label.name == "label" && label.number("version") == shown)
+        _ = try ann.send(#"{"type":"leave"}"#, to: door, ifMatch: { $0.contains(shown) }).get()
+        let refused = try ann.send(join("ann"), to: door, ifMatch: { $0.contains(shown) })
+        #expect(refused.refusal == "preconditionFailed")
+    }
+
+    @Test("a condition on the state is compared with what earlier turns of the same batch left")
+    func batch() async throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let made = try ann.send(join("ann"), to: door).get()
+        let space = try fixture.space(door)
+        // One batch: the first of these turns enqueues the second.
+        let second = Box<Result<IntentOutcome, StoreError>>()
+        let feature = try #require(FeatureID(door))
+        let send: @Sendable (String) -> Void = { body in
+            space.send(
+                IntentRequest(
+                    body: Array(body.utf8), ifMatch: { $0.contains(made.version) }, client: ann.client), to: feature
+            ) { second.set($0) }
+        }
+        let leave = #"{"type":"leave"}"#
+        space.enqueue(
+            FunctionJob(.server) { job in
+                send(leave)
+                send(leave)
+                space.drop(job)
+            })
+        #expect(second.value?.refusal == "preconditionFailed")
+    }
+
+    @Test("changes are patches between views of the audience", arguments: DeltaForm.allCases)
+    func patches(form: DeltaForm) async throws {
+        let fixture = try SpaceFixture()
+        let (ann, hal) = (try fixture.guest(), try await host(fixture))
+        for name in ["long-name-one", "long-name-two", "long-name-three"] {
+            _ = try ann.send(join(name), to: door).get()
+        }
+        let (guest, staff) = (try ann.stream(door, delta: form), try hal.stream(door, delta: form))
+        let shown = try #require(try guest.parsed().last?.number("version"))
+        _ = try staff.parsed()
+        _ = try hal.send(note("host-canary"), to: door).get()
+        _ = try ann.send(join("long-name-four"), to: door).get()
+        let events = try guest.parsed()
+        #expect(events.map(\.name) == ["patch"])
+        #expect(events.first?.number("from") == shown)
+        #expect(try staff.parsed().map(\.name) == ["patch"])
+        #expect(!String(decoding: guest.bytes, as: UTF8.self).contains("host-canary"))
+    }
+
+    @Test("clients of one audience share the bytes of a step")
+    func shared() async throws {
+        let fixture = try SpaceFixture()
+        let hal = try await host(fixture)
+        let readers = [try hal.stream(door), try await host(fixture).stream(door)]
+        for reader in readers { _ = try reader.events() }
+        _ = try hal.send(note("full"), to: door).get()
+        let texts = try readers.map { try $0.events() }
+        #expect(texts[0] == texts[1] && texts[0].map(\.kind) == ["state door:inn"])
+        let space = try fixture.space(door)
+        #expect(space.core.withLock { $0.streams.lastStep?.seen.count } == 1)
+    }
+
+    @Test("a changed claim shows the new audience's whole view and nothing of another before it")
+    func renewed() async throws {
+        let fixture = try SpaceFixture()
+        let hal = try await fixture.user("hal", ["role": "guest"])
+        _ = try hal.send(note("host-canary"), to: door).get()
+        let reader = try hal.stream(door, delta: .mergePatch)
+        _ = try reader.parsed()
+        let credential = try #require(hal.credential)
+        func become(_ role: ClaimValue) async throws {
+            let principal = Principal(issuer: "i", subject: "hal", claims: ["role": role])
+            _ = try await fixture.table.identify(hal.session, hal.token, credential, as: principal, proof: []).get()
+        }
+        try await become("host")
+        let promoted = try reader.parsed()
+        #expect(promoted.map(\.name) == ["state"] && promoted[0].text.contains("host-canary"))
+        try await become("guest")
+        let demoted = try reader.parsed()
+        #expect(demoted.map(\.name) == ["state"] && !demoted[0].text.contains("host-canary"))
+        #expect(demoted[0].number("version")! >= promoted[0].number("version")!)
+        _ = try hal.send(note("later-canary"), to: door).get()
+        #expect(try reader.events().isEmpty)
+    }
+
+    @Test("a waiting read is answered when the view of its audience changes")
+    func waits() async throws {
+        let fixture = try SpaceFixture()
+        let (ann, hal) = (try fixture.guest(), try await host(fixture))
+        let known = try ann.snapshot(of: door).value!.get()
+        let waiting = try ann.snapshot(of: door, wait: .seconds(20)) { $0.entityTag != known.entityTag }
+        _ = try hal.send(note("full"), to: door).get()
+        #expect(waiting.value == nil)
+        _ = try ann.send(join("ann"), to: door).get()
+        #expect(try waiting.value.map { try view($0.get()).place } == 1)
+    }
+
+    @Test("a state that comes back after a restart is shown to audiences again")
+    func restart() async throws {
+        let kept = MemoryJournal()
+        let before = try SpaceFixture(journal: kept)
+        let ann = try before.guest()
+        _ = try ann.send(join("ann"), to: door).get()
+        let fixture = try SpaceFixture(journal: kept)
+        guard case .live(let session, let credential) = try fixture.table.found(ann.token) else {
+            throw SessionTable.NotLive()
+        }
+        let again = SpaceClient(fixture: fixture, session: session, token: ann.token, credential: credential)
+        let events = try again.stream(door).parsed()
+        #expect(events.last?.text.contains("ann-canary") == true)
+        #expect(try !fixture.guest().stream(door).parsed().last!.text.contains("canary"))
+    }
+
+    @Test("at most 1,024 audiences watch a store; one that leaves makes room")
+    func limit() throws {
+        let fixture = try SpaceFixture()
+        var readers: [BundleReader] = []
+        for _ in 0..<AudienceBook.most { readers.append(try fixture.guest().stream(door)) }
+        let late = try fixture.guest()
+        #expect(throws: StoreError.self) { try late.stream(door) }
+        _ = try late.snapshot(of: door).value!.get()
+        readers.removeLast()
+        let joined = try late.stream(door)
+        #expect(try joined.events().map(\.kind) == ["hello", "state door:inn"])
+    }
+
+    @Test("beyond 64 audiences changes are shown together, ten times a second")
+    func crowd() async throws {
+        let fixture = try SpaceFixture()
+        let readers = try (0...AudienceBook.crowd).map { _ in try fixture.guest().stream(door) }
+        for reader in readers { _ = try reader.events() }
+        let book = try #require(fixture.space(door).core.withLock { $0.stores[FeatureID("door:inn")!]?.shown?.book })
+        let now = fixture.time.source.monotonic() + .seconds(1)
+        #expect(book.changed(now: now) == .now)
+        #expect(book.changed(now: now + .milliseconds(30)) == .later(.milliseconds(70)))
+        #expect(book.changed(now: now + .seconds(2)) == .withEarlier)
+        book.showsPostponed(now: now + .seconds(2))
+        #expect(book.changed(now: now + .seconds(2)) == .later(.milliseconds(100)))
+    }
+
+    @Test("an older state is not shown after a newer one, and equal views keep the oldest version")
+    func order() throws {
+        let state = Lock(0)
+        let book = AudienceBook(
+            audience: { _ in AudienceKey(1) }, capture: { _ in state.withLock { $0 } },
+            encode: { state, _ throws(StoreError) in Array("\((state as? Int ?? 0) / 2)".utf8) })
+        func shown(_ value: Int, epoch: String = "e") -> ShownState {
+            state.withLock { $0 = value }
+            return ShownState(book, number: UInt64(value), version: UInt64(value), epoch: epoch)
+        }
+        let key = AudienceKey(1)
+        let states = (0..<6).map { shown($0) }
+        #expect(try book.view(of: states[2], for: key).versions == 2...2)
+        #expect(try book.view(of: states[3], for: key).versions == 2...3)
+        #expect(try book.view(of: states[5], for: key).versions == 5...5)
+        #expect(try book.view(of: states[4], for: key).versions == 5...5)
+        #expect(try book.view(of: shown(1, epoch: "f"), for: key).versions == 1...1)
+    }
+
+    @Test("what cannot be written as JSON is told in the log, shown to nobody, and holds nothing else up")
+    func broken() async throws {
+        struct Odd: Feature {
+            struct State: Codable, Equatable, Sendable { var count = 0 }
+            enum Intent: Codable, Sendable { case add }
+            enum Audience: Hashable, Sendable { case all }
+            struct ViewState: Codable, Equatable, Sendable { var ratio: Double }
+            static let examples: [Intent] = [.add]
+            let initialState = State()
+            func audience(of viewer: Viewer) -> Audience { .all }
+            func view(_ state: State) -> ViewState { ViewState(ratio: 0) }
+            func view(_ state: State, for audience: Audience) -> ViewState {
+                ViewState(ratio: state.count == 1 ? .nan : Double(state.count))
+            }
+            func reduce(_ state: inout State, _ message: Intent) { state.count += 1 }
+        }
+        let features = try FeatureRegistry([FeatureDefinition(Odd())])
+        let table = SessionTable(
+            environment: SessionEnvironment(features: features, limits: .patient, time: ManualTime().source))
+        let session = try table.made(.bearer).0
+        let odd = FeatureID("odd")!
+        let opened = Box<Result<SessionStream, StoreError>>()
+        session.openStream(.features([odd]), from: .now) { opened.set($0) }
+        let stream = try #require(opened.value).get()
+        defer { stream.closed() }
+        var parser = EventParser()
+        func events() throws -> [ParsedEvent] {
+            guard case .writeAll(let bytes) = stream.nextStep() else { return [] }
+            return try parser.feed(bytes)
+        }
+        #expect(try events().last?.text.contains(#""ratio":0"#) == true)
+        for _ in 0..<2 {
+            let answer = Box<Result<IntentOutcome, StoreError>>()
+            session.send(IntentRequest(body: Array(#"{"type":"add"}"#.utf8)), to: odd) { answer.set($0) }
+            #expect(answer.value?.refusal == nil)
+            if session.core.withLock({ $0.head.number }) == 2 { #expect(try events().isEmpty) }
+        }
+        #expect(try events().last?.text.contains(#""ratio":2"#) == true)
+    }
+}
+
+extension ParsedEvent {
+    /// A member of the event's data.
+    fileprivate func number(_ member: String) -> UInt64? {
+        text.firstRange(of: "\"\(member)\":").flatMap { UInt64(text[$0.upperBound...].prefix { $0.isNumber }) }
+    }
+}
