@@ -23,6 +23,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline let observers: ObserverQueue<F>?
     @usableFromInline let environment: StoreEnvironment
     @usableFromInline let output: Output
+    /// See `Feature.hasAudiences`.
+    @usableFromInline let hasAudiences: Bool
     @usableFromInline let copies: Lock<Copies>
 
     /// The committed values, and those with the turns of the running batch.
@@ -60,6 +62,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         self.feature = feature
         self.environment = environment
         self.output = output
+        hasAudiences = F.hasAudiences
         let all = Self.combine(middleware, feature)
         interceptors = all.interceptors
         observers = all.isObserving ? ObserverQueue(all) : nil
@@ -201,7 +204,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             if turn.hasMessages {
                 after = (turn.state, feature.view(turn.state))
                 // What an audience sees may change with the state.
-                isViewChanged = F.hasAudiences ? after.state != before.state : after.view != before.view
+                isViewChanged = hasAudiences ? after.state != before.state : after.view != before.view
             }
             if observers != nil { turn.makeRare().observe = telling(turn.observations, context) }
             if let judged { turn.makeRare().judged = judged }

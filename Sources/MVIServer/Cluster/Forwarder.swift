@@ -51,6 +51,7 @@ final class Forwarder: Sendable {
             let problem = await settle(request.session, again) { owner in
                 switch await send(request, to: owner) {
                 case .answer(let response):
+                    request.onAnswer?()
                     reply.answer(response)
                     return .answered
                 case .moved: return .moved

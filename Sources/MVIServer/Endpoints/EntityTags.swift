@@ -1,3 +1,4 @@
+import MVI
 import MicroHTTP
 
 /// The value of `If-Match` or `If-None-Match` (RFC 9110 section 13.1).
@@ -81,6 +82,16 @@ package enum EntityTags: Sendable, Equatable {
                 else { return false }
                 return versions.contains(version)
             }
+        }
+    }
+
+    /// Compares with a state's tag, for `If-None-Match`. A view of an audience is the same if its check is, whatever the
+    /// version.
+    func match(_ state: StateSnapshot) -> Bool {
+        guard case .list(let tags) = self, !state.check.isEmpty else { return matchesWeakly(state.entityTag) }
+        let start = state.epoch + "."
+        return tags.contains { tag in
+            tag.opaque.starts(with: start.utf8) && tag.opaque.suffix(state.check.utf8.count).elementsEqual(state.check.utf8)
         }
     }
 

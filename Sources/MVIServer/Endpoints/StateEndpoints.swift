@@ -99,16 +99,15 @@ struct StateEndpoints: Sendable {
                 of: feature, for: client, wait: .seconds(seconds), completion: answerState)
         }
         caller.target.state(
-            of: feature, for: client, wait: .seconds(seconds), until: { !known.matchesWeakly($0.entityTag) },
+            of: feature, for: client, wait: .seconds(seconds), until: { !known.match($0) },
             completion: answerState)
     }
 
     private func answer(_ state: StateSnapshot, _ known: EntityTags?) -> Response {
-        let tag = state.entityTag
         var fields = AnswerFields.state
-        fields.append(ResponseField("ETag", "\"\(tag)\""))
+        fields.append(ResponseField("ETag", "\"\(state.entityTag)\""))
         if state.isStale { fields.append(AnswerFields.stale) }
-        return Response(status: known?.matchesWeakly(tag) == true ? 304 : 200, fields: fields, body: .bytes(state.view))
+        return Response(status: known?.match(state) == true ? 304 : 200, fields: fields, body: .bytes(state.view))
     }
 
     /// Answers `HEAD` without making a store. A missing store has no version, so there is no tag.

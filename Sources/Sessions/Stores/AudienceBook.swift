@@ -41,12 +41,12 @@ struct AudienceView: Sendable {
     let versions: ClosedRange<UInt64>
     let epoch: String
 
-    /// What a client is given. The version is the oldest: a stream that has shown that one sends nothing.
+    /// What a client is given.
     func snapshot(_ storeVersion: UInt64) -> StateSnapshot {
         // Two audiences may see different views of one version.
         let check = SHA256.digest(bytes).prefix(9)
         return StateSnapshot(
-            version: versions.lowerBound, view: bytes, epoch: epoch,
+            version: versions.upperBound, view: bytes, epoch: epoch,
             check: "-" + check.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
             storeVersion: storeVersion)
     }

@@ -133,7 +133,8 @@ struct ErasedStore: Sendable {
     /// Encodes each turn after it ran, so that one that cannot be stored is refused before it joins its batch.
     @inlinable
     static func output<F: Feature>(of feature: F.Type, _ limits: Limits) -> TurnRunner<F>.Output {
-        { (turn, view, isViewChanged) throws(StoreError) in
+        let hasAudiences = F.hasAudiences
+        return { (turn, view, isViewChanged) throws(StoreError) in
             var (state, shown): ([UInt8]?, [UInt8]?) = (nil, nil)
             var isViewRecorded = false
             let (secrets, userInfo) =
@@ -144,7 +145,7 @@ struct ErasedStore: Sendable {
                 }
                 try check(encoded.bytes, "state", limit: limits.state)
                 state = encoded.bytes
-                if isViewChanged, F.hasAudiences {
+                if isViewChanged, hasAudiences {
                     shown = hiddenView
                     isViewRecorded = turn.isRecorded && view as? F.State != turn.state
                 } else if isViewChanged {

@@ -124,7 +124,7 @@ extension SessionCore {
     private static let batchBytes = 64 * 1024
 
     mutating func nextStep(
-        of number: UInt64, now: Duration, _ access: StreamAccess, _ forms: StreamForms = StreamForms()
+        of number: UInt64, now: Duration, _ access: StreamAccess, _ forms: StreamForms? = nil
     ) -> StreamStep {
         guard let index = streams.index(of: number), !streams.all[index].isOver else { return .finish([]) }
         noteWritten(index)
@@ -136,7 +136,7 @@ extension SessionCore {
         }
         if access.denied != streams.all[index].denied { changeAccess(index, access) }
         if !access.denied.isEmpty { streams.all[index].dirty.removeAll { access.denied.contains($0.feature) } }
-        if !forms.views.isEmpty { noteAudiences(index, forms) }
+        if let forms, !forms.views.isEmpty { noteAudiences(index, forms) }
         if streams.lastStep != nil, let shared = sharedStep(index, now: now, forms) { return step(shared, index) }
 
         var bytes: [UInt8] = []
@@ -251,7 +251,7 @@ extension SessionCore {
     /// Appends states first, then labels in order. The last label of each turn carries that turn's cursor, the last
     /// event the batch's: the client has then received everything up to the cursor.
     private mutating func appendBatch(
-        _ index: Int, now: Duration, _ access: StreamAccess, _ forms: StreamForms, into bytes: inout [UInt8]
+        _ index: Int, now: Duration, _ access: StreamAccess, _ forms: StreamForms?, into bytes: inout [UInt8]
     ) {
         let before = streams.tally
         let place =
@@ -268,7 +268,7 @@ extension SessionCore {
             if stores[store].shown != nil {
                 appendView(store, index, forms, into: &bytes)
             } else if let rare = streams.all[index].rare {
-                appendChange(store, index, rare, forms.patches, into: &bytes)
+                appendChange(store, index, rare, forms?.patches ?? [:], into: &bytes)
             } else {
                 streams.tally.states += 1
                 StreamEvents.state(
@@ -310,7 +310,7 @@ extension SessionCore {
 
     /// Takes the places of the stores whose states are written now: as many as fit in a batch, at least one. Stores
     /// that are not in memory wait.
-    private mutating func takeStates(_ index: Int, _ forms: StreamForms) -> ShortList<Int> {
+    private mutating func takeStates(_ index: Int, _ forms: StreamForms?) -> ShortList<Int> {
         var taken: ShortList<Int> = []
         if streams.all[index].dirty.isEmpty { return taken }
         if streams.all[index].dirty.count == 1, let store = stores.index(of: streams.all[index].dirty[0].feature),
@@ -331,7 +331,7 @@ extension SessionCore {
             if let later { rest.append(later) }
             guard isShown else { continue }
             taken.append(store)
-            size += forms.made(dirty.feature)?.size ?? stores[store].view.count
+            size += forms?.made(dirty.feature)?.size ?? stores[store].view.count
         }
         streams.all[index].dirty = rest
         return taken

@@ -6,6 +6,8 @@ struct SeenView {
     let feature: FeatureID
     let key: AudienceKey
     let version: UInt64
+    /// The version of an answer to the stream's client, which waits for it: also an equal view is sent then.
+    var owed: UInt64 = 0
 }
 
 /// What a stream's next step shows and what has to be made outside the session's lock.
@@ -180,10 +182,10 @@ extension SessionCore {
 
     /// Returns whether a store that a stream has yet to show is shown now, and what is left to show then.
     mutating func takeView(
-        _ store: Int, _ dirty: StreamState.Dirty, _ index: Int, _ forms: StreamForms
+        _ store: Int, _ dirty: StreamState.Dirty, _ index: Int, _ forms: StreamForms?
     ) -> (isShown: Bool, rest: StreamState.Dirty?) {
         guard let shown = stores[store].shown else { return (true, nil) }
-        guard let made = forms.made(dirty.feature), made.shown.book === shown.book, made.shown.epoch == shown.epoch
+        guard let made = forms?.made(dirty.feature), made.shown.book === shown.book, made.shown.epoch == shown.epoch
         else {
             return (false, dirty)
         }
@@ -196,17 +198,18 @@ extension SessionCore {
                 made.shown.number < shown.number && view.versions.upperBound < shown.version
                 ? StreamState.Dirty(feature: dirty.feature, since: made.shown.number + 1) : nil
             let seen = streams.all[index].seen(dirty.feature)
-            let isSame = seen.map { $0.key == key && view.versions.contains($0.version) } ?? false
+            let isSame =
+                seen.map { $0.key == key && view.versions.contains($0.version) && $0.owed <= $0.version } ?? false
             return (!isSame, rest)
         }
     }
 
     /// Appends the event that shows the view of a stream's audience.
     mutating func appendView(
-        _ store: Int, _ index: Int, _ forms: StreamForms, into bytes: inout [UInt8]
+        _ store: Int, _ index: Int, _ forms: StreamForms?, into bytes: inout [UInt8]
     ) {
         let feature = stores[store].feature
-        guard case .view(let key, let view, let patch)? = forms.made(feature)?.outcome else { return }
+        guard case .view(let key, let view, let patch)? = forms?.made(feature)?.outcome else { return }
         let isStale = streams.all[index].rare?.stale.contains(feature) == true
         let version = view.versions.upperBound
         if let patch {
@@ -234,14 +237,14 @@ extension SessionCore {
 
     /// The audiences to which a stream shows the stores that it has yet to show, and what they have seen; nil if one is not
     /// known.
-    func places(ofAudiencesOf index: Int, _ forms: StreamForms) -> [StreamPlace.Audience]? {
+    func places(ofAudiencesOf index: Int, _ forms: StreamForms?) -> [StreamPlace.Audience]? {
         var places: [StreamPlace.Audience] = []
         for dirty in streams.all[index].dirty where stores[dirty.feature]?.shown != nil {
             let seen = streams.all[index].seen(dirty.feature)
-            if case .view(let key, _, _)? = forms.made(dirty.feature)?.outcome {
-                places.append(StreamPlace.Audience(key: key, seen: seen?.key == key ? seen?.version : nil))
-            } else if let seen, forms.areAudiencesKnown {
-                places.append(StreamPlace.Audience(key: seen.key, seen: seen.version))
+            if case .view(let key, _, _)? = forms?.made(dirty.feature)?.outcome {
+                places.append(StreamPlace.Audience(key, seen?.key == key ? seen : nil))
+            } else if let seen, forms?.areAudiencesKnown == true {
+                places.append(StreamPlace.Audience(seen.key, seen))
             } else {
                 return nil
             }
@@ -271,6 +274,29 @@ extension SessionCore {
 }
 
 extension Session {
+    /// Has streams of a client show a store's version although its audience's view is the same: it was given the version with
+    /// an answer, and waits for it.
+    func owe(_ version: UInt64, of feature: FeatureID, to client: SessionClient) {
+        let id = client.id
+        changeStreams { core in
+            core.streams.change({ $0.rare?.audience == id && ($0.seen(feature)?.version ?? .max) < version }) { stream in
+                guard let rare = stream.rare else { return }
+                for place in rare.seen.indices where rare.seen[place].feature == feature {
+                    rare.seen[place].owed = version
+                }
+                stream.markDirty(feature, since: core.head.number)
+            }
+        }
+    }
+
+    /// The same on a node that has forwarded the client's intent.
+    package func oweForwarded(_ feature: FeatureID, to client: SessionClient) {
+        guard shared.features.definition(for: feature)?.hasAudiences == true else { return }
+        catchUp { [self] in
+            if let version = core.withLock({ $0.stores[feature]?.version }) { owe(version, of: feature, to: client) }
+        }
+    }
+
     /// Wakes streams that show a store after a time.
     func show(_ feature: FeatureID, of book: AudienceBook, after time: Duration) {
         shared.after(time) { [self] in

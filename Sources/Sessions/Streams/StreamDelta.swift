@@ -161,8 +161,13 @@ struct StreamPlace: Equatable, Sendable {
 
     struct Audience: Equatable, Sendable {
         let key: AudienceKey
-        /// The version of the view that the stream has sent; nil if it has sent none.
+        /// The version of the view that the stream has sent, and the one that it owes; nil if it has sent none.
         let seen: UInt64?
+        let owed: UInt64
+
+        init(_ key: AudienceKey, _ seen: SeenView?) {
+            (self.key, self.seen, owed) = (key, seen?.version, seen?.owed ?? 0)
+        }
     }
 
     struct Shown: Equatable, Sendable {
@@ -171,7 +176,7 @@ struct StreamPlace: Equatable, Sendable {
     }
 
     /// Nil if it is not known what the stream's client sees.
-    init?(_ core: SessionCore, _ index: Int, _ forms: StreamForms) {
+    init?(_ core: SessionCore, _ index: Int, _ forms: StreamForms?) {
         guard let audiences = core.places(ofAudiencesOf: index, forms) else { return nil }
         self.audiences = audiences
         head = core.head
@@ -212,7 +217,7 @@ final class SharedStep: Sendable {
 
 extension SessionCore {
     /// Returns the bytes for the stream if another was sent the same, and moves the stream on.
-    mutating func sharedStep(_ index: Int, now: Duration, _ forms: StreamForms) -> [UInt8]? {
+    mutating func sharedStep(_ index: Int, now: Duration, _ forms: StreamForms?) -> [UInt8]? {
         // A label that was hidden from one credential may be visible to another.
         guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest,
             !streams.all[index].holdsBack,
@@ -233,12 +238,12 @@ extension SessionCore {
     /// repetition to another.
     mutating func share(
         _ bytes: [UInt8], _ states: ShortList<Int>, _ labels: [UInt64], of place: StreamPlace,
-        with stream: StreamState, _ forms: StreamForms, _ tally: EventTally
+        with stream: StreamState, _ forms: StreamForms?, _ tally: EventTally
     ) {
         let first = labels.first.map { outbox[$0].label.id.number } ?? .max
         guard stream.replayThrough < first, !stream.holdsBack else { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
-        let seen = forms.views.isEmpty ? [] : states.compactMap { seenView(stores[$0].feature, stream, forms) }
+        let seen = forms.map { forms in states.compactMap { seenView(stores[$0].feature, stream, forms) } } ?? []
         streams.lastStep = SharedStep(
             place, bytes, labels: labels, firstLabel: first, expiry: expiry, tally: tally, seen: seen)
     }

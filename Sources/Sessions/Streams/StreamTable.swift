@@ -230,7 +230,9 @@ struct StreamState {
         /// Features that it shows as stale.
         var stale: ShortList<FeatureID> = []
         /// The views of its audiences that it has sent last.
-        var seen: ShortList<SeenView> = []
+        var seen: [SeenView] = []
+        /// The client, if it may see other views than others do.
+        var audience: CallerID?
         /// Features whose store is gone, which the client has yet to be told.
         var ended: [FeatureID] = []
         var reset: (reason: ResetReason, labelsLost: Bool)?
@@ -251,7 +253,7 @@ struct StreamState {
 
         var isBlank: Bool {
             isAtRest && delta == nil && denied.isEmpty && identityNotice == nil && leftOut.isEmpty && heldFrom == .max
-                && covered == nil && seen.isEmpty
+                && covered == nil && audience == nil
         }
     }
 

@@ -3,14 +3,13 @@ import SessionJournal
 
 /// Answers that are not the turn's own.
 extension IntentJob {
-    /// The outcome as the client's audience sees it.
+    /// The outcome with the state as the client's audience sees it.
     func seen(_ outcome: IntentOutcome) -> IntentOutcome {
-        guard outside == nil, let state = session.existingState(of: feature, for: request.client) else {
-            return outcome
-        }
-        var seen = IntentOutcome(id: outcome.id, version: state.version, isSettled: outcome.isSettled)
-        if request.wantsState { seen.state = state }
-        return seen
+        if outside != nil { return outcome }
+        session.owe(outcome.version, of: feature, to: request.client)
+        var outcome = outcome
+        if request.wantsState { outcome.state = session.existingState(of: feature, for: request.client) }
+        return outcome
     }
 
     /// Answers a repeated request from its receipt.
@@ -29,12 +28,7 @@ extension IntentJob {
                 case .failure(let error): completion(.failure(error))
                 case .success(let present):
                     var outcome = outcome
-                    // An audience may see no newer one.
-                    if !present.check.isEmpty {
-                        outcome = IntentOutcome(
-                            id: id, version: min(version, present.version), isSettled: outcome.isSettled)
-                        outcome.isReplayed = true
-                    }
+                    if !present.check.isEmpty { session.owe(version, of: feature, to: request.client) }
                     outcome.state = present
                     if request.wait == nil { completion(.success(outcome)) } else { answer(outcome) }
                 }

@@ -55,16 +55,22 @@ struct AudienceTests {
         let (guest, staff) = (try ann.stream(door), try hal.stream(door))
         let shown = try #require(try guest.parsed().last?.number("version"))
         _ = try staff.parsed()
-        let tag = try ann.snapshot(of: door).value!.get().entityTag
+        let check = try ann.snapshot(of: door).value!.get().check
         _ = try hal.send(note("full"), to: door).get()
         #expect(try guest.events().isEmpty)
         #expect(try staff.events().map(\.kind) == ["state door:inn"])
-        #expect(try ann.snapshot(of: door).value!.get().entityTag == tag)
-        // The same text again: its answer has a version that the stream has shown.
-        let again = try ann.send(#"{"type":"call","text":"tea"}"#, to: door).get()
-        #expect(again.version <= shown)
+        #expect(try ann.snapshot(of: door).value!.get().check == check)
+        let staffAnswer = try hal.send(note("fuller"), to: door).get()
+        _ = try hal.send(#"{"type":"call","text":"tea"}"#, to: door).get()
+        // The stream has not shown the version of the label's turn.
         let label = try #require(try guest.parsed().last)
         #expect(label.name == "label" && label.number("version") == shown)
+        #expect(try staff.parsed().first?.number("version") == staffAnswer.version)
+        // A client waits for the version of its own answer.
+        let again = try ann.send(#"{"type":"call","text":"tea"}"#, to: door).get()
+        #expect(again.version > shown)
+        let own = try guest.parsed()
+        #expect(own.map(\.name) == ["state", "label"] && own[0].number("version")! >= again.version)
         _ = try ann.send(#"{"type":"leave"}"#, to: door, ifMatch: { $0.contains(shown) }).get()
         let refused = try ann.send(join("ann"), to: door, ifMatch: { $0.contains(shown) })
         #expect(refused.refusal == "preconditionFailed")
@@ -147,7 +153,8 @@ struct AudienceTests {
         #expect(demoted.map(\.name) == ["state"] && !demoted[0].text.contains("host-canary"))
         #expect(demoted[0].number("version")! >= promoted[0].number("version")!)
         _ = try hal.send(note("later-canary"), to: door).get()
-        #expect(try reader.events().isEmpty)
+        _ = try reader.events()
+        #expect(!String(decoding: reader.bytes, as: UTF8.self).contains("later-canary"))
     }
 
     @Test("a waiting read is answered when the view of its audience changes")
@@ -155,7 +162,7 @@ struct AudienceTests {
         let fixture = try SpaceFixture()
         let (ann, hal) = (try fixture.guest(), try await host(fixture))
         let known = try ann.snapshot(of: door).value!.get()
-        let waiting = try ann.snapshot(of: door, wait: .seconds(20)) { $0.entityTag != known.entityTag }
+        let waiting = try ann.snapshot(of: door, wait: .seconds(20)) { $0.check != known.check }
         _ = try hal.send(note("full"), to: door).get()
         #expect(waiting.value == nil)
         _ = try ann.send(join("ann"), to: door).get()
@@ -176,6 +183,26 @@ struct AudienceTests {
         let events = try again.stream(door).parsed()
         #expect(events.last?.text.contains("ann-canary") == true)
         #expect(try !fixture.guest().stream(door).parsed().last!.text.contains("canary"))
+    }
+
+    @Test("a node that forwarded an intent shows its client the answer's version, though the view is the same")
+    func forwarded() async throws {
+        let pair = try SpacePair()
+        let (ann, hal) = (try pair.here.guest(), try await host(pair.here))
+        _ = try ann.send(join("ann"), to: door).get()
+        pair.pass(1)
+        let there = try pair.moved(ann, to: pair.there)
+        let reader = try there.stream(door)
+        _ = try reader.parsed()
+        _ = try hal.send(note("host-canary"), to: door).get()
+        let answer = try ann.send(#"{"type":"call","text":"tea"}"#, to: door).get()
+        pair.pass(1)
+        _ = try reader.parsed()
+        try pair.there.space(door).oweForwarded(#require(FeatureID(door)), to: there.client)
+        pair.pass(1)
+        let state = try #require(try reader.parsed().first { $0.name == "state" })
+        #expect(state.number("version")! >= answer.version)
+        #expect(!String(decoding: reader.bytes, as: UTF8.self).contains("host-canary"))
     }
 
     @Test("at most 1,024 audiences watch a store; one that leaves makes room")
