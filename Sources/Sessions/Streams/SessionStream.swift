@@ -265,7 +265,7 @@ extension SessionCore {
         for (position, store) in states.enumerated() {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
             if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(end, index, into: &bytes) }
-            if stores[store].shown != nil {
+            if stores[store].rare?.shown != nil {
                 appendView(store, index, forms, into: &bytes)
             } else if let rare = streams.all[index].rare {
                 appendChange(store, index, rare, forms?.patches ?? [:], into: &bytes)
