@@ -1,5 +1,6 @@
 import JSONDelta
 import MVI
+import Schema
 import SessionJournal
 import Sessions
 import WireJSON
@@ -83,7 +84,7 @@ extension AdminEndpoints {
                     guard sessions.inMemory([id])[id] != nil else { throw Self.notFound }
                 }
                 let list = TurnList(
-                    export?.turns ?? [], of: id, after: UInt64(after), limit: Int(limit), inspector)
+                    export?.turns ?? [], of: id, after: UInt64(after), limit: Int(limit), shapes)
                 if inspector == .values, !list.turns.isEmpty {
                     logger?.notice(
                         "An administrator looked at recorded turns",
@@ -126,7 +127,7 @@ struct TurnList {
         let labels: JSONText?
         let state: JSONText?
         let view: JSONText?
-        let schemaVersion: JSONText?
+        let schemaVersion: Int?
         let subject: JSONText?
         let now: JSONText?
         let uuids: JSONText?
@@ -148,7 +149,10 @@ struct TurnList {
     /// The size at which an answer ends before its number of turns.
     private static let bytes = 4 << 20
 
-    init(_ recorded: [RecordedTurn], of session: String, after: UInt64, limit: Int, _ inspector: Inspector) {
+    /// - Parameter shapes: those of the features, by their names; nil for values.
+    init(
+        _ recorded: [RecordedTurn], of session: String, after: UInt64, limit: Int, _ shapes: [String: ValueShape]?
+    ) {
         // The last turn of each store without a gap since; its state is decoded when it is needed.
         var earlier: [FeatureID: RecordedTurn] = [:]
         var (expected, size, last): (UInt64, Int, UInt64) = (0, 0, 0)
@@ -165,13 +169,14 @@ struct TurnList {
             last = turn.number
             let before = earlier[turn.feature].flatMap { try? WireJSON.decode(Parts.self, from: $0.recording).state }
             let parts = try? WireJSON.decode(Parts.self, from: turn.recording)
-            turns.append(Self.turn(turn, of: session, parts, before, inspector))
+            let shape = shapes.map { ($0[turn.feature.name] ?? .unknown).of(version: parts?.schemaVersion) }
+            turns.append(Self.turn(turn, of: session, parts, before, shape))
             size += turns[turns.count - 1].count
         }
     }
 
     private static func turn(
-        _ turn: RecordedTurn, of session: String, _ parts: Parts?, _ before: JSONText?, _ inspector: Inspector
+        _ turn: RecordedTurn, of session: String, _ parts: Parts?, _ before: JSONText?, _ shape: ValueShape?
     ) -> [UInt8] {
         var object = JSONObject()
         object.add("number", turn.number)
@@ -184,26 +189,25 @@ struct TurnList {
         func add(_ name: StaticString, _ part: JSONText?) {
             if let part { object.add(name, json: part.bytes) }
         }
-        /// - Parameter depth: the depth of members `type` that name a case; 0 for none.
-        func add(_ name: StaticString, value: JSONText?, typeDepth depth: Int = 0) {
+        func add(_ name: StaticString, value: JSONText?, _ type: WireType? = nil, namesCases: Bool = false) {
             guard let value else { return }
-            object.add(name, json: inspector == .values ? value.bytes : ValueShape.of(value.bytes, typeDepth: depth))
+            object.add(name, json: shape?.of(value.bytes, type ?? .any, namesCases: namesCases) ?? value.bytes)
         }
         add("kind", parts.kind)
         if let intent = parts.intent {
-            object.add("intent", inspector == .values ? intent : ValueShape.intent(intent, session: session))
+            object.add("intent", shape == nil ? intent : ValueShape.intent(intent, session: session))
         }
-        add("cause", value: parts.cause, typeDepth: 1)
-        add("actions", value: parts.actions, typeDepth: 2)
-        add("messages", value: parts.messages, typeDepth: 2)
-        add("labels", value: parts.labels, typeDepth: 2)
-        add("state", value: parts.state)
-        add("view", value: parts.view)
+        add("cause", value: parts.cause, shape?.cause, namesCases: true)
+        add("actions", value: parts.actions, shape?.actions, namesCases: true)
+        add("messages", value: parts.messages, shape?.messages, namesCases: true)
+        add("labels", value: parts.labels, shape?.labels, namesCases: true)
+        add("state", value: parts.state, shape?.state)
+        add("view", value: parts.view, shape?.view)
         if let before, let state = parts.state {
-            object.add("changes", json: changes(before.bytes, state.bytes, inspector))
+            object.add("changes", json: changes(before.bytes, state.bytes, shape))
         }
-        add("schemaVersion", parts.schemaVersion)
-        if inspector == .values { add("subject", parts.subject) }
+        if let version = parts.schemaVersion { object.add("schemaVersion", version) }
+        if shape == nil { add("subject", parts.subject) }
         add("now", parts.now)
         add("uuids", value: parts.uuids)
         add("reads", parts.reads)
@@ -218,14 +222,11 @@ struct TurnList {
     }
 
     /// The operations of the JSON Patch between two states, without values.
-    private static func changes(_ before: [UInt8], _ after: [UInt8], _ inspector: Inspector) -> [UInt8] {
+    private static func changes(_ before: [UInt8], _ after: [UInt8], _ shape: ValueShape?) -> [UInt8] {
         guard let patch = JSONPatch.diff(from: before, to: after),
             var changes = try? WireJSON.decode([Change].self, from: patch)
         else { return Array("[]".utf8) }
-        if inspector == .shapes {
-            let documents = [before, after].compactMap { try? WireJSON.decode(ValueShape.Tree.self, from: $0) }
-            changes = changes.map { Change(op: $0.op, path: ValueShape.path($0.path, in: documents)) }
-        }
+        if let shape { changes = changes.map { Change(op: $0.op, path: shape.path($0.path, of: shape.state)) } }
         return (try? WireJSON.encode(changes)) ?? Array("[]".utf8)
     }
 }

@@ -17,6 +17,8 @@ struct AdminEndpoints: Sendable {
     let logger: Logger?
     /// Nil without an inspector.
     let inspector: Inspector?
+    /// Those of the features, by their names; nil unless the inspector shows shapes.
+    let shapes: [String: ValueShape]?
     private let registry: PrometheusRegistry?
     /// Those of the authenticator.
     private let issuers: [String]
@@ -29,6 +31,9 @@ struct AdminEndpoints: Sendable {
         self.issuers = issuers
         (self.sessions, self.logger, bodyLimit) = (sessions, logger, settings.bodyLimit)
         (self.registry, inspector) = (registry, settings.inspector)
+        let features = sessions.environment.features.definitions
+        shapes =
+            inspector == .shapes ? Dictionary(uniqueKeysWithValues: features.map { ($0.name, ValueShape($0)) }) : nil
         guarding = AdminGuard(settings, time: sessions.environment.time, logger: logger)
     }
 

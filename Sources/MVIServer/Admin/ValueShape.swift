@@ -1,106 +1,159 @@
 import LibCrypto
+import Schema
+import Sessions
+import WireJSON
 
-/// Replaces values in JSON by the names of their types, so that a document shows no data of users.
-enum ValueShape {
-    /// Stands for a subject, and for a member's name that may be a user's: names of dictionaries' members are values, too.
+/// Shows recorded values as the names of their types, so that a document shows no data of users. A member's name stays only
+/// if the feature's types declare it: names in dictionaries, and those of unknown types, are values, too.
+struct ValueShape: Sendable {
+    /// Stands for a subject, and for a member's name that is a value.
     static let hiddenName = "…"
+
+    /// The forms of a feature's recorded values.
+    let cause, actions, messages, labels, state, view: WireType
+    private let definitions: [TypeDefinition]
+    /// The version of the states of these types.
+    private let schemaVersion: Int?
+
+    /// The shape of values of unknown types.
+    static let unknown = ValueShape([], [], schemaVersion: nil)
+
+    /// Calls the types' `init(from:)` with sample values.
+    init(_ feature: FeatureDefinition) {
+        let types = feature.types
+        let forms = ValueForms([types.intent, types.label, types.viewState] + types.kept())
+        self.init(forms.types, forms.definitions, schemaVersion: feature.schemaVersion)
+    }
+
+    /// - Parameter types: of intents, labels, view states, states, messages and actions.
+    init(_ types: [WireType], _ definitions: [TypeDefinition], schemaVersion: Int?) {
+        let types = types + Array(repeating: .any, count: 6 - types.count)
+        (cause, labels, view, state) = (types[0], .array(types[1]), types[2], types[3])
+        (messages, actions) = (.array(types[4]), .array(types[5]))
+        (self.definitions, self.schemaVersion) = (definitions, schemaVersion)
+    }
+
+    /// Returns the shape for values of a schema version; nil if that is the present one.
+    func of(version: Int?) -> ValueShape { version == nil || version == schemaVersion ? self : .unknown }
 
     /// Returns a JSON text without whitespace with `"string"`, `"number"` and `"boolean"` in place of such values.
     ///
-    /// - Parameter depth: the depth of objects whose string member `type` stays, since it names a case; 0 for none.
-    static func of(_ json: [UInt8], typeDepth depth: Int = 0) -> [UInt8] {
+    /// - Parameter namesCases: true if the value, or each element of an array, keeps the name of its case.
+    func of(_ json: [UInt8], _ type: WireType = .any, namesCases: Bool = false) -> [UInt8] {
+        guard let document = try? JSONDocument(json) else { return Array("null".utf8) }
         var output: [UInt8] = []
-        var (place, level) = (0, 0)
-        var isType = false
-        while place < json.count {
-            let byte = json[place]
-            switch byte {
-            case UInt8(ascii: "\""):
-                let end = self.end(ofString: place, json)
-                let isName = end < json.count && json[end] == UInt8(ascii: ":")
-                if isName {
-                    isType = level == depth && json[place..<end].elementsEqual("\"type\"".utf8)
-                    if isPlain(json[(place + 1)..<(end - 1)]) {
-                        output += json[place..<end]
-                    } else {
-                        output += "\"\(hiddenName)\"".utf8
-                    }
-                } else if isType, isPlain(json[(place + 1)..<(end - 1)]) {
-                    output += json[place..<end]
-                } else {
-                    output += "\"string\"".utf8
-                }
-                if !isName { isType = false }
-                place = end
-                continue
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                output += "\"number\"".utf8
-                while place < json.count, isOfNumber(json[place]) { place += 1 }
-                continue
-            case UInt8(ascii: "t"), UInt8(ascii: "f"):
-                output += "\"boolean\"".utf8
-                place += byte == UInt8(ascii: "t") ? 4 : 5
-                continue
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                level += 1
-                isType = false
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): level -= 1
-            default: break
-            }
-            output.append(byte)
-            place += 1
-        }
+        write(document, 0, forms([type]), namesCases, to: &output)
         return output
     }
 
-    /// The arrays and objects of a JSON text.
-    enum Tree: Decodable {
-        case array([Tree])
-        case object([String: Tree])
-        case value
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let elements = try? container.decode([Tree].self) {
-                self = .array(elements)
-            } else if let members = try? container.decode([String: Tree].self) {
-                self = .object(members)
-            } else {
-                self = .value
+    /// Recurses to the depth of the document, which its limits restrict.
+    private func write(
+        _ document: JSONDocument, _ place: Int, _ forms: [Form], _ namesCases: Bool, to output: inout [UInt8]
+    ) {
+        switch document.kind(place) {
+        case .literal: output += (document.text(place).first == UInt8(ascii: "n") ? "null" : "\"boolean\"").utf8
+        case .number: output += "\"number\"".utf8
+        case .string: output += "\"string\"".utf8
+        case .array:
+            output.append(UInt8(ascii: "["))
+            for (index, element) in document.elements(of: place).enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                write(document, element, child("\(index)", of: forms).forms, namesCases, to: &output)
             }
-        }
-
-        fileprivate func child(_ token: String) -> Tree? {
-            switch self {
-            case .array(let elements): Int(token).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
-            case .object(let members): members[token]
-            case .value: nil
+            output.append(UInt8(ascii: "]"))
+        case .object:
+            var hidden = 0
+            output.append(UInt8(ascii: "{"))
+            for (index, member) in document.names(of: place).enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                let name = String(decoding: document.text(member), as: UTF8.self)
+                let child = child(name, of: forms)
+                // Names in an object are distinct.
+                if !child.isDeclared { hidden += 1 }
+                let shown = child.isDeclared ? name : Self.hiddenName + (hidden == 1 ? "" : "\(hidden)")
+                WireJSON.appendString(shown, to: &output)
+                output.append(UInt8(ascii: ":"))
+                if namesCases, name == "type", document.kind(member + 1) == .string,
+                    let text = String(validating: document.text(member + 1), as: UTF8.self),
+                    forms.contains(where: { $0.cases.contains(text) })
+                {
+                    WireJSON.appendString(text, to: &output)
+                } else {
+                    write(document, member + 1, child.forms, false, to: &output)
+                }
             }
+            output.append(UInt8(ascii: "}"))
         }
     }
 
-    /// Returns a JSON Pointer without names that may be a user's. Digits stay only where they are the index of an array:
-    /// a dictionary's key of digits is a value.
-    ///
-    /// - Parameter documents: those that the pointer refers to.
-    static func path(_ path: String, in documents: [Tree]) -> String {
-        var places = documents
-        let shown = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token -> String in
-            let isIndex = !places.isEmpty && places.allSatisfy { if case .array = $0 { true } else { false } }
-            let name = String(token.replacing("~1", with: "/").replacing("~0", with: "~"))
-            places = places.compactMap { $0.child(name) }
-            return isIndex || isPlain(Array(token.utf8)[...]) ? String(token) : hiddenName
-        }
-        return shown.map { "/\($0)" }.joined()
+    /// Returns a JSON Pointer without names that are values. Digits stay only as an array's index.
+    func path(_ path: String, of type: WireType) -> String {
+        var places = forms([type])
+        return path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
+            let child = child(token.replacing("~1", with: "/").replacing("~0", with: "~"), of: places)
+            places = child.forms
+            return child.isDeclared ? "/\(token)" : "/\(Self.hiddenName)"
+        }.joined()
     }
 
-    /// The index after a string's closing quotation mark.
-    private static func end(ofString start: Int, _ json: [UInt8]) -> Int {
-        var place = start + 1
-        while place < json.count, json[place] != UInt8(ascii: "\"") {
-            place += json[place] == UInt8(ascii: "\\") ? 2 : 1
+    /// What a type says about the names in its values' JSON.
+    private struct Form {
+        /// The type of an array's elements.
+        var element: WireType?
+        /// The type of a dictionary's values.
+        var value: WireType?
+        var members: [(name: String, type: WireType)] = []
+        var cases: Set<String> = []
+    }
+
+    /// Returns the forms of a member or an element, and true if it is one in all of the forms of its owner.
+    private func child(_ name: some StringProtocol, of forms: [Form]) -> (forms: [Form], isDeclared: Bool) {
+        let isIndex = name == "-" || name.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let declared = forms.map { form in
+            form.members.filter { $0.name == name }.map(\.type) + (isIndex ? [form.element].compactMap(\.self) : [])
         }
-        return min(place + 1, json.count)
+        // Cases with the same member double them at each level.
+        var distinct: [WireType] = []
+        for type in declared.flatMap(\.self) + forms.compactMap(\.value) where !distinct.contains(type) {
+            distinct.append(type)
+        }
+        return (
+            self.forms(distinct),
+            !forms.isEmpty && declared.allSatisfy { !$0.isEmpty }
+        )
+    }
+
+    private func forms(_ types: [WireType]) -> [Form] {
+        types.map { type in
+            var type = type
+            // Aliases may form a cycle.
+            for _ in 0...definitions.count {
+                switch type {
+                case .nullable(let wrapped): type = wrapped
+                case .named(let index):
+                    guard case .alias(let other) = definitions[index].kind else { return form(definitions[index]) }
+                    type = other
+                case .array(let element): return Form(element: element)
+                // A pseudonym stands in the place of a secret.
+                case .boolean, .integer, .number, .decimal, .duration, .string:
+                    return Form(members: [("secret", .string(format: nil))])
+                case .dictionary(let value): return Form(value: value)
+                case .any, .unfit, .never: return Form()
+                }
+            }
+            return Form()
+        }
+    }
+
+    private func form(_ definition: TypeDefinition) -> Form {
+        switch definition.kind {
+        case .object(let members): Form(members: members.map { ($0.name, $0.type) })
+        case .cases(let cases):
+            Form(
+                members: [("type", .string(format: nil))] + cases.flatMap(\.members).map { ($0.name, $0.type) },
+                cases: Set(cases.map(\.name)))
+        case .values, .alias: Form()
+        }
     }
 
     /// A key of this process, from the system's generator.
@@ -113,22 +166,5 @@ enum ValueShape {
         if id.hasPrefix("‹") { return id }
         let code = key.code(for: Array("\(session)\n\(id)".utf8))
         return String(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }, radix: 36)
-    }
-
-    /// True for what looks like the name of a member or a case in code. Numbers of people and things have digits.
-    private static func isPlain(_ name: ArraySlice<UInt8>) -> Bool {
-        name.count <= 40
-            && name.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-    }
-
-    private static func isOfNumber(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.eE".utf8.contains(byte)
     }
 }

@@ -41,7 +41,7 @@ package final class FeatureDefinition: Sendable {
     @usableFromInline let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
     /// True if a store of it has observed something in this process.
     private let observing = Atomic(false)
-    let schemaVersion: Int
+    package let schemaVersion: Int
     /// The lifetime of an unused store in a subject's session; nil if it is the session's.
     let storeLife: Duration?
     /// The turn of an action that was stored as JSON.
@@ -112,7 +112,9 @@ package final class FeatureDefinition: Sendable {
         var example = try stateExample()
         // A key's data may be only for clients with access; a description is for everyone.
         if isKeyed, rule != nil { example = nil }
-        types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self)
+        types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self) {
+            [F.State.self, F.Message.self as? any Decodable.Type, F.Action.self as? any Decodable.Type]
+        }
         isRecordable = TurnRecording<F>.self is any Encodable.Type
         (self.rule, self.spaces, hasAudiences) = (rule, spaces, F.hasAudiences)
         do {
@@ -138,11 +140,13 @@ package final class FeatureDefinition: Sendable {
 
     private struct Typed: Decodable { let type: String }
 
-    /// The types whose values clients see or send.
+    /// The types whose values clients see or send, and those that are kept.
     package struct ValueTypes: Sendable {
         package let viewState: any (Codable & Sendable).Type
         package let intent: any (Codable & Sendable).Type
         package let label: any (Codable & Sendable).Type
+        /// The types of its states, messages and actions; nil for those that are not recorded.
+        package let kept: @Sendable () -> [(any Decodable.Type)?]
     }
 }
 

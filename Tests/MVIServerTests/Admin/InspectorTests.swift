@@ -1,5 +1,7 @@
 import MVI
 import MVITesting
+import Schema
+import Sessions
 import TestSupport
 import Testing
 import WireJSON
@@ -75,22 +77,6 @@ struct InspectorTests {
             #expect(!answer.text.contains("canary") && answer.text.contains(#""type":"say""#))
             #expect(try answer.json(Turns.self).recording?.turns == 10)
         }
-        let json =
-            #"{"type":"ann@example.org","a b":{"type":"x","n":-1.5e3},"list":[true,null,"q\"uote",{"type":"y"}]}"#
-        let shape = String(decoding: ValueShape.of(Array(json.utf8)), as: UTF8.self)
-        #expect(
-            shape
-                == #"{"type":"string","…":{"type":"string","n":"number"},"list":["boolean",null,"string",{"type":"string"}]}"#
-        )
-        let cased = String(
-            decoding: ValueShape.of(Array(#"[{"type":"add","of":{"type":"x"}}]"#.utf8), typeDepth: 2), as: UTF8.self)
-        #expect(cased == #"[{"type":"add","of":{"type":"string"}}]"#)
-        for (given, wanted) in [
-            (#"{"type":["ann"]}"#, #"{"type":["string"]}"#), (#"[{"type":"x"},"ann"]"#, #"[{"type":"x"},"string"]"#),
-            (#"{"DE8937":1}"#, #"{"…":"number"}"#),
-        ] {
-            #expect(String(decoding: ValueShape.of(Array(given.utf8), typeDepth: 2), as: UTF8.self) == wanted)
-        }
         let name = ValueShape.intent("ann", session: "s")
         #expect(name != "ann" && name == ValueShape.intent("ann", session: "s"))
         #expect(name != ValueShape.intent("ann", session: "t"))
@@ -98,25 +84,114 @@ struct InspectorTests {
         #expect(name != "149wyshk57cj2" && ValueShape.intent("‹bootstrap›", session: "s") == "‹bootstrap›")
     }
 
-    @Test func `digits in a path are shown as an index of an array, not as a key of a dictionary`() throws {
-        let json = #"{"carts":{"ann@example.org":[1,{"rooms":{"12":[0]}}]},"pins":{"4711":true,"a/b~":[[0]]}}"#
-        let tree = try WireJSON.decode(ValueShape.Tree.self, from: Array(json.utf8))
-        for (path, shown) in [
-            ("/carts/ann@example.org/0", "/carts/…/0"), ("/carts/ann@example.org/1/rooms/12/0", "/carts/…/1/rooms/…/0"),
-            ("/pins/4711", "/pins/…"), ("/pins/1984", "/pins/…"), ("/pins/a~1b~0/0/0", "/pins/…/0/0"), ("", ""),
-            ("/carts/ann@example.org/-", "/carts/…/-"), ("/gone/12", "/gone/…"),
-        ] {
-            #expect(ValueShape.path(path, in: [tree]) == shown)
-            #expect(ValueShape.path(path, in: [tree, tree]) == shown)
+    /// Its dictionaries have keys that look like names in code.
+    private struct Directory: Feature {
+        struct Phone: Codable, Equatable, Sendable { var area = 1 }
+        enum Mark: Codable, Equatable, Sendable {
+            case none
+            case by(name: [String: Int])
         }
-        #expect(ValueShape.path("/pins/4711", in: []) == "/pins/…")
-        #expect(
-            ValueShape.path(
-                "/a/1",
-                in: [
-                    try WireJSON.decode(ValueShape.Tree.self, from: Array(#"{"a":{"1":2}}"#.utf8)),
-                    try WireJSON.decode(ValueShape.Tree.self, from: Array(#"{"a":[1,2]}"#.utf8)),
-                ]) == "/a/…")
+        struct State: Codable, Equatable, Sendable {
+            var phones: [String: [Phone]] = [:]
+            var pins: [Int: Bool]?
+            var list: [[Int]] = [[1], [2]]
+            var mark = Mark.none
+            var code = Secret("x")
+        }
+        enum Intent: Codable, Sendable {
+            case add(name: String)
+            case put(phones: [String: Phone], nested: Mark)
+        }
+        static let name = "directory"
+        static let examples: [Intent] = [.add(name: "a")]
+        let initialState = State()
+
+        func reduce(_ state: inout State, _ message: Intent) {
+            guard case .add(let name) = message else { return }
+            state.phones[name] = [Phone()]
+            state.mark = .by(name: [name: 1])
+        }
+    }
+
+    private static func directory() throws -> ValueShape {
+        ValueShape(try FeatureDefinition(Directory()))
+    }
+
+    @Test func `shapes show members that a type declares, and no keys of dictionaries`() throws {
+        let shape = try Self.directory()
+        for (type, given, wanted) in [
+            (
+                shape.state,
+                #"{"phones":{"anna":[{"area":49,"anna":1}],"list":[],"":[]},"pins":{"4711":true},"list":[[1],[null]],"mark":{"type":"by","name":{"anna":1}},"code":{"secret":"x"},"anna":"q\"uote"}"#,
+                #"{"phones":{"…":[{"area":"number","…":"number"}],"…2":[],"…3":[]},"pins":{"…":"boolean"},"list":[["number"],[null]],"mark":{"type":"string","name":{"…":"number"}},"code":{"secret":"string"},"…":"string"}"#
+            ),
+            (
+                shape.cause, #"{"type":"put","phones":{"area":{"area":1}},"nested":{"type":"none"}}"#,
+                #"{"type":"put","phones":{"…":{"area":"number"}},"nested":{"type":"string"}}"#
+            ),
+            (shape.cause, #"{"type":"anna","name":"anna"}"#, #"{"type":"string","name":"string"}"#),
+            (shape.cause, #"["add"]"#, #"["string"]"#),
+            (shape.messages, #"[{"type":"add","name":"anna"},1e3]"#, #"[{"type":"add","name":"string"},"number"]"#),
+            (.any, #"{"type":"add","area":{"list":[{"area":1}]}}"#, #"{"…":"string","…2":{"…":[{"…":"number"}]}}"#),
+        ] {
+            let shown = shape.of(Array(given.utf8), type, namesCases: true)
+            #expect(String(decoding: shown, as: UTF8.self) == wanted)
+        }
+        // The types of another version of the state are not known.
+        #expect(shape.of(version: 1).state == shape.state && shape.of(version: nil).state == shape.state)
+        #expect(shape.of(version: 2).state == .any)
+        let other = shape.of(version: 2)
+        let old = other.of(Array(#"{"list":1}"#.utf8), other.state)
+        #expect(String(decoding: old, as: UTF8.self) == #"{"…":"number"}"#)
+    }
+
+    /// Both cases with operands have the same members.
+    private indirect enum Term: Codable, Equatable, Sendable {
+        case one
+        case sum(left: Term, right: Term)
+        case product(left: Term, right: Term)
+    }
+
+    @Test func `the shape of a deep value of an enum with like cases is made at once`() {
+        let forms = ValueForms([Term.self])
+        let shape = ValueShape(forms.types, forms.definitions, schemaVersion: 1)
+        let term = (0..<100).reduce(#"{"type":"one"}"#) { term, _ in #"{"type":"sum","left":\#(term)}"# }
+        let shown = String(decoding: shape.of(Array(term.utf8), shape.cause), as: UTF8.self)
+        #expect(shown == term.replacing(/"(sum|one)"/, with: #""string""#))
+    }
+
+    @Test func `a path shows members that a type declares and indices of arrays`() throws {
+        let shape = try Self.directory()
+        for (path, shown) in [
+            ("/phones", "/phones"), ("/phones/anna", "/phones/…"), ("/phones/anna/0/area", "/phones/…/0/area"),
+            ("/phones/anna/-", "/phones/…/-"), ("/pins/4711", "/pins/…"), ("/list/1/0", "/list/1/0"),
+            ("/list/anna", "/list/…"), ("/mark/type", "/mark/type"), ("/mark/name/anna", "/mark/name/…"),
+            ("/a~1b~0/0/area", "/…/…/…"), ("", ""), ("/", "/…"),
+        ] {
+            #expect(shape.path(path, of: shape.state) == shown)
+        }
+        #expect(ValueShape.unknown.path("/list/1", of: ValueShape.unknown.state) == "/…/…")
+    }
+
+    @Test func `recorded turns show no key of a dictionary as a shape`() async throws {
+        try await TestServer.run(
+            .memory, content: { _ in ServerContent(features: [ServedFeature(Directory())]) },
+            {
+                ($0.recordedTurns, $0.inspector, $0.adminPort, $0.adminToken) =
+                    (10, .shapes, 0, AdminToken(AdminPort.token))
+            }
+        ) { server in
+            let (port, session) = (try AdminPort(server), try await server.session())
+            for name in ["anna", "bob"] {
+                let intent = session.intent(#"{"type":"add","name":"\#(name)"}"#, to: "directory")
+                #expect(try await server.send(intent).status == 202)
+            }
+            let answer = try await turns(of: session, port)
+            #expect(!answer.text.contains("anna") && !answer.text.contains("bob"), "\(answer.text)")
+            #expect(answer.text.contains(#""phones":{"…":[{"area":"number"}]"#), "\(answer.text)")
+            let changes = try #require(try answer.json(Turns.self).turns.last?.changes)
+            #expect(changes.contains(.init(op: "add", path: "/phones/…")), "\(changes)")
+        }
     }
 
     @Test func `shapes name no subject of a turn`() async throws {
@@ -183,7 +258,7 @@ struct InspectorTests {
                 #expect(try await server.send(sent).status == status, "\(levels)")
             }
             let export = try #require(try await server.assembly.sessions.export(session.id))
-            let shown = TurnList(export.whole.turns, of: session.id, after: 0, limit: 10, .values).turns
+            let shown = TurnList(export.whole.turns, of: session.id, after: 0, limit: 10, nil).turns
             #expect(!shown.isEmpty)
             for turn in shown { #expect(!String(decoding: turn, as: UTF8.self).contains("fault")) }
             var report = ReplayReport(server.assembly.sessions.environment.features)
