@@ -52,11 +52,19 @@ struct SecretTests {
             trap 'kill $server 2>/dev/null || true; wait' EXIT
             until grep -q 'Serving on' log; do kill -0 $server || { cat log; exit 1; }; done
             grep -q 'inspector-link-file=[^ ]*data/inspector-link' log
-            ! grep -q 'token=' log
+            ! grep -qE '#(token|code)=' log
             [[ $(stat -c %a data/inspector-link) == 600 && ! -e victim ]]
             link=$(cat data/inspector-link)
-            [[ $link == http://127.0.0.1:*/admin/inspector#token=* ]]
-            curl -sf -o /dev/null -H "Authorization: Bearer ${link#*#token=}" "${link%/admin/*}/admin/sessions"
+            [[ $link == http://127.0.0.1:*/admin/inspector#code=* ]]
+            port=${link%/admin/*}
+            exchange() { curl -s -X POST -H "Authorization: Bearer ${link#*#code=}" "$port/admin/inspector/token"; }
+            token=$(exchange | sed 's/.*"token":"\([^"]*\)".*/\1/')
+            [[ ! -e data/inspector-link ]]
+            curl -sf -o /dev/null -H "Authorization: Bearer $token" "$port/admin/sessions"
+            exchange | grep -q 'admin-unauthorized'
+            [[ $(curl -s -X POST "$port/admin/inspector/link") == *data/inspector-link* ]]
+            [[ $(stat -c %a data/inspector-link) == 600 && $(cat data/inspector-link) != "$link" ]]
+            ! grep -qE "code=|$token" log
             """#
         let (code, text) = try await Tool.bash.output([
             "-c", "PATH=\(Tool.folder):$PATH\ncd \(folder.path)\n\(script)",

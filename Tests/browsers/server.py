@@ -1,5 +1,6 @@
 """The server that a browser's checks run against."""
 
+import json
 import os
 import re
 import shutil
@@ -47,8 +48,12 @@ class Server:
 
     @property
     def inspector(self):
-        """The link with a token, in a file of its owner: the server's output is not a terminal."""
-        with open(os.path.join(self.folder, "data", "inspector-link"), encoding="utf-8") as link:
+        """A new link, in a file of its owner: the server's output is not a terminal. A link is opened once."""
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            page = re.findall(r"inspector=(http://\S+)", log.read())[-1]
+        with urllib.request.urlopen(urllib.request.Request(f"{page}/link", method="POST"), timeout=5) as answer:
+            path = json.load(answer)["file"]
+        with open(path, encoding="utf-8") as link:
             return link.read().strip()
 
     def kill(self):

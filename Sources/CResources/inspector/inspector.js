@@ -50,13 +50,13 @@ const refusal = (status, title, detail) => Object.assign(new Error(detail), { st
 /** Whole numbers that JavaScript would round keep their digits, where the browser tells them. */
 const exact = (_, value, context) => (Number.isInteger(value) && !Number.isSafeInteger(value)
   && /^-?\d+$/.test(context?.source) ? BigInt(context.source) : value);
-async function ask(path, signal) {
+async function ask(path, signal, method = "GET") {
   let response, text, answer = {};
   try {
-    response = await fetch(path, { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal });
+    response = await fetch(path, { method, headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal });
     text = await response.text();
   } catch { throw refusal(0, "No answer", "The server cannot be reached."); }
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   ahead = Date.parse(response.headers.get("Date")) - Date.now() || 0;
   try { answer = /\d{16}/.test(text) ? JSON.parse(text, exact) : JSON.parse(text); } catch {
     if (response.ok) throw refusal(response.status, "Not JSON", "Something else than the server has answered.");
@@ -255,14 +255,16 @@ function askForToken(error) {
   show("sign-in", "Admin token");
   showProblem(error);
 }
-/** Shows what the address names. A token in it is taken out at once. */
+/** Shows what the address names. A token in it, or a code for one, is taken out at once. */
 function route() {
-  const [, kind, name] = /^#(token=|session\/)(.+)/.exec(location.hash) ?? [];
-  if (kind === "token=") {
+  const [, kind, name] = /^#(token=|code=|session\/)(.+)/.exec(location.hash) ?? [];
+  if (/=/.test(kind)) {
     history.replaceState(null, "", location.pathname + location.search);
     token = decoded(name);
   }
-  if (!token) askForToken();
+  if (kind === "code=") {
+    ask("/admin/inspector/token", null, "POST").then((answer) => { ({ token } = answer); route(); }, askForToken);
+  } else if (!token) askForToken();
   else if (kind === "session/") showSession(decoded(name));
   else showSessions();
 }

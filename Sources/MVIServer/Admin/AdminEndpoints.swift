@@ -19,6 +19,8 @@ struct AdminEndpoints: Sendable {
     let inspector: Inspector?
     /// Those of the features, by their names; nil unless the inspector shows shapes.
     let shapes: [String: ValueShape]?
+    /// The inspector's link and its token; nil if administrators have a token.
+    let inspectorLink: (InspectorLink, token: String)?
     private let registry: PrometheusRegistry?
     /// Those of the authenticator.
     private let issuers: [String]
@@ -34,6 +36,7 @@ struct AdminEndpoints: Sendable {
         let features = sessions.environment.features.definitions
         shapes =
             inspector == .shapes ? Dictionary(uniqueKeysWithValues: features.map { ($0.name, ValueShape($0)) }) : nil
+        inspectorLink = settings.inspectorLink.flatMap { link in settings.inspectorToken.map { (link, $0) } }
         guarding = AdminGuard(settings, time: sessions.environment.time, logger: logger)
     }
 
@@ -54,7 +57,7 @@ struct AdminEndpoints: Sendable {
             Route("adminExportSubject", .get, "/admin/subjects/export", guarding.access(export)),
             Route("adminForgetSubject", .delete, "/admin/subjects", guarding.access(forget)),
             Route("adminDrain", .post, "/admin/drain", guarding.access(drain)),
-        ] + (registry.map { [MetricsEndpoint.route($0, guarding)] } ?? [])
+        ] + linkRoutes + (registry.map { [MetricsEndpoint.route($0, guarding)] } ?? [])
     }
 
     func answer(_ reply: Reply, _ body: @escaping @Sendable () async throws(Problem) -> Response) {

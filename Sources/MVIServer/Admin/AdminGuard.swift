@@ -83,16 +83,31 @@ struct AdminGuard: Sendable {
     // MARK: With a token
 
     private func check(_ head: RequestHead, _ token: AdminToken) throws(Problem) {
+        try check(
+            head, token.matches, "A wrong admin token was sent", "The token is not the server's admin token.")
+    }
+
+    /// Takes the code of the inspector's link.
+    func checkCode(_ head: RequestHead, _ link: InspectorLink) throws(Problem) {
+        try check(
+            head, { link.take($0, now: time.monotonic()) }, "A code was sent that is not the inspector's link's",
+            "The link was opened before, or is older than ten minutes. `curl -X POST` on `/admin/inspector/link`, at this "
+                + "address and on this machine, writes another one into the file of the server's log.")
+    }
+
+    private func check(
+        _ head: RequestHead, _ isRight: (ArraySlice<UInt8>) -> Bool, _ warning: Logger.Message, _ refusal: String
+    ) throws(Problem) {
         guard let value = head.fields.bytes(of: "authorization"), let space = value.firstIndex(of: 0x20),
             value[..<space].isCaselessly(Self.scheme)
         else {
             throw Problem(.adminUnauthorized, "The request carries no `Authorization: Bearer <token>`.")
         }
         // Compared before counting: wrong tokens cannot lock out the right one.
-        guard !token.matches(value[space...].drop { $0 == 0x20 }) else { return }
+        guard !isRight(ArraySlice(value[space...].drop { $0 == 0x20 })) else { return }
         try countWrong(head.peer)
-        logger?.warning("A wrong admin token was sent", metadata: ["peer": "\(head.peer)"])
-        throw Problem(.adminUnauthorized, "The token is not the server's admin token.")
+        logger?.warning(warning, metadata: ["peer": "\(head.peer)"])
+        throw Problem(.adminUnauthorized, refusal)
     }
 
     private func countWrong(_ peer: PeerAddress) throws(Problem) {
@@ -110,7 +125,7 @@ struct AdminGuard: Sendable {
 
     /// Refuses requests of web pages: browsers on this machine can reach the port, also under a page's own name (DNS
     /// rebinding). Programs send neither `Origin` nor `Sec-Fetch-Site`.
-    private func checkLocal(_ head: RequestHead) throws(Problem) {
+    func checkLocal(_ head: RequestHead) throws(Problem) {
         let fields = head.fields
         guard !fields.contains("origin"), fields["sec-fetch-site"].map({ $0 == "none" }) ?? true else {
             throw Problem(

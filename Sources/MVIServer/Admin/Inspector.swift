@@ -16,8 +16,8 @@ extension ServerSettings {
         guard inspector != nil, adminToken == nil, PeerAddress(adminHost).map(AdminGuard.isLoopback) == true else {
             return
         }
-        // From the system's generator, which is fit for secrets.
-        inspectorToken = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined(separator: "-")
+        inspectorToken = InspectorLink.secret()
+        inspectorLink = InspectorLink(dataFolder: dataFolder)
     }
 }
 

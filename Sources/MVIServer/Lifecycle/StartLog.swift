@@ -26,13 +26,13 @@ enum StartLog {
             let page = "\(url(settings.adminHost, admin.port))/admin/inspector"
             metadata["inspector"] = "\(page)"
             if let token = settings.inspectorToken {
-                let link = "\(page)#token=\(token)"
                 if StandardError.isTerminal {
-                    StandardError.say("The inspector, for this run: \(link)", by: "inspector")
+                    StandardError.say("The inspector, for this run: \(page)#token=\(token)", by: "inspector")
                 } else {
                     do throws(StoreError) {
-                        metadata["inspector-link-file"] =
-                            "\(try InspectorLink.make(link, dataFolder: settings.dataFolder))"
+                        let now = assembly.sessions.environment.time.monotonic()
+                        let file = try settings.inspectorLink?.write(page: page, now: now)
+                        metadata["inspector-link-file"] = file.map { "\($0.withoutInvisibles)" }
                     } catch {
                         assembly.logger.warning("\(error)")
                     }

@@ -44,8 +44,9 @@ public struct ServerSettings: Sendable {
         "Serve a page that shows recorded turns at /admin/inspector: shapes shows the types of values, values the "
             + "users' data.", valueName: "what")
     public var inspector: Inspector?
-    /// The token in the inspector's link; nil if administrators have one.
+    /// The inspector's own token, and the file with its link; nil if administrators have a token.
     var inspectorToken: String?
+    var inspectorLink: InspectorLink?
 
     /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`. Nil for the address that the
     /// server listens on, or the machine's name if it listens on every interface.

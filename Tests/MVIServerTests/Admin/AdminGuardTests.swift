@@ -19,7 +19,8 @@ struct AdminGuardTests {
             let application = try #require(port.server.assembly.adminApplication)
             let open = [
                 "reportLiveness", "reportReadiness", "explainProblem", "adminReadOpenAPI", "adminReadInspector",
-                "adminReadInspectorStyle", "adminReadInspectorScript",
+                "adminReadInspectorStyle", "adminReadInspectorScript", "adminOpenInspectorLink",
+                "adminMakeInspectorLink",
             ]
             let names = Set(application.router.endpoints.map(\.name)).subtracting(open)
             let tried = Self.guarded.compactMap { method, target -> String? in

@@ -17,7 +17,7 @@ def _open(visit):
     tab.goto(visit.server.inspector)
     until("the sessions are there",
           lambda: tab.run(f"() => document.body.textContent.includes('{session}')"))
-    assert "token" not in tab.run("() => location.href"), "the token is in the address"
+    assert "code" not in tab.run("() => location.href"), "the code is in the address"
     tab.run(f"() => {{ location.hash = '#session/{session}' }}")
     until("the turns are there", lambda: sum("increment" in row for row in tab.run(_ROWS)) == 3)
     return tab
