@@ -304,7 +304,8 @@ private final class PostedIntent: Sendable {
             }
             endpoint.forward(
                 sent.incoming, sent.request.name, sent.request.body, sent.request.wait ?? .zero, feature,
-                caller.target, reply, onAnswer: { [caller, feature] in caller.target.oweForwarded(feature, to: caller.client) }
+                caller.target, reply,
+                onAnswer: { [caller, feature] in caller.target.oweForwarded(feature, to: caller.client) }
             ) { self.send(sent.request, $0) }
         }
     }

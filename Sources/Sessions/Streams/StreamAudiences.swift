@@ -279,7 +279,8 @@ extension Session {
     func owe(_ version: UInt64, of feature: FeatureID, to client: SessionClient) {
         let id = client.id
         changeStreams { core in
-            core.streams.change({ $0.rare?.audience == id && ($0.seen(feature)?.version ?? .max) < version }) { stream in
+            core.streams.change({ $0.rare?.audience == id && ($0.seen(feature)?.version ?? .max) < version }) {
+                stream in
                 guard let rare = stream.rare else { return }
                 for place in rare.seen.indices where rare.seen[place].feature == feature {
                     rare.seen[place].owed = version
