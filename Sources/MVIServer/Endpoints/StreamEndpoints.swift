@@ -73,25 +73,12 @@ struct StreamEndpoints: Sendable {
             do throws(NetworkPlaces.Refusal) { place = try quotas.takeStream(incoming.head) } catch {
                 return putOff(.busy, Self.problem(error), wantsProblem, reply)
             }
-            find(filter, incoming, caller) { found in
-                switch found {
-                case .failure(let error): refuse(error, filter, caller, wantsProblem, reply)
-                case .success(let shown): show(shown, incoming, caller, start, delta, place, wantsProblem, reply)
-                }
-            }
+            let shown = ShownStores(filter, for: caller, features)
+            show(shown, incoming, caller, start, delta, place, wantsProblem, reply)
         }
     }
 
-    private func find(
-        _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller,
-        _ completion: @escaping @Sendable (Result<ShownStores, StoreError>) -> Void
-    ) {
-        ShownStores.find(
-            filter, for: caller, in: sessions, permit: quotas.permit(incoming.head, caller.session),
-            completion: completion)
-    }
-
-    /// Opens a stream, after the owners of its logs have made what is missing.
+    /// Opens a stream, after the owner of the caller's session has made what is missing there.
     private func show(
         _ shown: ShownStores, _ incoming: Incoming, _ caller: Caller, _ start: StreamStart, _ delta: DeltaForm?,
         _ place: NetworkPlaces.Place, _ wantsProblem: Bool, _ reply: Reply
@@ -99,17 +86,43 @@ struct StreamEndpoints: Sendable {
         let withoutRoom = Lock<[FeatureID]>([])
         let open: Forwarder.Attempt = { done in
             self.open(
-                shown, without: withoutRoom.withLock { $0 }, start, delta, caller, place, wantsProblem: wantsProblem,
-                reply, done)
+                shown, without: withoutRoom.withLock { $0 }, start, delta, incoming, caller, place,
+                wantsProblem: wantsProblem, reply, done)
         }
+        let named: [FeatureID]? = if case .features(let own) = shown.own { own } else { nil }
         let make: @Sendable () -> Void = {
-            let missing = shown.missing(for: caller, features)
-            self.make(missing[...], incoming, caller, wantsProblem, reply, withoutRoom, again: open)
+            let missing = caller.session.missing(named, for: caller, features)
+            self.make(missing, incoming, caller.session, withoutRoom, again: open) {
+                refuse($0, caller, wantsProblem, reply)
+            }
         }
-        if shown.missing(for: caller, features, onlyObserved: true).contains(where: { !$0.features.isEmpty }) {
-            return make()
-        }
+        if !caller.session.missing(named, for: caller, features, onlyObserved: true).isEmpty { return make() }
         open { isAnswered in if !isAnswered { make() } }
+    }
+
+    /// Opens the part of a space, after its owner has made what is missing there.
+    ///
+    /// - Parameter relayed: receives the owner's refusal.
+    private func open(
+        _ space: ShownStores.Space, _ incoming: Incoming, _ caller: Caller, relayed: Lock<Forwarder.Refusal?>,
+        _ open: @escaping StreamBundle.Attempt, _ refuse: @escaping @Sendable (StoreError) -> Void
+    ) {
+        let named = space.features
+        sessions.space(space.name, permit: permit(named, incoming, caller)) { lookup in
+            switch lookup.space(for: named[0]) {
+            case .failure(let error): refuse(error)
+            case .success(let space):
+                let make: @Sendable () -> Void = {
+                    let missing = space.missing(named, for: caller, features)
+                    self.make(missing, incoming, space, nil, again: { open(space, $0) }) { refusal in
+                        relayed.withLock { $0 = refusal }
+                        refuse(refusal.error)
+                    }
+                }
+                if !space.missing(named, for: caller, features, onlyObserved: true).isEmpty { return make() }
+                open(space) { isOpen in if !isOpen { make() } }
+            }
+        }
     }
 
     private static func problem(_ refusal: NetworkPlaces.Refusal) -> Problem {
@@ -125,30 +138,22 @@ struct StreamEndpoints: Sendable {
         }
     }
 
-    /// Has the owners of logs make stores and observe for them, one after the other, then opens the stream here.
+    /// Has the owner of a session make stores and observe for them, then tries to open the stream or its part here.
     private func make(
-        _ missing: ArraySlice<ShownStores.Missing>, _ incoming: Incoming, _ caller: Caller, _ wantsProblem: Bool,
-        _ reply: Reply, _ withoutRoom: Lock<[FeatureID]>, again: @escaping Forwarder.Attempt
+        _ missing: [FeatureID], _ incoming: Incoming, _ session: Session, _ withoutRoom: Lock<[FeatureID]>?,
+        again: @escaping Forwarder.Attempt, refuse: @escaping @Sendable (Forwarder.Refusal) -> Void
     ) {
-        guard let forwarder, let first = missing.first else {
-            return putOff(.busy, Forwarder.unreachable, wantsProblem, reply)
-        }
-        let others = missing.dropFirst()
-        let next: Forwarder.Attempt = { done in
-            make(others, incoming, caller, wantsProblem, reply, withoutRoom, again: again)
-            done(true)
-        }
+        guard let forwarder else { return refuse(.problem(Forwarder.unreachable)) }
         forwarder.makeStores(
-            first.features, incoming, ForwardedSession(first.session), withoutRoom: first.isOwn ? withoutRoom : nil,
-            again: others.isEmpty ? again : next,
-            refuse: { refusal in
-                switch refusal {
-                case .problem(let problem) where problem.type.status == 503:
-                    putOff(.busy, problem, wantsProblem, reply)
-                case .problem(let problem): reply.refuse(problem)
-                case .relayed(let response): refuse(response, caller, wantsProblem, reply)
-                }
-            })
+            missing, incoming, ForwardedSession(session), withoutRoom: withoutRoom, again: again, refuse: refuse)
+    }
+
+    private func refuse(_ refusal: Forwarder.Refusal, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply) {
+        switch refusal {
+        case .problem(let problem) where problem.type.status == 503: putOff(.busy, problem, wantsProblem, reply)
+        case .problem(let problem): reply.refuse(problem)
+        case .relayed(let response): refuse(response, caller, wantsProblem, reply)
+        }
     }
 
     /// Answers with another node's refusal, in the form of this endpoint.
@@ -216,19 +221,30 @@ struct StreamEndpoints: Sendable {
             if let refusal = caller.session.refusal(of: caller.client) {
                 return refuse(refusal, filter, caller, wantsProblem, reply)
             }
-            find(filter, incoming, caller) { found in
-                do throws(Problem) {
-                    switch found {
-                    case .failure(let error): refuse(error, filter, caller, wantsProblem, reply)
-                    case .success(let shown):
-                        for named in shown.spaces { try checkInstances(named.features, of: named.space, caller) }
-                        reply.answer(Response(status: 200, fields: AnswerFields.stream))
-                    }
-                } catch {
-                    reply.refuse(error)
-                }
-            }
+            head(ShownStores(filter, for: caller, features).spaces[...], filter, incoming, caller, wantsProblem, reply)
         }
+    }
+
+    private func head(
+        _ spaces: ArraySlice<ShownStores.Space>, _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller,
+        _ wantsProblem: Bool, _ reply: Reply
+    ) {
+        guard let (name, named) = spaces.first else {
+            return reply.answer(Response(status: 200, fields: AnswerFields.stream))
+        }
+        sessions.space(name, permit: permit(named, incoming, caller)) { lookup in
+            switch lookup.space(for: named[0]) {
+            case .failure(let error): return refuse(error, filter, caller, wantsProblem, reply)
+            case .success(let space):
+                do throws(Problem) { try checkInstances(named, of: space, caller) } catch { return reply.refuse(error) }
+            }
+            head(spaces.dropFirst(), filter, incoming, caller, wantsProblem, reply)
+        }
+    }
+
+    /// Nil if only code on the server makes the spaces of a feature.
+    private func permit(_ named: [FeatureID], _ incoming: Incoming, _ caller: Caller) -> (@Sendable () -> Duration?)? {
+        features.makesSpaces(of: named[0]) ? quotas.permit(incoming.head, caller.session) : nil
     }
 
     /// Refuses instances without a store that the caller may read and that do not exist.
@@ -244,7 +260,7 @@ struct StreamEndpoints: Sendable {
 
     private func open(
         _ shown: ShownStores, without withoutRoom: [FeatureID], _ start: StreamStart, _ delta: DeltaForm?,
-        _ caller: Caller, _ place: NetworkPlaces.Place, wantsProblem: Bool, _ reply: Reply,
+        _ incoming: Incoming, _ caller: Caller, _ place: NetworkPlaces.Place, wantsProblem: Bool, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
         guard !sessions.isDraining else {
@@ -252,6 +268,7 @@ struct StreamEndpoints: Sendable {
             putOff(.drain, problem, wantsProblem, reply)
             return done(true)
         }
+        let relayed = Lock<Forwarder.Refusal?>(nil)
         let opened: @Sendable (Result<any ClientStream, StoreError>) -> Void = { result in
             switch result {
             case .success(let stream):
@@ -262,13 +279,23 @@ struct StreamEndpoints: Sendable {
                 reply.answer(
                     Response(status: 200, fields: AnswerFields.stream, body: .stream(stream)))
             case .failure(let error) where error.code == .elsewhere: return done(false)
-            case .failure(let refusal): refuse(refusal, shown.filter, caller, wantsProblem, reply)
+            case .failure(let refusal):
+                if let relayed = relayed.withLock({ $0 }) {
+                    refuse(relayed, caller, wantsProblem, reply)
+                } else {
+                    refuse(refusal, shown.filter, caller, wantsProblem, reply)
+                }
             }
             done(true)
         }
         guard !shown.isOfSeveral else {
+            let parts = shown.spaces.map { space in
+                StreamBundle.Named(space.name, space.features) {
+                    self.open(space, incoming, caller, relayed: relayed, $0, $1)
+                }
+            }
             return StreamBundle.open(
-                caller.session, shown.ownFeatures, shown.spaces, denied: shown.denied,
+                caller.session, shown.ownFeatures, parts, denied: shown.denied,
                 withoutRoom: shown.withoutRoom, from: start, delta: delta, for: caller.client, holding: place
             ) { opened($0.map { $0 }) }
         }

@@ -121,21 +121,25 @@ final class NodeProcess {
     // MARK: Requests
 
     /// Answers a request on the node that owns the session, or the space, as the HTTP layer does.
-    func take(_ call: NodeCall) {
-        find(call) { [table, network] session, client in
+    func take(_ call: NodeCall) { Self.take(call, table, network) }
+
+    static func take(_ call: NodeCall, _ table: SessionTable, _ network: NodeNetwork) {
+        find(call, table) { session, client in
             guard let space = table.environment.features.space(of: call.feature) else {
-                return Self.run(call, session, SessionClient(), network, tries: 0)
+                return run(call, session, SessionClient(), network, tries: 0)
             }
             table.space(space, permit: { nil }) { found in
                 guard case .live(let space, _) = found else {
                     return call.answer(.failed(StoreError(.unavailable, "The space is \(found).")))
                 }
-                Self.run(call, space, client.in(session), network, tries: 0)
+                run(call, space, client.in(session), network, tries: 0)
             }
         }
     }
 
-    private func find(_ call: NodeCall, _ then: @escaping @Sendable (Session, SessionClient) -> Void) {
+    private static func find(
+        _ call: NodeCall, _ table: SessionTable, _ then: @escaping @Sendable (Session, SessionClient) -> Void
+    ) {
         table.find(call.token) { found in
             switch found {
             case .live(let session, let credential): then(session, SessionClient(credential))

@@ -192,28 +192,29 @@ final class SpaceCaller {
         (opening, openingSince, streamNode) = (opening + 1, now, node)
         trust = (NodeClient.Trust(node.way), node.clocks.source.monotonic())
         let (number, start) = (opening, StreamStart(lastEventID: cursor))
-        node.table.find(token) { [inbox, table = node.table, features] found in
+        node.table.find(token) { [inbox, token, features, table = node.table, network = node.network] found in
             guard case .live(let session, let credential) = found else {
                 return inbox.put(.stream(nil, .sessionEnded, opening: number))
             }
-            let spaces = Lock<[StreamBundle.Named]>([])
-            for feature in features {
-                table.space(Self.name(feature), permit: { nil }) { found in
-                    guard case .live(let space, _) = found else {
-                        return inbox.put(.stream(nil, .evicted, opening: number))
-                    }
-                    let all = spaces.withLock { spaces in
-                        spaces.append(StreamBundle.Named(space, [feature]))
-                        return spaces
-                    }
-                    guard all.count == features.count else { return }
-                    let sorted = all.sorted { $0.features[0].text < $1.features[0].text }
-                    StreamBundle.open(session, [], sorted, from: start, for: SessionClient(credential)) { result in
-                        switch result {
-                        case .success(let stream): inbox.put(.stream(stream, nil, opening: number))
-                        case .failure(let error): inbox.put(.stream(nil, error, opening: number))
+            let spaces = features.map { feature in
+                StreamBundle.Named(Self.name(feature), [feature]) { open, refuse in
+                    table.space(Self.name(feature), permit: { nil }) { found in
+                        guard case .live(let space, _) = found else { return refuse(.evicted) }
+                        open(space) { isOpen in
+                            guard !isOpen else { return }
+                            // Its owner has to make the store: as the HTTP layer asks for it.
+                            let call = NodeCall(token: token, feature: feature, purpose: .state) { _ in
+                                open(space) { isOpen in if !isOpen { refuse(.elsewhere) } }
+                            }
+                            NodeProcess.take(call, table, network)
                         }
                     }
+                }
+            }
+            StreamBundle.open(session, [], spaces, from: start, for: SessionClient(credential)) { result in
+                switch result {
+                case .success(let stream): inbox.put(.stream(stream, nil, opening: number))
+                case .failure(let error): inbox.put(.stream(nil, error, opening: number))
                 }
             }
         }
@@ -226,10 +227,6 @@ final class SpaceCaller {
         }
         openingSince = nil
         if let error { log.tell("caller \(index) got no stream: \(error)") }
-        // Its owner has to make a store: as the HTTP layer asks for it.
-        if error?.code == .elsewhere, let node = streamNode, !node.isStopped {
-            for feature in features { node.take(NodeCall(token: token, feature: feature, purpose: .state) { _ in }) }
-        }
         guard let stream else { return }
         if let trust, let node = streamNode {
             isTrusted = trust.way.holds && node.clocks.source.monotonic() - trust.asked < .seconds(2)
@@ -355,7 +352,8 @@ final class SpaceCaller {
 
     private func see(_ state: Board.State, _ version: UInt64, of feature: FeatureID) {
         let name = Self.name(feature)
-        guard var known = shown[name] else { return fault("a state of \(feature), which was not begun") }
+        // One that was late joins with it.
+        var known = shown[name] ?? Shown(isNew: true)
         defer { shown[name] = known }
         if version < known.version { fault("\(feature) went back to version \(version)") }
         (known.version, known.entries) = (version, state.entries)
@@ -372,8 +370,8 @@ final class SpaceCaller {
         if known.version < version { fault("the label \(text) came before version \(version)") }
         if let last = known.lastLabel, last >= id { fault("the label \(text) came after \(last)") }
         known.lastLabel = id
-        guard let start = known.start else { return }
         if known.isNew, isReplay { fault("83: a newcomer is shown the earlier label \(text)") }
+        guard let start = known.start else { return }
         if id.number <= start { fault("83: the label \(text) is from before the stream's beginning at \(start)") }
         if id.number <= known.covered { fault("82: the label \(text) came again, after \(known.covered)") }
         known.labels.insert(id)

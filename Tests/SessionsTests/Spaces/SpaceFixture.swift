@@ -193,15 +193,21 @@ struct SpaceClient {
         }
     }
 
+    /// A list as a stream names it, of which the stores are here.
+    func named(_ list: String) throws -> StreamBundle.Named {
+        let space = try fixture.space(list)
+        return StreamBundle.Named(try #require(space.space), [try #require(FeatureID(SpaceFixture.name(of: list)))]) {
+            open, refuse in open(space) { isOpen in if !isOpen { refuse(.elsewhere) } }
+        }
+    }
+
     func stream(
         _ lists: String..., own features: [String] = [], from start: StreamStart = .unspecified, delta: DeltaForm? = nil
     ) throws -> BundleReader {
         let opened = Box<Result<StreamBundle, StoreError>>()
         StreamBundle.open(
             session, try features.map { try #require(FeatureID($0)) },
-            try lists.map {
-                StreamBundle.Named(try fixture.space($0), [try #require(FeatureID(SpaceFixture.name(of: $0)))])
-            },
+            try lists.map { try named($0) },
             from: start, delta: delta, for: own
         ) { opened.set($0) }
         return BundleReader(try #require(opened.value, "the stream was to come at once").get())
