@@ -21,7 +21,7 @@ extension MemoryJournal {
                                 change.session, from: session.subject, to: change.subject, isShared: stored.isShared)
                             let life = session.record.lifeClass
                             session.subject = change.subject
-                            if let subject = change.subject { directory.visits.signIn(session.record.id, subject) }
+                            if let subject = session.visitor { directory.visits.signIn(session.record.id, subject) }
                             if session.record.lifeClass != life { shard.addUse(of: session, change.session) }
                             session.accessChanges += 1
                             if !change.reminders.isEmpty { set(change.reminders, of: change.session, session) }
@@ -101,7 +101,7 @@ extension MemoryJournal {
             guard read(space, { $0.record.space }) != nil else { return }
             for var visit in visits {
                 if visit.subject == nil, let session = directory.ids[visit.session] {
-                    visit.subject = read(session) { $0.record.subject }
+                    visit.subject = read(session) { $0.visitor }
                 }
                 directory.visits.note(visit, in: space)
             }
@@ -153,6 +153,11 @@ extension MemorySession {
             key: key, id: record.id, created: record.created, lastSeen: record.lastSeen, stores: stores.count,
             bytes: stores.reduce(0) { $0 + $1.state.count + $1.view.count }, subject: record.subject,
             isShared: record.isShared, space: record.space)
+    }
+
+    /// The subject of what its anonymous client sent to spaces; nil if that was another person.
+    fileprivate var visitor: Subject? {
+        credentials.contains { $0.number == StoredCredential.ofAnotherPerson } ? nil : record.subject
     }
 
     /// True if a token is the session's own or that of one of its credentials.

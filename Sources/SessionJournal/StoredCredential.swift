@@ -20,6 +20,10 @@ package struct StoredCredential: Sendable, Hashable {
     /// valid.
     package var revokedUntil: Duration?
 
+    /// The number of the credential of a user who did not take over what the session's anonymous client had: in spaces
+    /// they are two people. No other credential of a session that is not shared has it.
+    package static let ofAnotherPerson = 3
+
     package init(
         token: TokenHash, kind: SessionCredential, number: Int, principal: [UInt8], made: Duration,
         lastSeen: Duration? = nil, revokedUntil: Duration? = nil

@@ -2,7 +2,7 @@ import MVI
 
 /// A session whose clients sent intents to a space, with its subject: by it a person's data in spaces is found.
 package struct Visit: Sendable, Hashable {
-    /// The session's public id.
+    /// The session's public id; with a suffix if its client is another person than who used it before.
     package var session: String
     /// Its subject; nil for one that was always anonymous.
     package var subject: Subject?

@@ -31,7 +31,7 @@ extension Statements {
             """, [.key(last.space), .bytea(last.visitor), .int8(Int64(limit))])
     }
 
-    /// Notes the subject of a session in its visits without one.
+    /// Notes the subject of a session in its visits without one, unless it is another person. After its credentials.
     ///
     /// - Parameter column: The column of `sessions` that identifies it.
     func signIn(_ column: String, _ value: PostgresValue) -> PostgresStatement {
@@ -40,7 +40,9 @@ extension Statements {
             UPDATE \(schema).visits AS v SET issuer = l.issuer, subject = l.subject FROM (
                 SELECT o.session, o.visitor, s.issuer, s.subject FROM \(schema).sessions AS s
                 JOIN \(schema).visits AS o ON o.visitor = s.id AND o.subject IS NULL
-                WHERE s.\(column) = $1 AND s.subject IS NOT NULL ORDER BY o.session FOR UPDATE OF o) AS l
+                WHERE s.\(column) = $1 AND s.subject IS NOT NULL AND NOT EXISTS (
+                    SELECT FROM \(schema).credentials AS c
+                    WHERE c.session = s.key AND c.number = \(StoredCredential.ofAnotherPerson)) ORDER BY o.session FOR UPDATE OF o) AS l
             WHERE v.session = l.session AND v.visitor = l.visitor
             """, [value])
     }

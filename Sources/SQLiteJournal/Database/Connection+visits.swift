@@ -6,6 +6,12 @@ import SessionJournal
 extension Connection {
     private static let visitColumns = "visitor, last_use, forgotten, visits.issuer, visits.subject"
 
+    /// True for a session whose subject is the person of its anonymous client.
+    private static let isOnePerson = """
+        NOT EXISTS (
+            SELECT 1 FROM credentials AS c WHERE c.session = sessions.key AND c.number = \(StoredCredential.ofAnotherPerson))
+        """
+
     mutating func visits(_ visits: VisitQuery, limit: Int) throws -> [SpaceVisit] {
         let condition: String
         var values: [SQLiteValue] = []
@@ -36,8 +42,8 @@ extension Connection {
         try execute(
             """
             INSERT INTO visits (session, visitor, last_use, issuer, subject) VALUES (
-                ?1, ?2, ?3, coalesce(?4, (SELECT issuer FROM sessions WHERE id = ?2)),
-                coalesce(?5, (SELECT subject FROM sessions WHERE id = ?2)))
+                ?1, ?2, ?3, coalesce(?4, (SELECT issuer FROM sessions WHERE id = ?2 AND \(Self.isOnePerson))),
+                coalesce(?5, (SELECT subject FROM sessions WHERE id = ?2 AND \(Self.isOnePerson))))
             ON CONFLICT DO UPDATE SET last_use = max(last_use, excluded.last_use),
                 issuer = CASE WHEN excluded.subject IS NULL THEN issuer ELSE excluded.issuer END,
                 subject = coalesce(excluded.subject, subject)
@@ -53,7 +59,7 @@ extension Connection {
         try execute(
             """
             UPDATE visits SET issuer = ?, subject = ?
-            WHERE visitor = (SELECT id FROM sessions WHERE key = ?) AND subject IS NULL
+            WHERE visitor = (SELECT id FROM sessions WHERE key = ? AND \(Self.isOnePerson)) AND subject IS NULL
             """, [.text(subject.issuer), .text(subject.id), .integer(session.number)])
     }
 

@@ -30,11 +30,11 @@ extension JournalDatabase {
                 "UPDATE sessions SET issuer = ?, subject = ? WHERE key = ?",
                 [SQLiteValue(change.subject?.issuer), SQLiteValue(change.subject?.id), key])
         }
-        if let subject = change.subject { try connection.signIn(change.session, subject) }
         for token in change.removed { try delete(token, of: change.session) }
         for token in ended { try bury(token.bytes, until: change.tombstoneUntil, limit: limit) }
         for credential in change.kept { try delete(credential.token, of: change.session) }
         for credential in change.kept { try insert(credential, of: change.session) }
+        if let subject = change.subject { try connection.signIn(change.session, subject) }
         if !change.reminders.isEmpty { try write(change.reminders.map { .set($0) }, of: change.session) }
         return .success(())
     }

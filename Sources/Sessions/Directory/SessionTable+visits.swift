@@ -169,7 +169,9 @@ extension SessionTable {
 
 extension Session {
     func visit(of client: SessionClient, _ caller: Session) -> Visit {
-        Visit(session: caller.id, subject: client.principal?.identity, lastUse: shared.time.sinceEpoch())
+        Visit(
+            session: caller.visitor(client.credential), subject: client.principal?.identity,
+            lastUse: shared.time.sinceEpoch())
     }
 
     /// The actions by which the space's stores remove a person.

@@ -49,16 +49,25 @@ extension Session {
     }
 
     /// The name of a caller in this space.
-    package func sender(_ caller: Session, _ principal: Principal?) -> Sender {
-        Sender(id: senderID(of: caller.id), session: caller.id, subject: principal?.identity)
+    package func sender(_ caller: Session, _ principal: Principal?, _ credential: Credential? = nil) -> Sender {
+        Sender(id: senderID(of: caller.visitor(credential)), session: caller.id, subject: principal?.identity)
     }
 
-    /// The name in this space of clients of a session.
-    func senderID(of session: String) -> String { Sender.id(of: session, in: id) }
+    /// The name in this space of a visitor.
+    func senderID(of visitor: String) -> String { Sender.id(of: visitor, in: id) }
+
+    /// The name by which spaces keep what a client of this session sent: a user who did not take over what the anonymous
+    /// client had is another one.
+    func visitor(_ credential: Credential?) -> String {
+        guard let credential, !credential.isOneOfMany, credential.number == StoredCredential.ofAnotherPerson else {
+            return id
+        }
+        return "\(id)~\(credential.number)"
+    }
 }
 
 extension Sender {
-    /// The name of clients of a session in the space with a public id.
+    /// The name of a visitor in the space with a public id.
     static func id(of session: String, in space: String) -> String {
         // The space's id is random, and only the server's code knows it.
         Epoch.name(digest: SHA256.digest(Array("sender:\(space):\(session)".utf8)))

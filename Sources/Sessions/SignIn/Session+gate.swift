@@ -256,7 +256,7 @@ package struct SessionClient: Sendable {
     /// session keeps its names when it signs in. No client can write the separator.
     func scoped(_ name: String) -> String {
         let number = credential?.isOneOfMany == true ? credential?.number : nil
-        if let caller { return "\(caller.id).\(number ?? 0)\(Self.scopeEnd)\(name)" }
+        if let caller { return "\(caller.visitor(credential)).\(number ?? 0)\(Self.scopeEnd)\(name)" }
         return number.map { "\($0)\(Self.scopeEnd)\(name)" } ?? name
     }
 

@@ -196,7 +196,8 @@ extension SessionTable {
             token: session.tokenHash, kind: session.credential, number: 1, principal: [], made: session.created,
             revokedUntil: now + Self.repetition)
         let new = StoredCredential(
-            token: token.hash, kind: session.credential, number: 2, principal: encoded, made: now)
+            token: token.hash, kind: session.credential,
+            number: keepsStores ? 2 : StoredCredential.ofAnotherPerson, principal: encoded, made: now)
         _ = try await journal { session.keep($0) }
         // No store is created between listing the stores to tell and the sign-in.
         let turns = try await session.holdTurns()

@@ -183,7 +183,7 @@ final class IntentJob: QueueJob {
                 job: self, store: store,
                 context: TurnContext(
                     intentID, store, principal: principal, inputs: stage.inputs, trace: request.trace,
-                    sender: request.client.caller.map { session.sender($0, principal) }),
+                    sender: request.client.caller.map { session.sender($0, principal, request.client.credential) }),
                 run: run, receipt: receipt),
             after: effects)
     }

@@ -59,6 +59,26 @@ extension JournalCheck {
             #expect(try await journal.visits(of: "a") == expected)
             #expect(try await journal.visits(of: "b").count == 2)
         },
+        JournalCheck("visits from before a sign-in of another person stay without a subject, also those noted later") {
+            journal in
+            let session = try await journal.newLog()
+            var space = try await journal.newLog(Sample.space("a:1"))
+            let (before, ada) = (Sample.visit(session.record.id), Sample.subject("a"))
+            try await journal.commit(space.batch(.made(), visits: [before]), to: &space)
+            var kept = StoredCredential.sample(1)
+            kept.number = StoredCredential.ofAnotherPerson
+            for credential in [[kept], []] {
+                try await journal.change(
+                    CredentialChange(
+                        session: session.key, expecting: credential.isEmpty ? ada : nil, subject: ada, kept: credential)
+                ).get()
+                try await journal.commit(space.batch(.changed(), visits: [before]), to: &space)
+                try await journal.reload()
+                #expect(try await journal.visits(of: "a").isEmpty)
+            }
+            try await journal.purge(ada).get()
+            #expect(try await journal.visits(.forgotten).get().isEmpty)
+        },
         JournalCheck("a session that is created with a subject gives it to its visits, one that is refused does not") {
             journal in
             var space = try await journal.newLog(Sample.space("board:a"))

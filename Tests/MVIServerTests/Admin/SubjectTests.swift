@@ -110,6 +110,39 @@ struct SubjectTests {
         }
     }
 
+    @Test(
+        "in shared stores a sign-in that keeps nothing makes another person than the client before",
+        arguments: Depth.allCases)
+    func anotherPerson(depth: Depth) async throws {
+        try await AdminPort.run(
+            depth, authenticator: WordAuthenticator(), content: { _ in Shared { _ in Wall() }.allows(.everyone) }
+        ) { port in
+            let server = port.server
+            let guest = try await server.session()
+            let sign = { (session: Credential) in
+                session.intent(#"{"type":"sign"}"#, [("Idempotency-Key", #""k""#)], to: "wall:a")
+            }
+            #expect(try await server.send(sign(guest)).status == 202)
+            struct Made: Decodable { var id, token: String }
+            let signIn = guest.request(
+                "PUT", "/sessions/current/identity", [RefusalCase.json], body: #"{"identity":"anna","keep":false}"#)
+            let made = try await server.send(signIn).json(Made.self)
+            let anna = Credential(id: made.id, field: ("Authorization", "Bearer \(made.token)"), secret: made.token)
+            #expect(made.id == guest.id)
+            let answer = try await server.send(sign(anna))
+            #expect(answer.status == 202 && answer["idempotency-replayed"] == nil)
+            let request = anna.request("GET", "/features/wall:a/state")
+            let names = try await server.send(request).json(Wall.State.self).names
+            #expect(Set(names).count == 2)
+            let exported = try #require(try await lines(port).last)
+            #expect(exported.contains(names[1]) && !exported.contains(names[0]))
+            _ = try await port.send("DELETE", "/admin/subjects?\(Self.named)")
+            let bob = try await server.session(of: "bob")
+            let left = try await server.send(bob.request("GET", "/features/wall:a/state")).json(Wall.State.self).names
+            #expect(left == [names[0]])
+        }
+    }
+
     private struct SessionDocumentShape: Decodable {
         struct Session: Decodable {
             struct Named: Decodable { var issuer, id: String }

@@ -82,6 +82,65 @@ struct VisitTests {
         #expect(try bob.state().get().items.map(\.text) == ["milk"])
     }
 
+    @Test("a sign-in that keeps no stores makes another person, in names, receipts, exports and deletions")
+    func anotherPerson() async throws {
+        let journal = MemoryJournal()
+        let fixture = try SpaceFixture(journal: journal)
+        let guest = try fixture.guest()
+        _ = try guest.send(milk, key: "k").get()
+        let signed = try await fixture.table.identify(
+            guest.session, guest.token, nil, as: Principal(issuer: "i", subject: "ann"), proof: ProofHash.of("a proof"),
+            keepsStores: false
+        ).get()
+        guard case .signedIn(let session, let credential, let token) = signed else { throw SessionTable.NotLive() }
+        let ann = SpaceClient(fixture: fixture, session: session, token: token, credential: credential)
+        #expect(try !ann.send(milk, key: "k").get().isReplayed)
+        #expect(try ann.send(milk, key: "k").get().isReplayed)
+        let names = try ann.state().get().items.map(\.by)
+        #expect(Set(names).count == 2 && names.count == 2)
+        let ofAnn = Subject(issuer: "i", id: "ann")
+        #expect(try await fixture.table.spaces(visitedBy: ofAnn).map(\.sender) == [names[1]])
+        // A renewal, or a restart, makes nobody another person.
+        _ = try await fixture.table.identify(
+            session, token, credential, as: Principal(issuer: "i", subject: "ann", claims: ["role": "staff"]),
+            proof: ProofHash.of("another")
+        ).get()
+        let later = try SpaceFixture(journal: journal)
+        guard case .live(let loaded, let again?) = try later.table.found(token) else { throw SessionTable.NotLive() }
+        let back = SpaceClient(fixture: later, session: loaded, token: token, credential: again)
+        #expect(try back.send(milk, key: "k").get().isReplayed)
+        _ = try back.send(bread).get()
+        #expect(try back.state().get().items.map(\.by) == names + [names[1]])
+        #expect(try await later.table.forget(ofAnn).spaces == 1)
+        let rest = try later.guest().state().get().items
+        #expect(rest.map(\.by) == [names[0]] && rest.map(\.text) == ["milk"])
+        #expect(try await journal.stored("party").receipts.count == 1)
+    }
+
+    @Test("who sent what was not in the journal when another person signed in does not become that person")
+    func anotherPersonMeanwhile() async throws {
+        let kept = MemoryJournal()
+        let journal = HeldJournal(kept)
+        let fixture = try SpaceFixture(journal: journal)
+        let guest = try fixture.guest()
+        let space = try fixture.space("party", for: guest)
+        let answer = Box<IntentResult>()
+        journal.hold()
+        space.send(
+            IntentRequest(body: Array(bread.utf8), client: guest.client), to: try #require(FeatureID("chores:party"))
+        ) { answer.set($0) }
+        try await journal.untilHeld()
+        _ = try await fixture.table.identify(
+            guest.session, guest.token, nil, as: Principal(issuer: "i", subject: "ann"), proof: ProofHash.of("a proof"),
+            keepsStores: false
+        ).get()
+        journal.release()
+        _ = try #require(answer.value).get()
+        #expect(try await kept.visits(of: "ann").isEmpty)
+        #expect(try await fixture.table.forget(Subject(issuer: "i", id: "ann")).spaces == 0)
+        #expect(try fixture.guest().state().get().items.map(\.text) == ["bread"])
+    }
+
     @Test("what a client sent goes with its person also where the client signed in before its turn was in the journal")
     func signedInMeanwhile() async throws {
         let kept = MemoryJournal()
