@@ -224,6 +224,66 @@ struct BundleTests {
         #expect(try stream.events().map(\.kind) == ["state tally", "state chores:party"])
     }
 
+    @Test("82: an id among many labels promises those before it and no more")
+    func largeSteps() throws {
+        let fixture = try SpaceFixture()
+        let ann = try fixture.guest()
+        let stream = try ann.stream("party", "picnic")
+        _ = try stream.events()
+        for number in 0..<8 { _ = try ann.send(call("\(number) \(String(repeating: "x", count: 20_000))")).get() }
+        guard case .write(let bytes) = stream.stream.nextStep() else {
+            Issue.record("the labels were to take several steps")
+            return
+        }
+        var parser = EventParser()
+        let events = try parser.feed(bytes)
+        let first = events.filter { $0.name == "label" }
+        let id = try #require(events.compactMap(\.id).last)
+        stream.stream.closed()
+        let resumed = try ann.stream("party", "picnic", from: .cursor(id)).events()
+        let rest = resumed.filter { $0.hasPrefix("label") }
+        #expect(!first.isEmpty && !rest.isEmpty && first.count + rest.count == 8)
+        #expect(rest.first?.contains(#""text":"\(first.count) x"#) == true)
+    }
+
+    @Test("82: if the log of the client's session is lost the connection ends, and the client resumes at its last id")
+    func ownLogLost() throws {
+        let nodes = try SpacePair()
+        let ann = try nodes.here.guest()
+        let tally = try #require(FeatureID("tally"))
+        let add = { ann.session.send(IntentRequest(body: Array(#"{"type":"add","amount":1}"#.utf8)), to: tally) { _ in } }
+        add()
+        let key = try #require(ann.session.core.withLock { $0.key })
+        let kept = try #require(nodes.kept.snapshot(of: key))
+        let stream = try ann.stream("party", own: ["tally"])
+        _ = try stream.events()
+        add()
+        _ = try stream.events()
+        let id = stream.lastID
+        nodes.kept.goBack(key, to: kept, epoch: "another")
+        ann.session.catchUp()
+        #expect(ann.session.epoch == "another")
+        let events = try stream.events()
+        #expect(stream.isOver && events.map(\.kind) == ["goaway"] && stream.lastID == id)
+        let resumed = try ann.stream("party", own: ["tally"], from: .cursor(id)).events()
+        #expect(resumed.contains { $0.hasPrefix("reset") && $0.contains("tally") && !$0.contains("chores") })
+    }
+
+    @Test("81: a part shows nothing to a client that has lost its session, whatever the other parts were told")
+    func partOfEnded() throws {
+        let fixture = try SpaceFixture()
+        let (ann, bob) = (try fixture.guest(), try fixture.guest())
+        let opened = Box<Result<SessionStream, StoreError>>()
+        try fixture.space("party").openStream(
+            .features([try #require(FeatureID("chores:party"))]), from: .now, isPart: true, for: ann.client
+        ) { opened.set($0) }
+        let part = try #require(opened.value).get()
+        #expect(!part.nextPart().bytes.isEmpty)
+        ann.session.end(.ended)
+        _ = try bob.send(call("secret")).get()
+        #expect(!String(decoding: part.nextPart().bytes, as: UTF8.self).contains("secret"))
+    }
+
     @Test("90: a stream of a session has the same bytes, whether or not there are shared features")
     func unchanged() throws {
         func bytes(_ table: SessionTable) throws -> String {
