@@ -38,18 +38,4 @@ extension NodeClient {
         case state(FeatureID, floor: UInt64, NodeAnswer, Box<Bool>)
         case stream(TestStream?, opening: Int)
     }
-
-    /// The results until the client reads them.
-    final class Inbox: Sendable {
-        private let items = Lock<[Item]>([])
-
-        func put(_ item: Item) { items.withLock { $0.append(item) } }
-
-        func take() -> [Item] {
-            items.withLock { items in
-                defer { items = [] }
-                return items
-            }
-        }
-    }
 }

@@ -9,7 +9,7 @@ import WireJSON
 
 /// A client that sends its intents to any node, repeats them until they are answered, reads states, and checks all
 /// guarantees.
-final class NodeClient {
+final class NodeClient: NodeUser {
     /// The kind of names of its intents.
     enum Naming { case keys, numbers, nothing }
 
@@ -18,7 +18,7 @@ final class NodeClient {
     let naming: Naming
     private var epoch: String
     private let log: CommitLog
-    private let inbox = Inbox()
+    private let inbox = Inbox<Item>()
     private(set) var open: [Request] = []
     private(set) var acknowledged: [Int: FeatureID] = [:]
     private(set) var refused: Set<Int> = []

@@ -7,19 +7,20 @@ import TestSupport
 
 /// Three nodes that share one journal, and clients that use any of them, on one thread. The seed determines each step,
 /// so a failing seed fails again.
-final class NodeSimulation {
+final class NodeSimulation: NodeWorld {
     private let builds: [FeatureRegistry]
     let setting: Setting
-    private var random: SplitMix
+    var random: SplitMix
     let kept = MemoryJournal()
     private let cluster = NodeJournal.Cluster()
-    private let network = NodeNetwork()
+    let network = NodeNetwork()
     let log: CommitLog
-    /// The true time since the start.
-    private var now: Duration = .zero
+    var now: Duration = .zero
+    var time: Box<Duration> { log.time }
     var nodes: [NodeProcess] = []
     private var lastLife = 0
     private var clients: [NodeClient] = []
+    var users: [NodeClient] { clients }
     private var sessions: [SessionOfClients] = []
     /// The number of lost requests to the journal per thousand.
     private let loss: UInt64
@@ -111,10 +112,6 @@ final class NodeSimulation {
 
     private var faults: [String] { log.faults + clients.flatMap(\.faults) }
 
-    func any<Element>(_ elements: [Element]) -> Element {
-        elements[Int(random.next() % UInt64(elements.count))]
-    }
-
     private func step() {
         let node = any(nodes)
         let client = any(clients)
@@ -144,35 +141,9 @@ final class NodeSimulation {
         }
     }
 
-    /// Delivers a request from one node to another; returns false if there is none.
-    @discardableResult
-    private func deliver() -> Bool {
-        let nodes = nodes
-        let next = network.take(&random) { address in nodes.first { $0.address == address }?.isStopped != true }
-        guard let (address, call) = next else { return false }
-        if let node = nodes.first(where: { $0.address == address }) {
-            node.take(call)
-        } else {
-            call.answer(.failed(StoreError(.unavailable, "The node is gone.")))
-        }
-        return true
-    }
-
     /// Advances the time only.
     private func pass(_ time: Duration) {
-        let before = now.components.seconds
-        now += time
-        log.time.set(now)
-        let isNextSecond = now.components.seconds > before
-        for node in nodes {
-            if node.isStopped {
-                node.clocks.miss(time)
-            } else {
-                node.clocks.advance(by: time)
-                if isNextSecond { node.beat(nodes) }
-            }
-        }
-        for client in clients { client.lookAtClock(now: now, patience: .seconds(8)) }
+        advance(by: time)
         if let endsAt, now >= endsAt, let session = sessions.last { end(session) }
     }
 
@@ -192,28 +163,7 @@ final class NodeSimulation {
         }
     }
 
-    /// Runs all pending tasks until they wait.
-    private func settle() {
-        var count = 0
-        var isBusy = true
-        while isBusy {
-            isBusy = false
-            for node in nodes {
-                while node.step(&random) {
-                    isBusy = true
-                    count += 1
-                    guard count < 20_000 else { return isNeverIdle(node) }
-                }
-            }
-            if deliver() { isBusy = true }
-            for client in clients { client.receive() }
-        }
-    }
-
-    private func isNeverIdle(_ node: NodeProcess) {
-        let calls = node.way.calls.sorted { $0.value > $1.value }.prefix(3).map { "\($0.value) of \($0.key)" }
-        log.note(fault: "something is tried again and again on \(node.address), which asked the journal for \(calls)")
-    }
+    func note(fault: String) { log.note(fault: fault) }
 
     // MARK: Faults
 

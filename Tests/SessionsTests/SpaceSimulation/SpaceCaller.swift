@@ -8,7 +8,7 @@ import WireJSON
 
 /// A client with a session of its own that sends intents to spaces by any node, shows some of them on one stream, and
 /// checks what it is promised.
-final class SpaceCaller {
+final class SpaceCaller: NodeUser {
     /// The number of intents of a caller: each has a number of its own.
     static let range = 1_000
 
@@ -26,20 +26,6 @@ final class SpaceCaller {
     private enum Item: Sendable {
         case answer(number: Int, tries: Int, NodeAnswer)
         case stream(StreamBundle?, StoreError?, opening: Int)
-    }
-
-    /// The results until the caller reads them.
-    private final class Inbox: Sendable {
-        private let items = Lock<[Item]>([])
-
-        func put(_ item: Item) { items.withLock { $0.append(item) } }
-
-        func take() -> [Item] {
-            items.withLock { items in
-                defer { items = [] }
-                return items
-            }
-        }
     }
 
     /// What the caller's stream has shown of a space.
@@ -62,7 +48,7 @@ final class SpaceCaller {
     let isUser: Bool
     let features: [FeatureID]
     private let log: SpaceLog
-    private let inbox = Inbox()
+    private let inbox = Inbox<Item>()
     private(set) var open: [Request] = []
     private(set) var faults: [String] = []
     private var count = 0

@@ -8,18 +8,20 @@ import WireJSON
 
 /// Three nodes that share one journal, five spaces, and twenty callers that use any node, on one thread. The seed
 /// determines each step, so a failing seed fails again.
-final class SpaceSimulation {
+final class SpaceSimulation: NodeWorld {
     private let features: FeatureRegistry
-    private var random: SplitMix
+    var random: SplitMix
     private let kept = MemoryJournal()
     private let cluster = NodeJournal.Cluster()
-    private let network = NodeNetwork()
+    let network = NodeNetwork()
     private let log: SpaceLog
     private let losesCommits: Bool
-    private var now: Duration = .zero
-    private var nodes: [NodeProcess] = []
+    var now: Duration = .zero
+    var time: Box<Duration> { log.time }
+    private(set) var nodes: [NodeProcess] = []
     private var lastLife = 0
     private var callers: [SpaceCaller] = []
+    var users: [SpaceCaller] { callers }
     private let spaces: [FeatureID]
     private var snapshots: [(feature: FeatureID, kept: MemorySnapshot, known: SpaceLog.Space)] = []
     private var setbacks = 0
@@ -95,10 +97,6 @@ final class SpaceSimulation {
         return SpaceCaller(index, token, isUser: isUser, mine, usesNumbers: index % 4 == 1, log)
     }
 
-    private func any<Element>(_ elements: [Element]) -> Element {
-        elements[Int(random.next() % UInt64(elements.count))]
-    }
-
     // MARK: Steps
 
     /// Runs the simulation and returns the faults, the number of intents that ran, and that of takeovers.
@@ -129,7 +127,7 @@ final class SpaceSimulation {
         case 125..<145: caller.read()
         case 145..<157: caller.openStream(on: node, now: now)
         case 157..<160: caller.hangUp()
-        case 160..<180: pass(.milliseconds(50 * Int(1 + random.next() % 8)))
+        case 160..<180: advance(by: .milliseconds(50 * Int(1 + random.next() % 8)))
         case 180..<186: wait(seconds: 1 + Int(random.next() % 4))
         case 186..<189: node.way.arriveLate()
         case 189: end(caller)
@@ -138,34 +136,10 @@ final class SpaceSimulation {
         }
     }
 
-    @discardableResult
-    private func deliver() -> Bool {
-        let nodes = nodes
-        let next = network.take(&random) { address in nodes.first { $0.address == address }?.isStopped != true }
-        guard let (address, call) = next else { return false }
-        if let node = nodes.first(where: { $0.address == address }) { node.take(call) }
-        return true
-    }
-
-    private func pass(_ time: Duration) {
-        let before = now.components.seconds
-        now += time
-        log.time.set(now)
-        for node in nodes {
-            if node.isStopped {
-                node.clocks.miss(time)
-            } else {
-                node.clocks.advance(by: time)
-                if now.components.seconds > before { node.beat(nodes) }
-            }
-        }
-        for caller in callers { caller.lookAtClock(now: now, patience: .seconds(8)) }
-    }
-
     private func wait(seconds: Int, sending: Bool = false) {
         for _ in 0..<seconds {
             for _ in 0..<4 {
-                pass(.milliseconds(250))
+                advance(by: .milliseconds(250))
                 settle()
             }
             if sending {
@@ -180,23 +154,7 @@ final class SpaceSimulation {
         }
     }
 
-    private func settle() {
-        var (count, isBusy) = (0, true)
-        while isBusy {
-            isBusy = false
-            for node in nodes {
-                while node.step(&random) {
-                    (isBusy, count) = (true, count + 1)
-                    guard count < 40_000 else {
-                        log.note(fault: "something is tried again and again on \(node.address): \(node.way.calls)")
-                        return
-                    }
-                }
-            }
-            if deliver() { isBusy = true }
-            for caller in callers { caller.receive() }
-        }
-    }
+    func note(fault: String) { log.note(fault: fault) }
 
     // MARK: Faults
 

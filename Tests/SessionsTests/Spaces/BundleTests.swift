@@ -243,7 +243,7 @@ struct BundleTests {
         let resumed = try ann.stream("party", "picnic", from: .cursor(id)).events()
         let rest = resumed.filter { $0.hasPrefix("label") }
         #expect(!first.isEmpty && !rest.isEmpty && first.count + rest.count == 8)
-        #expect(rest.first?.contains(#""text":"\(first.count) x"#) == true)
+        #expect(rest.first?.contains(#""text":"\#(first.count) x"#) == true)
     }
 
     @Test("82: if the log of the client's session is lost the connection ends, and the client resumes at its last id")
@@ -251,7 +251,8 @@ struct BundleTests {
         let nodes = try SpacePair()
         let ann = try nodes.here.guest()
         let tally = try #require(FeatureID("tally"))
-        let add = { ann.session.send(IntentRequest(body: Array(#"{"type":"add","amount":1}"#.utf8)), to: tally) { _ in } }
+        let intent = IntentRequest(body: Array(#"{"type":"add","amount":1}"#.utf8))
+        let add = { ann.session.send(intent, to: tally) { _ in } }
         add()
         let key = try #require(ann.session.core.withLock { $0.key })
         let kept = try #require(nodes.kept.snapshot(of: key))
@@ -267,6 +268,30 @@ struct BundleTests {
         #expect(stream.isOver && events.map(\.kind) == ["goaway"] && stream.lastID == id)
         let resumed = try ann.stream("party", own: ["tally"], from: .cursor(id)).events()
         #expect(resumed.contains { $0.hasPrefix("reset") && $0.contains("tally") && !$0.contains("chores") })
+    }
+
+    @Test("81: who has lost its session is told its end before a part is asked, though the connection was not woken")
+    func notWoken() throws {
+        let fixture = try SpaceFixture()
+        let (ann, bob) = (try fixture.guest(), try fixture.guest())
+        let opened = Box<Result<StreamBundle, StoreError>>()
+        StreamBundle.open(ann.session, [], [try ann.named("party")], from: .unspecified, for: ann.own) {
+            opened.set($0)
+        }
+        let stream = try #require(opened.value).get()
+        for _ in 0..<3 { _ = stream.nextStep() }
+        guard case .wait = stream.nextStep() else {
+            Issue.record("the stream was to wait")
+            return
+        }
+        ann.session.end(.ended)
+        _ = try bob.send(call("secret")).get()
+        guard case .finish(let bytes) = stream.nextStep() else {
+            Issue.record("the stream was to end")
+            return
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.contains("event: goaway") && !text.contains("chores"))
     }
 
     @Test("81: a part shows nothing to a client that has lost its session, whatever the other parts were told")
