@@ -195,7 +195,7 @@ package final class StreamBundle: Sendable {
         if generation.load(ordering: .relaxed) != access {
             generation.store(access, ordering: .relaxed)
             // Its client may be another audience of every part.
-            news.bitwiseOr(1 << (parts.count + 1) - 1, ordering: .relaxed)
+            news.bitwiseOr(1 << (count + 1) - 1, ordering: .relaxed)
         }
         if let step = nextOwnStep() { return step }
         let first = count > 1 ? state.withLock { $0.next } : 0
