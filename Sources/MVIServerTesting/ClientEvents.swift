@@ -20,7 +20,7 @@ public final class ClientEvents: Sendable {
     private struct Shown<Value: Decodable>: Decodable { let state: Value }
     private struct Published<Value: Decodable>: Decodable { let label: Value }
 
-    private static let patience: Duration = .seconds(10)
+    private static let patience: Duration = .seconds(30)
     private let state = Lock(State())
     private let signal = Signal()
 
@@ -48,7 +48,7 @@ public final class ClientEvents: Sendable {
 
     /// Waits for a state of a store that satisfies a condition.
     ///
-    /// - Throws: ``TestServerError`` with the received events, after 10 s of real time.
+    /// - Throws: ``TestServerError`` with the received events, after 30 s of real time.
     @discardableResult
     public func state<F: Feature>(
         of store: ClientStore<F>, where isWanted: @escaping @Sendable (F.ViewState) -> Bool = { _ in true }
@@ -97,7 +97,7 @@ public final class ClientEvents: Sendable {
         throw TestServerError(
             "No event \"\(name)\"\(store.map { " of \($0)" } ?? "") arrived: "
                 + (isOver
-                    ? "the stream has ended." : "none within 10 seconds. Waiting work needs `server.advance(by:)`.")
+                    ? "the stream has ended." : "none within 30 seconds. Waiting work needs `server.advance(by:)`.")
                 + (came.isEmpty ? " No events arrived." : " These arrived:\(came)"))
     }
 

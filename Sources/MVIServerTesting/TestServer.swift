@@ -163,7 +163,7 @@ public final class TestServer: Sendable {
     /// Advances the time from deadline to deadline and lets launched work run at each. Due reminders fire, unused
     /// stores leave memory, and expired sessions end.
     ///
-    /// Returns when the work of all stores waits for time or for others. Fails the test if that takes longer than 10 s.
+    /// Returns when the work of all stores waits for time or for others. Fails the test if that takes longer than 60 s.
     public func advance(by duration: Duration, sourceLocation: SourceLocation = #_sourceLocation) async {
         let sessions = current.server.sessions
         let end = clock.now.advanced(by: duration)
@@ -178,7 +178,7 @@ public final class TestServer: Sendable {
         sessions.sweep(part: 1)
         if isAtRest, await settle() { return }
         Issue.record(
-            "The server is still busy: work of a store has run for 10 seconds without waiting.",
+            "The server is still busy: work of a store has run for 60 seconds without waiting.",
             sourceLocation: sourceLocation)
     }
 
@@ -186,7 +186,7 @@ public final class TestServer: Sendable {
         await clock.advance(by: clock.now.duration(to: end)) { await settle() }
     }
 
-    /// Runs work and commits until none is left; false if that takes longer than 10 s and a hundred commits: on a busy
+    /// Runs work and commits until none is left; false if that takes longer than 60 s and a hundred commits: on a busy
     /// machine a few may take that long.
     private func settle() async -> Bool {
         let journal = current.journal
@@ -204,7 +204,7 @@ public final class TestServer: Sendable {
         return false
     }
 
-    private static let patience: Duration = .seconds(10)
+    private static let patience: Duration = .seconds(60)
 
     // MARK: The journal
 

@@ -3,6 +3,7 @@ import SessionJournal
 import Testing
 
 @testable import MVIServer
+@testable import Sessions
 
 extension RefusalCase {
     typealias Asked = (
@@ -24,7 +25,7 @@ extension RefusalCase {
 
     /// The refusals because of the journal.
     static let kept: [RefusalCase] =
-        noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + elsewhere + noSpace + unwritten
+        noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + elsewhere + noSpace + crowded + unwritten
 
     /// The session is empty, and there is no room for it in memory.
     private static let noPlace = ofSession.map { operation, method, target, fields, body in
@@ -135,6 +136,30 @@ extension RefusalCase {
                 #expect(try await server.send(session.request("GET", "/features/probe/state")).status == 200)
                 return refused
             })
+    }
+
+    /// As many audiences as may watch the store.
+    private static let crowded: [RefusalCase] = ["streamFeature", "streamSession"].map { operation in
+        RefusalCase(
+            operation, .tooManyAudiences, when: "too many audiences watch the store",
+            content: { _ in Shared { Places() }.allows(.everyone) },
+            ask: { server in
+                let session = try await server.session()
+                #expect(try await server.send(session.request("GET", "/features/places/state")).status == 200)
+                let space = try #require(SpaceName("places").flatMap { server.sessions.space(inMemory: $0) })
+                guard case .live(let shared, _) = space else { throw TestServer.Gone() }
+                let uses = try Self.audiences(of: shared, "places")
+                let target = operation == "streamSession" ? "/events?feature=places" : "/features/places/events"
+                let refused = try await server.send(session.request("GET", target, [("Prefer", "problem")]))
+                withExtendedLifetime(uses) {}
+                return refused
+            })
+    }
+
+    private static func audiences(of session: Session, _ feature: String) throws -> [AudienceUse] {
+        let id = try #require(FeatureID(feature))
+        let book = try #require(session.core.withLock { $0.stores[id]?.shown?.book })
+        return (0..<AudienceBook.most).compactMap { AudienceUse(book, AudienceKey($0)) }
     }
 
     /// The change cannot be stored.

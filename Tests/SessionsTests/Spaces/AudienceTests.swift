@@ -145,7 +145,9 @@ struct AudienceTests {
             let principal = Principal(issuer: "i", subject: "hal", claims: ["role": role])
             _ = try await fixture.table.identify(hal.session, hal.token, credential, as: principal, proof: []).get()
         }
+        let wakes = reader.wakes
         try await become("host")
+        #expect(reader.wakes > wakes)
         let promoted = try reader.parsed()
         #expect(promoted.map(\.name) == ["state"] && promoted[0].text.contains("host-canary"))
         try await become("guest")

@@ -236,11 +236,18 @@ final class BundleReader {
     private(set) var isOver = false
     private(set) var bytes: [UInt8] = []
 
-    private final class Waker: StreamWaker { func wake() {} }
+    private let waker = Waker()
+    /// How often its connection was woken.
+    var wakes: Int { waker.count.withLock { $0 } }
+
+    private final class Waker: StreamWaker {
+        let count = Lock(0)
+        func wake() { count.withLock { $0 += 1 } }
+    }
 
     init(_ stream: StreamBundle) {
         self.stream = stream
-        stream.opened(Waker())
+        stream.opened(waker)
     }
 
     deinit { stream.closed() }
