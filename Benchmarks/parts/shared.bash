@@ -25,3 +25,7 @@ run_shared() {
     done
     python3 "$root/Benchmarks/report/shared.py" "$results" "$streams"
 }
+
+run_audiences() {
+    python3 "$root/Benchmarks/report/audiences.py" "$bin/trial-server" --rounds "$rounds" --seconds "$(or "$seconds" 20 2)"
+}
