@@ -27,5 +27,5 @@ run_shared() {
 }
 
 run_audiences() {
-    python3 "$root/Benchmarks/report/audiences.py" "$bin/trial-server" --rounds "$rounds" --seconds "$(or "$seconds" 20 2)"
+    python3 "$root/Benchmarks/report/audiences.py" "$bin/trial-server" --rounds "$rounds" --seconds "$seconds"
 }

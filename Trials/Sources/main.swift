@@ -48,7 +48,9 @@ case ("nodes", 3):
         Steps(process: process)
         if version == "1" { Tally() } else { NextTally() }
     }
-default: fatalError("trial-server blocking | reminding | sized | notes | sum [shared|ruled] | line [open] | nodes PROCESS VERSION")
+default:
+    fatalError(
+        "trial-server blocking | reminding | sized | notes | sum [shared|ruled] | line [open] | nodes PROCESS VERSION")
 }
 
 /// Serves on the journal of the settings, also on one that nodes share.

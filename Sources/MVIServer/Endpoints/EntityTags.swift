@@ -91,7 +91,8 @@ package enum EntityTags: Sendable, Equatable {
         guard case .list(let tags) = self, !state.check.isEmpty else { return matchesWeakly(state.entityTag) }
         let start = state.epoch + "."
         return tags.contains { tag in
-            tag.opaque.starts(with: start.utf8) && tag.opaque.suffix(state.check.utf8.count).elementsEqual(state.check.utf8)
+            tag.opaque.starts(with: start.utf8)
+                && tag.opaque.suffix(state.check.utf8.count).elementsEqual(state.check.utf8)
         }
     }
 
