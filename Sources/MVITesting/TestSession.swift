@@ -126,7 +126,7 @@ final class TestSession: Sendable {
         SessionClient(principal: caller.principal, caller: own(caller))
     }
 
-    func sender(_ caller: TestCaller) -> Sender { session.sender(own(caller), caller.principal) }
+    func sender(_ caller: TestCaller) -> Sender { session.sender(own(caller), caller.principal, nil) }
 
     /// The caller's own session.
     private func own(_ caller: TestCaller) -> Session {

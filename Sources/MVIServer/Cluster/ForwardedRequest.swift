@@ -16,8 +16,6 @@ struct ForwardedRequest: Sendable {
     var wait: Duration = .zero
     let session: ForwardedSession
     let reply: Reply
-    /// Called before the owner's answer is passed on.
-    var onAnswer: (@Sendable () -> Void)?
 
     enum Resource: String, Sendable {
         case intents, state

@@ -51,7 +51,6 @@ final class Forwarder: Sendable {
             let problem = await settle(request.session, again) { owner in
                 switch await send(request, to: owner) {
                 case .answer(let response):
-                    request.onAnswer?()
                     reply.answer(response)
                     return .answered
                 case .moved: return .moved

@@ -94,15 +94,14 @@ final class IntentEndpoint: Sendable {
     /// Forwards the request to the session's owner, or answers it here if the session moves here.
     fileprivate func forward(
         _ incoming: Incoming, _ name: IntentRequest.Name?, _ body: [UInt8], _ wait: Duration, _ feature: FeatureID,
-        _ session: Session, _ reply: Reply, onAnswer: (@Sendable () -> Void)? = nil, again: @escaping Forwarder.Attempt
+        _ session: Session, _ reply: Reply, again: @escaping Forwarder.Attempt
     ) {
         guard let forwarder else { return reply.refuse(Forwarder.unreachable) }
         forwarder.forward(
             ForwardedRequest(
                 incoming: incoming, method: .post, feature: feature, resource: .intents, body: body,
                 // Its key or number prevents a second run.
-                isRepeatable: name != nil, wait: wait, session: ForwardedSession(session), reply: reply,
-                onAnswer: onAnswer),
+                isRepeatable: name != nil, wait: wait, session: ForwardedSession(session), reply: reply),
             again: again)
     }
 
@@ -304,8 +303,7 @@ private final class PostedIntent: Sendable {
             }
             endpoint.forward(
                 sent.incoming, sent.request.name, sent.request.body, sent.request.wait ?? .zero, feature,
-                caller.target, reply,
-                onAnswer: { [caller, feature] in caller.target.oweForwarded(feature, to: caller.client) }
+                caller.target, reply
             ) { self.send(sent.request, $0) }
         }
     }

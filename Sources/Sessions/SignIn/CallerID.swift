@@ -49,7 +49,7 @@ extension Session {
     }
 
     /// The name of a caller in this space.
-    package func sender(_ caller: Session, _ principal: Principal?, _ credential: Credential? = nil) -> Sender {
+    package func sender(_ caller: Session, _ principal: Principal?, _ credential: Credential?) -> Sender {
         Sender(id: senderID(of: caller.visitor(credential)), session: caller.id, subject: principal?.identity)
     }
 

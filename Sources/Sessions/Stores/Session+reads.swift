@@ -99,7 +99,7 @@ extension Session {
     /// A client as a feature sees it, by each of its principals.
     func viewers(of client: SessionClient) -> [Viewer] {
         client.standing.map { principal in
-            Viewer(principal: principal, sender: client.caller.map { sender($0, principal) })
+            Viewer(principal: principal, sender: client.caller.map { sender($0, principal, client.credential) })
         }
     }
 }

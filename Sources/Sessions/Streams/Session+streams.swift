@@ -115,7 +115,9 @@ extension Session {
                 number, filter, start, delta, isPart, credential, access, lives, session: self)
             if let index = core.streams.index(of: number) {
                 (core.streams.all[index].opened, core.streams.all[index].place) = (now, place)
-                if shared.features.haveAudiences(filter) { core.streams.all[index].makeRare().audience = client.id }
+                if shared.features.haveAudiences(filter) {
+                    core.streams.all[index].makeRare().scope = client.scoped("")
+                }
             }
             return .success((stores, left, superseded, beginning))
         }

@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import SessionJournal
 
 /// The view of its audience that a stream has sent last.
 struct SeenView {
@@ -258,6 +259,34 @@ extension SessionCore {
     }
 }
 
+extension SessionCore {
+    /// The same for the answers of receipts, also of those that another node gave.
+    mutating func owe(_ receipts: [StoredReceipt]) {
+        for receipt in receipts {
+            guard case .ran(let version) = receipt.outcome else { continue }
+            switch receipt.key {
+            case .key(let name, let feature): owe(version, of: feature) { name.hasPrefix($0) }
+            case .sequence(_, let epoch): owe(version, of: nil) { epoch.hasPrefix($0) }
+            }
+        }
+    }
+
+    /// - Parameter feature: nil if it is not known.
+    fileprivate mutating func owe(_ version: UInt64, of feature: FeatureID?, to isMeant: (_ scope: String) -> Bool) {
+        let head = head.number
+        streams.change({ stream in
+            stream.rare?.scope.map(isMeant) == true
+                && stream.rare?.seen.contains { $0.version < version && feature ?? $0.feature == $0.feature } == true
+        }) { stream in
+            guard let rare = stream.rare else { return }
+            for place in rare.seen.indices where feature ?? rare.seen[place].feature == rare.seen[place].feature {
+                rare.seen[place].owed = version
+                stream.markDirty(rare.seen[place].feature, since: head)
+            }
+        }
+    }
+}
+
 /// Changes that many audiences see.
 extension SessionCore {
     /// Returns whether streams are woken for a change now.
@@ -274,28 +303,10 @@ extension SessionCore {
 }
 
 extension Session {
-    /// Has streams of a client show a store's version although its audience's view is the same: it was given the version with
-    /// an answer, and waits for it.
+    /// Has streams of a client show the version of an answer, which it waits for, although its audience's view is the same.
     func owe(_ version: UInt64, of feature: FeatureID, to client: SessionClient) {
-        let id = client.id
-        changeStreams { core in
-            core.streams.change({ $0.rare?.audience == id && ($0.seen(feature)?.version ?? .max) < version }) {
-                stream in
-                guard let rare = stream.rare else { return }
-                for place in rare.seen.indices where rare.seen[place].feature == feature {
-                    rare.seen[place].owed = version
-                }
-                stream.markDirty(feature, since: core.head.number)
-            }
-        }
-    }
-
-    /// The same on a node that has forwarded the client's intent.
-    package func oweForwarded(_ feature: FeatureID, to client: SessionClient) {
-        guard shared.features.definition(for: feature)?.hasAudiences == true else { return }
-        catchUp { [self] in
-            if let version = core.withLock({ $0.stores[feature]?.version }) { owe(version, of: feature, to: client) }
-        }
+        let scope = client.scoped("")
+        changeStreams { $0.owe(version, of: feature) { scope == $0 } }
     }
 
     /// Wakes streams that show a store after a time.

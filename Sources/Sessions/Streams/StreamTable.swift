@@ -231,8 +231,8 @@ struct StreamState {
         var stale: ShortList<FeatureID> = []
         /// The views of its audiences that it has sent last.
         var seen: [SeenView] = []
-        /// The client, if it may see other views than others do.
-        var audience: CallerID?
+        /// The start of its client's names of receipts, if that may see other views than others do.
+        var scope: String?
         /// Features whose store is gone, which the client has yet to be told.
         var ended: [FeatureID] = []
         var reset: (reason: ResetReason, labelsLost: Bool)?
@@ -253,7 +253,7 @@ struct StreamState {
 
         var isBlank: Bool {
             isAtRest && delta == nil && denied.isEmpty && identityNotice == nil && leftOut.isEmpty && heldFrom == .max
-                && covered == nil && audience == nil
+                && covered == nil && scope == nil
         }
     }
 
