@@ -131,7 +131,6 @@ package final class StreamBundle: Sendable {
         let (waker, isClosed) = state.withLock { state -> ((any StreamWaker)?, Bool) in
             if state.isClosed { return (nil, true) }
             state.late[place].part = part
-            state.covered[index + 1] = part.stream.beginning.number
             return (state.waker, false)
         }
         if isClosed { return part.stream.closed() }

@@ -72,6 +72,35 @@ struct IdentityTests {
         #expect(same.isSignedIn)
     }
 
+    @Test("56: a check judges anew for a principal that changed before the turn, and once for one that did not")
+    func checkedAnew() async throws {
+        for tier in ["free", "paid"] {
+            let (gate, asked) = (Gate(), Collected<String>())
+            var till = Till()
+            till.prices = { item in
+                asked.append(item)
+                try await gate.wait()
+                return 5
+            }
+            let fixture = try ProductFixture(till: till)
+            let (credential, token) = try await signIn(fixture, as: principal())
+            let answer = Box<IntentResult>()
+            fixture.session.send(
+                IntentRequest(
+                    body: Array(#"{"type":"buy","item":"tea"}"#.utf8), client: SessionClient(credential)),
+                to: fixture.till
+            ) { answer.set($0) }
+            await asked.atLeast(1)
+            _ = try await fixture.table.identify(
+                fixture.session, token, credential, as: principal(tier: tier), proof: ProofHash.of("another")
+            ).get()
+            gate.open()
+            while answer.value == nil { await Task.yield() }
+            #expect(try answer.value?.get().refusal == nil)
+            #expect(asked.all.count == (tier == "free" ? 1 : 2))
+        }
+    }
+
     @Test("streams opened before the sign-in end, and none can be opened with the old token")
     func oldStreamsEnd() async throws {
         let fixture = try ProductFixture()
