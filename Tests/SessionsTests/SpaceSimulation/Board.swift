@@ -26,3 +26,30 @@ struct Board: Feature {
         if case .entered(let value) = message { state.entries.append(value) }
     }
 }
+
+/// The same list, of which guests see the odd numbers only.
+struct Parted: Feature {
+    static let examples = Board.examples
+    static let labelExamples = Board.labelExamples
+    private let board = Board()
+    var initialState: Board.State { board.initialState }
+
+    /// The entries that a client sees.
+    static func entries(_ all: [Int], isUser: Bool) -> [Int] { isUser ? all : all.filter { $0 % 2 == 1 } }
+
+    func audience(of viewer: Viewer) -> Bool { viewer.principal != nil }
+    func view(_ state: Board.State, for isUser: Bool) -> Board.State {
+        Board.State(entries: Self.entries(state.entries, isUser: isUser))
+    }
+
+    func execute(_ intent: Board.Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .enter(let value): turn.dispatch(.entered(value))
+        case .say(let value), .both(let value):
+            turn.dispatch(.entered(value))
+            turn.publish(.said(value: value))
+        }
+    }
+
+    func reduce(_ state: inout Board.State, _ message: Board.Message) { board.reduce(&state, message) }
+}

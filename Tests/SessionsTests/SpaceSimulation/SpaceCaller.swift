@@ -69,6 +69,8 @@ final class SpaceCaller: NodeUser {
     private var cursor: String?
     private var ownEpoch = ""
     private var shown: [SpaceName: Shown] = [:]
+    /// The newest version that it was answered, and the number of the space's losses then.
+    private var answered: [SpaceName: (version: UInt64, losses: Int)] = [:]
 
     init(
         _ index: Int, _ token: SessionToken, isUser: Bool, _ features: [FeatureID], usesNumbers: Bool, _ log: SpaceLog
@@ -144,12 +146,17 @@ final class SpaceCaller: NodeUser {
         log.tell("caller \(self.index) heard of \(number), try \(tries) of \(request.tries): \(answer)")
         guard request.tries == tries else { return }
         switch answer.result {
-        case .success:
+        case .success(let outcome):
             open.remove(at: index)
             if Self.isGuarded(request.feature), !isUser { fault("81: intent \(number) was not refused") }
             let space = log[Self.name(request.feature)]
             if space?.losses == request.losses, log.ran(number) != 1 {
                 fault("80: intent \(number) was acknowledged and ran \(log.ran(number)) times")
+            }
+            if let version = outcome?.version, space?.losses == request.losses {
+                let name = Self.name(request.feature)
+                let before = answered[name].flatMap { $0.losses == request.losses ? $0.version : nil }
+                answered[name] = (max(version, before ?? 0), request.losses)
             }
         case .failure(let error):
             if error.code == .gone || error.code == .signedOut {
@@ -343,9 +350,16 @@ final class SpaceCaller: NodeUser {
         defer { shown[name] = known }
         if version < known.version { fault("\(feature) went back to version \(version)") }
         (known.version, known.entries) = (version, state.entries)
-        if let space = log[name], space.views[version]?.contains(state.entries) != true {
-            fault("79: version \(version) of \(feature) is shown as \(state.entries)")
+        if let space = log[name],
+            space.views[version]?.contains(where: { seen($0, of: feature) == state.entries }) != true
+        {
+            fault("79, 85: version \(version) of \(feature) is shown as \(state.entries)")
         }
+    }
+
+    /// What the caller is to see.
+    private func seen(_ entries: [Int], of feature: FeatureID) -> [Int] {
+        feature.name == Parted.name ? Parted.entries(entries, isUser: isUser) : entries
     }
 
     private func see(label text: String, of feature: FeatureID, _ version: UInt64, _ isReplay: Bool) {
@@ -373,8 +387,11 @@ final class SpaceCaller: NodeUser {
         guard reader != nil else { return fault("has no stream") }
         for feature in features where isUser || !Self.isGuarded(feature) {
             guard let space = log[Self.name(feature)], let known = shown[Self.name(feature)] else { continue }
-            if known.entries ?? [] != space.entries {
-                fault("79: \(feature) has \(space.entries) and is shown as \(String(describing: known.entries))")
+            if known.entries ?? [] != seen(space.entries, of: feature) {
+                fault("79, 85: \(feature) has \(space.entries) and is shown as \(String(describing: known.entries))")
+            }
+            if let (version, losses) = answered[Self.name(feature)], losses == space.losses, known.version < version {
+                fault("85: version \(version) of \(feature) was answered and never shown")
             }
             if !isCurrent(known, space) { fault("82: \(feature) is shown from another log") }
             let missing = missing(known, of: Self.name(feature)).filter { $0 > known.start ?? .max }

@@ -154,7 +154,8 @@ extension SpaceLog.Space {
     ) -> [String] {
         var faults: [String] = []
         for change in batch.stores {
-            guard let json = change.view, let view = try? WireJSON.decode(Board.State.self, from: json)
+            guard change.view != nil, let json = change.state,
+                let view = try? WireJSON.decode(Board.State.self, from: json)
             else { continue }
             if !view.entries.starts(with: entries) { faults.append("79: \(entries) became \(view.entries)") }
             for number in view.entries.dropFirst(entries.count) {

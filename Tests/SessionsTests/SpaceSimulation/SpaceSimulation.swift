@@ -35,12 +35,12 @@ final class SpaceSimulation: NodeWorld {
 
     /// The features of all nodes: boards whose keys begin with `s` are for users.
     static func features() throws -> FeatureRegistry {
-        let group = SpaceGroup("board", isKeyed: true)
+        let rule: AccessRule = { who, key, access in
+            access != .dispose && (key?.hasPrefix("s") != true || who != nil)
+        }
         return try FeatureRegistry([
-            FeatureDefinition(
-                rule: { who, key, access in access != .dispose && (key?.hasPrefix("s") != true || who != nil) },
-                spaces: group
-            ) { _, _ in Board() }
+            FeatureDefinition(rule: rule, spaces: SpaceGroup("board", isKeyed: true)) { _, _ in Board() },
+            FeatureDefinition(rule: rule, spaces: SpaceGroup("parted", isKeyed: true)) { _, _ in Parted() },
         ])
     }
 
@@ -51,7 +51,7 @@ final class SpaceSimulation: NodeWorld {
         loss = [0, 0, 20, 80][Int(random.next() % 4)]
         isSlow = random.next() % 2 == 0
         isForgetful = random.next() % 2 == 0
-        spaces = ["board:a", "board:b", "board:c", "board:s1", "board:s2"].compactMap { FeatureID($0) }
+        spaces = ["board:a", "board:b", "parted:c", "board:s1", "parted:s2"].compactMap { FeatureID($0) }
         for index in 0..<3 { nodes.append(makeNode(index)) }
         for index in 0..<20 { callers.append(makeCaller(index)) }
     }
@@ -273,6 +273,8 @@ final class SpaceSimulation: NodeWorld {
             for caller in callers { caller.read() }
         }
         for caller in callers where !caller.isEnding { caller.check() }
+        // What follows waits in vain otherwise.
+        if !faults.isEmpty { return }
         for caller in callers { caller.hangUp() }
         wait(seconds: 90)
         for orphan in kept.ownedSessions { log.note(fault: "84: a space has the owner \(orphan.owner) for ever") }
