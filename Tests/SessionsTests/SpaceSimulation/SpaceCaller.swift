@@ -87,7 +87,6 @@ final class SpaceCaller: NodeUser {
     }
     static func isGuarded(_ feature: FeatureID) -> Bool { feature.key?.hasPrefix("s") == true }
     // MARK: Intents
-
     func intend(_ random: inout SplitMix) {
         guard open.count < (usesNumbers ? 1 : 3), count < 60 else { return }
         count += 1
