@@ -117,18 +117,25 @@ public struct StateSnapshot: Sendable, Equatable {
     public var isStale = false
     /// The name of the epoch that the version belongs to.
     package let epoch: String
-    /// The end of the entity tag of one of several views of a version; empty if all clients see the same.
-    package let check: String
-    /// The version of the store, of which an audience may see an older one.
-    package let storeVersion: UInt64
+    /// Nil if all clients see the same.
+    package let audience: Audience?
 
-    package init(
-        version: UInt64, view: [UInt8], epoch: String = "", check: String = "", storeVersion: UInt64? = nil
-    ) {
-        (self.version, self.view, self.epoch, self.check) = (version, view, epoch, check)
-        self.storeVersion = storeVersion ?? version
+    /// An audience's view. A class, since most states are for everyone.
+    package final class Audience: Sendable, Equatable {
+        /// The end of the entity tag, which tells several views of a version apart.
+        package let check: String
+        /// The version of the store.
+        package let version: UInt64
+
+        package init(check: String, version: UInt64) { (self.check, self.version) = (check, version) }
+
+        package static func == (one: Audience, other: Audience) -> Bool { one.check == other.check }
+    }
+
+    package init(version: UInt64, view: [UInt8], epoch: String = "", audience: Audience? = nil) {
+        (self.version, self.view, self.epoch, self.audience) = (version, view, epoch, audience)
     }
 
     /// The entity tag without quotes, unique among the states of the feature instance.
-    package var entityTag: String { "\(epoch).\(version)\(check)" }
+    package var entityTag: String { "\(epoch).\(version)\(audience?.check ?? "")" }
 }

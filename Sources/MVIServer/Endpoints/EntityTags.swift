@@ -88,11 +88,12 @@ package enum EntityTags: Sendable, Equatable {
     /// Compares with a state's tag, for `If-None-Match`. A view of an audience is the same if its check is, whatever the
     /// version.
     func match(_ state: StateSnapshot) -> Bool {
-        guard case .list(let tags) = self, !state.check.isEmpty else { return matchesWeakly(state.entityTag) }
+        guard case .list(let tags) = self, let check = state.audience?.check.utf8 else {
+            return matchesWeakly(state.entityTag)
+        }
         let start = state.epoch + "."
         return tags.contains { tag in
-            tag.opaque.starts(with: start.utf8)
-                && tag.opaque.suffix(state.check.utf8.count).elementsEqual(state.check.utf8)
+            tag.opaque.starts(with: start.utf8) && tag.opaque.suffix(check.count).elementsEqual(check)
         }
     }
 

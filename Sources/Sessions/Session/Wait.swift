@@ -154,7 +154,7 @@ extension Session {
                 store?.endReading()
                 return completion(.failure(waitRefusal(of: client)))
             }
-            waitForChange(of: feature, since: now.storeVersion, waiting)
+            waitForChange(of: feature, since: now.audience?.version ?? now.version, waiting)
             waiting.onTimeout { [self] in
                 core.withLock { core in
                     guard let index = core.stores.index(of: feature) else { return }

@@ -26,7 +26,6 @@ extension Session {
             accessGeneration.add(1, ordering: .releasing)
             return !isCertain
         }
-        lookAgain()
         if isUnknown { catchUp() }
     }
 
@@ -52,14 +51,7 @@ extension Session {
             (credential.restrict(to: principal, since: core.head.number), noteAccessChange(&core))
         }
         change.finish()
-        lookAgain()
         return renewal
-    }
-
-    /// Has streams look which audience their clients are now.
-    private func lookAgain() {
-        guard shared.features.haveAudiences else { return }
-        changeStreams { core in core.streams.change({ $0.farewell == nil }) { _ in } }
     }
 
     /// Returns the history to store for a renewal that takes effect now: after the turns that are being appended, since a
@@ -72,7 +64,6 @@ extension Session {
     /// store now.
     func renew(_ credential: Credential, by renewal: Credential.Renewal) -> PrincipalHistory {
         let now = Moment(shared.time)
-        defer { lookAgain() }
         return core.withLock { core in
             accessGeneration.add(1, ordering: .releasing)
             return credential.renew(by: renewal, at: core.lastAppended, core.outbox, of: core.head.number, now: now)

@@ -45,10 +45,10 @@ struct AudienceView: Sendable {
     func snapshot(_ storeVersion: UInt64) -> StateSnapshot {
         // Two audiences may see different views of one version.
         let check = SHA256.digest(bytes).prefix(9)
+        let tag = "-" + check.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         return StateSnapshot(
             version: versions.upperBound, view: bytes, epoch: epoch,
-            check: "-" + check.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
-            storeVersion: storeVersion)
+            audience: StateSnapshot.Audience(check: tag, version: storeVersion))
     }
 }
 

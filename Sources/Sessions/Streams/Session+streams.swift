@@ -117,6 +117,7 @@ extension Session {
                 (core.streams.all[index].opened, core.streams.all[index].place) = (now, place)
                 if shared.features.haveAudiences(filter) {
                     core.streams.all[index].makeRare().scope = client.scoped("")
+                    core.streams.haveAudiences = true
                 }
             }
             return .success((stores, left, superseded, beginning))

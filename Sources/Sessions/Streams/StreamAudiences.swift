@@ -11,8 +11,8 @@ struct SeenView {
     var owed: UInt64 = 0
 }
 
-/// What a stream's next step shows and what has to be made outside the session's lock.
-struct StreamForms {
+/// What a stream's next step shows that is made outside the session's lock. A class, since most steps have none.
+final class StreamForms {
     /// The view of a stream's audience.
     struct Made {
         enum Outcome {
@@ -49,7 +49,7 @@ extension SessionStream {
     /// Patches and views of audiences are made outside the session's lock. A change meanwhile requires other patches: after
     /// a few attempts the whole state is shown. A view is shown although there is a newer one.
     func nextStepOfChanges(now: Duration) -> StreamStep {
-        var forms = StreamForms()
+        let forms = StreamForms()
         var attempts = 0
         while true {
             let generation = accessGeneration
@@ -57,7 +57,7 @@ extension SessionStream {
             forms.generation = generation
             forms.areAudiencesKnown = !hasAudiences || audiences.withLock { $0.generation } == generation
             typealias Attempt = (step: StreamStep?, patches: [SharedPatch], views: [WantedView])
-            let attempt = session.judging(filter, of: client) { [forms] core, access -> Attempt in
+            let attempt = session.judging(filter, of: client) { core, access -> Attempt in
                 guard accessGeneration == generation else { return (nil, [], []) }
                 let views = hasAudiences ? core.wantedViews(of: number, without: access.denied, forms) : []
                 let patches =

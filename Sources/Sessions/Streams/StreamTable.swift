@@ -16,6 +16,9 @@ struct StreamTable {
     /// The events that streams were sent since the last call of `takeTally`.
     var tally = EventTally()
 
+    /// True if clients of streams may have seen different views.
+    var haveAudiences = false
+
     var isEmpty: Bool { all.isEmpty }
     /// True if a stream shows changes instead of whole view states.
     var showsChanges: Bool { all.contains { $0.delta != nil } }
@@ -206,7 +209,7 @@ struct StreamState {
     var events: UInt64 = 0
     /// The stores that are told when the stream closes.
     var watched: ShortList<SessionStore> = []
-    /// Released when the stream is closed, after the lock.
+    /// Released after the lock.
     var place: (any AnyObject & Sendable)?
     /// Nil if the stream needs none of them.
     var rare: Rare?
@@ -257,7 +260,6 @@ struct StreamState {
         }
     }
 
-    // Inlined, since a call would copy the whole stream.
     @inline(__always) var delta: StreamDelta? { rare?.delta }
     @inline(__always) var denied: [FeatureID] { rare?.denied ?? [] }
     @inline(__always) var leftOut: ShortList<FeatureID> { rare?.leftOut ?? [] }
@@ -266,7 +268,6 @@ struct StreamState {
     @inline(__always) var farewell: StreamFarewell? { rare?.farewell }
     /// True if it has events that a stream of another build shows, which no cursor may pass.
     @inline(__always) var holdsBack: Bool { rare.map { !$0.leftOut.isEmpty || $0.heldFrom != .max } ?? false }
-    /// True if it has only states and labels to send.
     @inline(__always) var isAtRest: Bool { rare?.isAtRest != false }
 
     /// Returns the rare members, creating them if needed.

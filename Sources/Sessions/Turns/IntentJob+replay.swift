@@ -28,7 +28,7 @@ extension IntentJob {
                 case .failure(let error): completion(.failure(error))
                 case .success(let present):
                     var outcome = outcome
-                    if !present.check.isEmpty { session.owe(version, of: feature, to: request.client) }
+                    if present.audience != nil { session.owe(version, of: feature, to: request.client) }
                     outcome.state = present
                     if request.wait == nil { completion(.success(outcome)) } else { answer(outcome) }
                 }

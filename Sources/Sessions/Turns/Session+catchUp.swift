@@ -218,7 +218,7 @@ extension SessionCore {
         // Labels since this was read are already here: after a lost branch the log is read from its beginning.
         publish(news.labels.filter { $0.id.number >= first }, now: now, limits: limits, &applied)
         for receipt in news.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
-        owe(news.receipts)
+        if streams.haveAudiences { owe(news.receipts) }
         let last = lastPosition(now: now.monotonic)
         for adoption in adoptions where adoption.isNewer {
             streams.finish(.drain, at: last) { $0.filter.shows(adoption.stored.summary.feature) }

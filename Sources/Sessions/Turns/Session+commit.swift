@@ -206,7 +206,7 @@ extension SessionCore {
             if !pending.batch.reminders.isEmpty { reminders.apply(pending.batch.reminders, now: now) }
             publish(pending.batch.labels, now: now, limits: limits, &applied)
             for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
-            if pending.session.shared.features.haveAudiences { owe(pending.batch.receipts) }
+            if streams.haveAudiences { owe(pending.batch.receipts) }
         }
         // Given away, or the lease has ended meanwhile: work that began here begins with the next owner.
         if isElsewhere, pending.isOwners || pending.batch.ownerChange != nil { restoreStores() }

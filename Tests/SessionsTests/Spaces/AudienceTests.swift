@@ -55,11 +55,11 @@ struct AudienceTests {
         let (guest, staff) = (try ann.stream(door), try hal.stream(door))
         let shown = try #require(try guest.parsed().last?.number("version"))
         _ = try staff.parsed()
-        let check = try ann.snapshot(of: door).value!.get().check
+        let check = try ann.snapshot(of: door).value!.get().audience
         _ = try hal.send(note("full"), to: door).get()
         #expect(try guest.events().isEmpty)
         #expect(try staff.events().map(\.kind) == ["state door:inn"])
-        #expect(try ann.snapshot(of: door).value!.get().check == check)
+        #expect(try ann.snapshot(of: door).value!.get().audience == check)
         let staffAnswer = try hal.send(note("fuller"), to: door).get()
         _ = try hal.send(#"{"type":"call","text":"tea"}"#, to: door).get()
         // The stream has not shown the version of the label's turn.
@@ -164,7 +164,7 @@ struct AudienceTests {
         let fixture = try SpaceFixture()
         let (ann, hal) = (try fixture.guest(), try await host(fixture))
         let known = try ann.snapshot(of: door).value!.get()
-        let waiting = try ann.snapshot(of: door, wait: .seconds(20)) { $0.check != known.check }
+        let waiting = try ann.snapshot(of: door, wait: .seconds(20)) { $0.audience != known.audience }
         _ = try hal.send(note("full"), to: door).get()
         #expect(waiting.value == nil)
         _ = try ann.send(join("ann"), to: door).get()
