@@ -96,7 +96,7 @@ struct ValueShape: Sendable {
         }.joined()
     }
 
-    /// What a type says about the names in its values' JSON.
+    /// The names that a type declares in its values' JSON.
     private struct Form {
         /// The type of an array's elements.
         var element: WireType?

@@ -41,7 +41,7 @@ struct AudienceView: Sendable {
     let versions: ClosedRange<UInt64>
     let epoch: String
 
-    /// What a client is given.
+    /// The state that a client is given.
     func snapshot(_ storeVersion: UInt64) -> StateSnapshot {
         // Two audiences may see different views of one version.
         let check = SHA256.digest(bytes).prefix(9)

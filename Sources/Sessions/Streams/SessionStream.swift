@@ -136,7 +136,7 @@ extension SessionCore {
         }
         if access.denied != streams.all[index].denied { changeAccess(index, access) }
         if !access.denied.isEmpty { streams.all[index].dirty.removeAll { access.denied.contains($0.feature) } }
-        if let forms, !forms.views.isEmpty { noteAudiences(index, forms) }
+        if let forms, !forms.views.isEmpty, !noteAudiences(index, forms) { return end(index, .busy, []) }
         if streams.lastStep != nil, let shared = sharedStep(index, now: now, forms) { return step(shared, index) }
 
         var bytes: [UInt8] = []

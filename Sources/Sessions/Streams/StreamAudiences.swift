@@ -11,7 +11,7 @@ struct SeenView {
     var owed: UInt64 = 0
 }
 
-/// What a stream's next step shows that is made outside the session's lock. A class, since most steps have none.
+/// The parts of a stream's next step that are made outside the session's lock. A class, since most steps have none.
 final class StreamForms {
     /// The view of a stream's audience.
     struct Made {
@@ -72,7 +72,7 @@ extension SessionStream {
             }
             attempts += 1
             for patch in attempt.patches { forms.patches[patch.name] = .some(patch.bytes) }
-            for view in attempt.views { forms.views.append(make(view)) }
+            for view in attempt.views { forms.views.append(make(view, areAudiencesKnown: forms.areAudiencesKnown)) }
         }
     }
 
@@ -80,7 +80,7 @@ extension SessionStream {
     struct WantedView {
         let feature: FeatureID
         let shown: ShownState
-        /// What the stream has sent last.
+        /// The view that the stream has sent last.
         let seen: SeenView?
         let old: [UInt8]?
         let form: DeltaForm?
@@ -122,14 +122,19 @@ extension SessionStream {
     }
 
     /// Makes a view for the stream's audience. Calls the feature's code.
-    func make(_ wanted: WantedView) -> StreamForms.Made {
-        StreamForms.Made(feature: wanted.feature, shown: wanted.shown, outcome: outcome(of: wanted))
+    ///
+    /// - Parameter areAudiencesKnown: true if the client is who it was at the last step.
+    func make(_ wanted: WantedView, areAudiencesKnown: Bool) -> StreamForms.Made {
+        StreamForms.Made(
+            feature: wanted.feature, shown: wanted.shown, outcome: outcome(of: wanted, areAudiencesKnown))
     }
 
-    private func outcome(of wanted: WantedView) -> StreamForms.Made.Outcome {
+    private func outcome(of wanted: WantedView, _ areAudiencesKnown: Bool) -> StreamForms.Made.Outcome {
         let book = wanted.shown.book
-        guard let key = book.audience(of: session.viewers(of: client)) else { return .unclear }
-        guard enter(wanted.feature, book, key) else { return .noRoom }
+        var known = areAudiencesKnown ? audiences.withLock { $0.uses[wanted.feature] } : nil
+        if known?.book !== book { known = nil }
+        guard let key = known?.key ?? book.audience(of: session.viewers(of: client)) else { return .unclear }
+        guard known != nil || enter(wanted.feature, book, key) else { return .noRoom }
         do throws(StoreError) {
             let view = try book.view(of: wanted.shown, for: key)
             guard let form = wanted.form, let seen = wanted.seen, seen.key == key, let old = wanted.old,
@@ -167,8 +172,9 @@ extension SessionCore {
         }
     }
 
-    /// Has a stream show again what another audience was shown.
-    mutating func noteAudiences(_ index: Int, _ forms: StreamForms) {
+    /// Has a stream show again what another audience was shown. Returns false if it has to end: too many audiences watch one
+    /// of its stores.
+    mutating func noteAudiences(_ index: Int, _ forms: StreamForms) -> Bool {
         for made in forms.views {
             guard let seen = streams.all[index].seen(made.feature) else { continue }
             if case .view(let key, _, _) = made.outcome, key == seen.key { continue }
@@ -176,9 +182,7 @@ extension SessionCore {
             streams.all[index].rare?.delta?.forget(made.feature)
             streams.all[index].markDirty(made.feature, since: head.number)
         }
-        if forms.views.contains(where: { if case .noRoom = $0.outcome { true } else { false } }) {
-            streams.all[index].finish(.busy, at: lastPosition(now: .zero))
-        }
+        return !forms.views.contains { if case .noRoom = $0.outcome { true } else { false } }
     }
 
     /// Returns whether a store that a stream has yet to show is shown now, and what is left to show then.

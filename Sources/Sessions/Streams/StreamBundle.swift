@@ -43,7 +43,7 @@ package final class StreamBundle: Sendable {
         var next = 0
         /// They have the places after the others.
         var late: [LatePart]
-        /// What wakes the connection, for late parts.
+        /// The waker of the connection, for late parts.
         var waker: (any StreamWaker)?
         var isClosed = false
     }

@@ -217,6 +217,21 @@ struct AudienceTests {
         #expect(try joined.events().map(\.kind) == ["hello", "state door:inn"])
     }
 
+    @Test("a stream whose client becomes one of too many audiences ends")
+    func noRoom() async throws {
+        let fixture = try SpaceFixture()
+        let hal = try await fixture.user("hal", ["role": "guest"])
+        let reader = try hal.stream(door)
+        _ = try reader.events()
+        let book = try #require(fixture.space(door).core.withLock { $0.stores[FeatureID("door:inn")!]?.shown?.book })
+        let others = (1..<AudienceBook.most).compactMap { AudienceUse(book, AudienceKey($0)) }
+        let principal = Principal(issuer: "i", subject: "hal", claims: ["role": "host"])
+        _ = try await fixture.table.identify(hal.session, hal.token, hal.credential, as: principal, proof: []).get()
+        let events = try reader.events()
+        #expect(events.map(\.kind) == ["goaway"] && reader.isOver)
+        withExtendedLifetime(others) {}
+    }
+
     @Test("beyond 64 audiences changes are shown together, ten times a second")
     func crowd() async throws {
         let fixture = try SpaceFixture()
