@@ -182,7 +182,9 @@ extension SessionCore {
             streams.all[index].rare?.delta?.forget(made.feature)
             streams.all[index].markDirty(made.feature, since: head.number)
         }
-        return !forms.views.contains { if case .noRoom = $0.outcome { true } else { false } }
+        let hasRoom = !forms.views.contains { if case .noRoom = $0.outcome { true } else { false } }
+        if !hasRoom { streams.all[index].cut(.busy) }
+        return hasRoom
     }
 
     /// Returns whether a store that a stream has yet to show is shown now, and what is left to show then.
