@@ -4,7 +4,8 @@ import asyncio
 
 from kit.registry import scenario
 
-PATIENCE = 4
+# Seconds: longer than the first program takes on a busy machine, which would give the intents up itself.
+PATIENCE = 15
 
 
 async def killed(play, *tags, **options):
