@@ -74,7 +74,7 @@ public struct IntentOutcome: Sendable {
     /// The view state as the session's clients see it, if requested: after the turn, after the wait if there was one,
     /// or the present one for a repeated request.
     public var state: StateSnapshot?
-    /// True if the client requested the state but lost its access after the intent ran.
+    /// True if the client requested the state, and lost its access after the intent ran or cannot be shown its view.
     public var isWithheld = false
     /// True if this is the outcome of an earlier request, from its receipt.
     public var isReplayed = false

@@ -8,7 +8,11 @@ extension IntentJob {
         if outside != nil { return outcome }
         session.owe(outcome.version, of: feature, to: request.client)
         var outcome = outcome
-        if request.wantsState { outcome.state = session.existingState(of: feature, for: request.client) }
+        if request.wantsState {
+            outcome.state = session.existingState(of: feature, for: request.client)
+            // The store is gone, or the view cannot be shown.
+            outcome.isWithheld = outcome.state == nil
+        }
         return outcome
     }
 
