@@ -46,25 +46,28 @@ final class InspectorLink: Sendable {
     ///   - now: the monotonic time.
     /// - Throws: `StoreError` if it cannot be written.
     func write(page: String? = nil, now: Duration) throws(StoreError) -> String? {
-        try kept.withLock { kept throws(StoreError) -> String? in
+        let code = Self.secret()
+        let page = kept.withLock { kept -> String? in
             guard let page = page ?? kept.page else { return nil }
-            let code = Self.secret()
             kept = Kept(page: page, code: AdminToken(code), end: now + Self.life)
-            // Of an earlier run or link. The target of a symbolic link of this name is left unchanged.
-            unlink(path)
-            try PrivateFile.write(Array("\(page)#code=\(code)\n".utf8), to: path)
-            return path
+            return page
         }
+        guard let page else { return nil }
+        // Of an earlier run or link. The target of a symbolic link of this name is left unchanged.
+        unlink(path)
+        try PrivateFile.write(Array("\(page)#code=\(code)\n".utf8), to: path)
+        return path
     }
 
     /// Returns true if the code is the file's, and deletes both.
     func take(_ code: some Collection<UInt8>, now: Duration) -> Bool {
-        kept.withLock { kept in
+        let isRight = kept.withLock { kept in
             guard now < kept.end, kept.code?.matches(code) == true else { return false }
             kept.code = nil
-            unlink(path)
             return true
         }
+        if isRight { unlink(path) }
+        return isRight
     }
 }
 
