@@ -63,7 +63,7 @@ final class AudienceBook: Sendable {
     /// The number of audiences above which changes are shown at most once an interval, not each.
     static let crowd = 64
     static let interval = Duration.milliseconds(100)
-    /// The bytes of views and patches that are kept; the least recently used ones are made again.
+    /// The bytes of views that are kept; the least recently used ones are made again.
     static let mostBytes = 16 << 20
 
     fileprivate struct Entry {
@@ -220,9 +220,11 @@ extension AudienceBook.Entries {
     }
 
     private mutating func makeRoom(besides key: AudienceKey) {
-        while bytes > AudienceBook.mostBytes || all.count > AudienceBook.most + inUse {
-            let others = all.filter { $0.key != key && ($0.value.view != nil || $0.value.uses == 0) }
-            guard let (old, entry) = others.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+        let mostEntries = AudienceBook.most + inUse
+        guard bytes > AudienceBook.mostBytes || all.count > mostEntries else { return }
+        // Some at once, since they are sorted for it.
+        for (old, entry) in all.sorted(by: { $0.value.lastUse < $1.value.lastUse }) where old != key {
+            if bytes <= AudienceBook.mostBytes / 8 * 7, all.count <= mostEntries / 8 * 7 { return }
             bytes -= entry.bytes
             all[old] = entry.uses > 0 ? AudienceBook.Entry(uses: entry.uses) : nil
         }
