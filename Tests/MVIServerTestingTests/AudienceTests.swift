@@ -33,6 +33,20 @@ private struct Line: Feature {
     }
 }
 
+/// A feature whose view cannot be written as JSON.
+private struct Ratio: Feature {
+    struct State: Codable, Equatable, Sendable { var count = 0 }
+    enum Intent: Codable, Sendable { case add }
+    enum Audience: Hashable, Sendable { case all }
+    struct ViewState: Codable, Equatable, Sendable { var ratio: Double }
+    static let examples: [Intent] = [.add]
+    let initialState = State()
+    func audience(of viewer: Viewer) -> Audience { .all }
+    func view(_ state: State) -> ViewState { ViewState(ratio: 0) }
+    func view(_ state: State, for audience: Audience) -> ViewState { ViewState(ratio: state.count == 1 ? .nan : 0) }
+    func reduce(_ state: inout State, _ intent: Intent) { state.count += 1 }
+}
+
 @Suite("What audiences see over HTTP", .timeLimit(.minutes(5)))
 struct AudienceTests {
     private let host = Principal(subject: "hal", claims: ["role": "host"])
@@ -97,6 +111,20 @@ struct AudienceTests {
                 "GET", "/features/line/state", fields: ["If-None-Match": before.fields["etag"] ?? ""])
             #expect(after.status == 200 && after.text == #"{"parties":["ann"]}"#)
             #expect(try await ann.events(of: "line").event("state").contains(#""parties":["ann"]"#))
+        }
+    }
+
+    @Test func `a view that cannot be written is left out of an answer, and refused to a read`() async throws {
+        try await TestServer.run(storage: .memory) { _ in
+            FeatureServer { Shared { Ratio() }.allows(.everyone) }
+        } test: { server in
+            let client = try await server.client()
+            for (preference, status) in [("return=representation", 202), ("wait=1, return=representation", 200)] {
+                let answer = try await client.request(
+                    "POST", "/features/ratio/intents", body: #"{"type":"add"}"#, fields: ["Prefer": preference])
+                let read = try await client.request("GET", "/features/ratio/state")
+                #expect(answer.status == status && read.status == (status == 202 ? 500 : 200), "\(answer) \(read)")
+            }
         }
     }
 }

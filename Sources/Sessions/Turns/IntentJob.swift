@@ -289,7 +289,13 @@ final class IntentJob: QueueJob {
         let end: @Sendable (Bool, Bool) -> Void = { [self] isSettled, isGranted in
             var outcome = outcome
             if !outcome.isSettled {
-                outcome.state = session.existingState(of: feature, for: request.client) ?? outcome.state
+                let present = session.existingState(of: feature, for: request.client)
+                // An audience's view was made for who the client was before the wait.
+                if present != nil || outcome.state?.audience == nil {
+                    outcome.state = present ?? outcome.state
+                } else {
+                    (outcome.state, outcome.isWithheld) = (nil, true)
+                }
             }
             (outcome.isSettled, outcome.isWaitGranted) = (isSettled, isGranted)
             complete(outcome)
