@@ -21,24 +21,9 @@ struct LatePartTests {
         let stream = try Connection(port: server.port)
         let query = names.map { "feature=\($0)" }.joined(separator: "&")
         try stream.send(session.request("GET", "/events?\(query)"))
-        let status = try await overTime(of: server) { try stream.head().status }
+        let status = try await server.overTime { try await offThePool { try stream.head().status } }
         #expect(status == 200)
         return stream
-    }
-
-    /// Runs a body that blocks, and advances the server's clock meanwhile.
-    private func overTime<Value: Sendable>(
-        of server: TestServer, _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        let mover = Task {
-            while !Task.isCancelled {
-                await server.clock.sleepers()
-                server.clock.advance(by: .milliseconds(100))
-                await Task.yield()
-            }
-        }
-        defer { mover.cancel() }
-        return try await offThePool(body)
     }
 
     @Test("a space that loads slowly holds up no other, and joins the stream")
@@ -82,7 +67,7 @@ struct LatePartTests {
             #expect(try stream.event("state").text.contains("notes:a"))
             pair.recorder.redirect(to: pair.far.address)
             for name in ["bar:a", "kitchen:a"] {
-                let state = try await overTime(of: pair.near) { try stream.event("state").text }
+                let state = try await pair.near.overTime { try await offThePool { try stream.event("state").text } }
                 #expect(state.contains(name))
             }
         }

@@ -95,15 +95,7 @@ struct NodePair: Sendable {
 
     /// Returns the answer to a request, and advances the time of `near` meanwhile.
     func sendOverTime(_ request: TestRequest) async throws -> TestResponse {
-        let mover = Task {
-            while !Task.isCancelled {
-                await near.clock.sleepers()
-                near.clock.advance(by: .milliseconds(100))
-                near.beat()
-            }
-        }
-        defer { mover.cancel() }
-        return try await near.send(request)
+        try await near.overTime { try await near.send(request) }
     }
 }
 

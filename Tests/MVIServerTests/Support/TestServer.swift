@@ -145,6 +145,31 @@ struct TestServer: Sendable {
     /// Does the work of `NodeService` for one second: renews the node's lease.
     func beat() { sessions.beat(at: address) }
 
+    /// Runs a body, and advances the clock meanwhile. A step lasts as long as a request and its answer: otherwise hours of
+    /// the clock pass on a busy machine before a byte reaches its reader.
+    func overTime<Value>(_ body: () async throws -> Value) async throws -> Value {
+        let mover = Task {
+            while !Task.isCancelled {
+                await clock.sleepers()
+                clock.advance(by: .milliseconds(100))
+                if shared != nil { beat() }
+                guard try await isServing() else { return }
+            }
+        }
+        func end() async {
+            mover.cancel()
+            _ = await mover.result
+        }
+        do {
+            let result = try await body()
+            await end()
+            return result
+        } catch {
+            await end()
+            throw error
+        }
+    }
+
     /// The journal's membership of nodes.
     func secret() throws -> JournalSecret {
         let found = Lock<JournalSecret?>(nil)
