@@ -39,6 +39,9 @@ public protocol Feature: Sendable {
     /// A group of clients that see the same. By default all do. A feature whose clients see different views of its state
     /// declares one, usually an enum such as `guest(id)` and `host`, with ``audience(of:)`` and ``view(_:for:)``.
     associatedtype Audience: Hashable & Sendable = Everyone
+    /// What clients are shown of each other while they look at a store, such as a name. Nothing by default. A feature whose
+    /// clients see who is here declares one, with ``presence(of:)``.
+    associatedtype Presence: Codable & Hashable & Sendable = Never
 
     /// The feature's name in the API, `[a-z][a-z0-9-]{0,47}`. By default the type's name: `LessonDetail` becomes
     /// `lesson-detail`.
@@ -66,6 +69,12 @@ public protocol Feature: Sendable {
     /// It is performed, when a person's data is deleted, once in each store of the spaces to which the person sent
     /// something, without a sender. If it fails, so does the deletion, which can be repeated.
     static func forgetting(_ person: ForgottenPerson) -> Action?
+
+    /// Returns the action that follows when other clients look at a store, or nil for none, which is the default.
+    ///
+    /// It is performed without a sender, at most once a second, where the store's turns run. It tells the whole set: after a
+    /// crash of the server, changes may be missing, and one may come twice.
+    static func viewersChanged(_ viewers: Viewers<Presence>) -> Action?
 
     /// The state of a new store.
     var initialState: State { get }
@@ -119,6 +128,11 @@ public protocol Feature: Sendable {
     /// It is called after a change, once for each audience that looks, outside of turns and on any thread. A client is sent
     /// nothing if its audience's view is equal to the one before.
     func view(_ state: State, for audience: Audience) -> ViewState
+    /// Returns what other clients are shown of one that looks at a store, or nil for a client that is only counted. Pure: it
+    /// is called when a stream opens, and again only if the client's principal changes. At most 1,024 bytes of JSON.
+    ///
+    /// Streams tell the whole set, as do ``Turn/viewers``, when somebody comes or is gone for ten seconds.
+    func presence(of viewer: Viewer) -> Presence?
     /// Called in a separate turn after an error in `bootstrap`, `execute`, `perform` or launched work, so that the
     /// feature can show it.
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>)
@@ -141,6 +155,8 @@ extension Feature {
     public static var life: Life { .session }
     /// None.
     public static func forgetting(_ person: ForgottenPerson) -> Action? { nil }
+    /// None.
+    public static func viewersChanged(_ viewers: Viewers<Presence>) -> Action? { nil }
     /// None.
     public var middleware: Middleware<Self> { Middleware() }
 
@@ -186,9 +202,16 @@ extension Feature where Audience == Everyone {
     public func view(_ state: State, for audience: Everyone) -> ViewState { view(state) }
 }
 
+extension Feature where Presence == Never {
+    /// Nothing.
+    public func presence(of viewer: Viewer) -> Never? { nil }
+}
+
 extension Feature {
     /// True if clients may see different views.
     @inlinable package static var hasAudiences: Bool { Audience.self != Everyone.self }
+    /// True if clients are shown who looks at a store.
+    @inlinable package static var hasPresence: Bool { Presence.self != Never.self }
 }
 
 /// The start of a new or a restored store.

@@ -19,20 +19,25 @@ extension Turn {
     }
 }
 
-/// The time and UUIDs that a turn read, to be repeated when it runs again.
+/// The time, UUIDs and viewers that a turn read, to be repeated when it runs again.
 @usableFromInline
 package final class TurnInputs: Sendable {
     package let now: Timestamp?
     let uuids: [String]
+    let viewers: KnownViewers?
     /// The inputs of the intents that it sent to other stores, in order.
     package let links: [TurnInputs?]
 
-    package init(now: Timestamp?, uuids: [String] = [], links: [TurnInputs?] = []) {
-        (self.now, self.uuids, self.links) = (now, uuids, links)
+    package init(
+        now: Timestamp?, uuids: [String] = [], viewers: KnownViewers? = nil, links: [TurnInputs?] = []
+    ) {
+        (self.now, self.uuids, self.viewers, self.links) = (now, uuids, viewers, links)
     }
 
     /// Returns a copy with the inputs of a chain.
-    package func with(links: [TurnInputs?]) -> TurnInputs { TurnInputs(now: now, uuids: uuids, links: links) }
+    package func with(links: [TurnInputs?]) -> TurnInputs {
+        TurnInputs(now: now, uuids: uuids, viewers: viewers, links: links)
+    }
 }
 
 /// A UUID of version 4, from the system's random source.

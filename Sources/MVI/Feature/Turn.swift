@@ -165,6 +165,7 @@ package final class DeferredRequests<F: Feature> {
     @exclusivity(unchecked) @usableFromInline var judged: RunTurn?
     @exclusivity(unchecked) @usableFromInline var now: Timestamp?
     @exclusivity(unchecked) @usableFromInline var uuids: [String]
+    @exclusivity(unchecked) @usableFromInline var viewers: KnownViewers?
     /// The intent and the messages of a recorded turn.
     @exclusivity(unchecked) @usableFromInline var cause: F.Intent?
     @exclusivity(unchecked) @usableFromInline var messages: [F.Message] = []
@@ -177,9 +178,9 @@ package final class DeferredRequests<F: Feature> {
     /// The number of UUIDs that the turn has used.
     @exclusivity(unchecked) @usableFromInline var uuidCount = 0
 
-    /// - Parameter inputs: the time and UUIDs of the turn's previous run.
+    /// - Parameter inputs: what the turn's previous run read.
     @usableFromInline
-    init(_ inputs: TurnInputs?) { (now, uuids) = (inputs?.now, inputs?.uuids ?? []) }
+    init(_ inputs: TurnInputs?) { (now, uuids, viewers) = (inputs?.now, inputs?.uuids ?? [], inputs?.viewers) }
 
     /// Notes the facts of a recorded turn that are known at its start.
     @usableFromInline
@@ -195,8 +196,10 @@ package final class DeferredRequests<F: Feature> {
             }
     }
 
-    /// The time and UUIDs that the turn used; nil if none.
-    @usableFromInline var inputs: TurnInputs? { now == nil && uuids.isEmpty ? nil : TurnInputs(now: now, uuids: uuids) }
+    /// The time, UUIDs and viewers that the turn used; nil if none.
+    @usableFromInline var inputs: TurnInputs? {
+        now == nil && uuids.isEmpty && viewers == nil ? nil : TurnInputs(now: now, uuids: uuids, viewers: viewers)
+    }
 }
 
 extension Turn {

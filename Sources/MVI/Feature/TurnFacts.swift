@@ -42,6 +42,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var now: Timestamp?
     /// The UUIDs that the turn used, in order.
     public var uuids: [String] = []
+    /// The clients that looked at the store, as the events of streams tell them in JSON; nil if the turn did not ask.
+    public var viewers: String?
     /// The other stores that the turn read, in order.
     public var reads: [Read] = []
     /// The feature instances that the turn sent intents or actions to, in order.
@@ -70,7 +72,7 @@ public struct TurnFacts: Sendable, Equatable {
         by = turn.origin?.turn ?? turn.context.by
         guard let rare = turn.rare else { return }
         kind = rare.failure == nil ? rare.kind : .failure
-        now = rare.now
+        (now, viewers) = (rare.now, rare.viewers?.json)
         if rare.uuidCount > 0 { uuids = Array(rare.uuids.prefix(rare.uuidCount)) }
         (reads, failure, refusal) = (rare.reads, rare.failure, rare.refusal)
         if !rare.sends.isEmpty { sends = rare.sends.map(\.instance) }

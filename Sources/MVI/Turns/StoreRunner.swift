@@ -47,6 +47,8 @@ package protocol TurnHost: AnyObject, Sendable {
     func runner(of instance: String, for principal: Principal?, isAtOnce: Bool) throws -> any StoreRunner
     /// Returns the number of the last turn of another store of the session, including those of the running batch.
     func number(of instance: String) -> UInt64
+    /// Returns the clients that look at the turn's store.
+    func viewers(of instance: String) -> KnownViewers
     /// True if the store's session is recorded.
     var isRecorded: Bool { get }
     /// Reports a turn that took longer than the environment's `slowTurn`.

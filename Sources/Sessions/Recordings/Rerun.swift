@@ -72,7 +72,11 @@ package struct Rerun<F: Feature> {
         let context = TurnContext(
             IntentID(recording.intent), host,
             principal: facts.subject.map { Principal(issuer: $0.issuer, subject: $0.id) },
-            inputs: TurnInputs(now: facts.now, uuids: facts.uuids), sender: facts.sender)
+            inputs: TurnInputs(
+                now: facts.now, uuids: facts.uuids,
+                viewers: facts.viewers.map {
+                    KnownViewers(Viewers(json: Array($0.utf8), of: F.self), json: $0)
+                }), sender: facts.sender)
         let run: RunTurn?
         switch (facts.kind, recording.cause, recording.actions.first) {
         case (.intent?, let intent?, _): run = TurnRunner<F>.execute(intent, isJudged: true)

@@ -48,6 +48,8 @@ package final class RerunHost: TurnHost {
     }
 
     package func number(of instance: String) -> UInt64 { 0 }
+    /// A turn that asked has what it was told.
+    package func viewers(of instance: String) -> KnownViewers { KnownViewers(Viewers<Never>(), json: "") }
     package func check(_ effects: [Effect], after earlier: [Effect]) throws {}
     package func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool { false }
     package func parts(after effects: [Effect]) -> Set<PartName> { [] }

@@ -4,7 +4,8 @@ import WireJSON
 /// The members of a recording. Outside of `TurnRecording`, since a generic type's own types are looked up at run time.
 private enum Member: CodingKey {
     case intent, cause, actions, messages, state, view, labels
-    case kind, schemaVersion, subject, sender, now, uuids, reads, sends, launched, by, microseconds, failure, refusal
+    case kind, schemaVersion, subject, sender, now, uuids, viewers, reads, sends, launched, by, microseconds
+    case failure, refusal
 }
 
 /// In this module, since `MVI` does not know the wire's JSON.
@@ -30,6 +31,7 @@ extension TurnRecording {
         if let sender = facts.sender { try object.add("sender", storing: sender) }
         if let now = facts.now { try object.add("now", storing: now) }
         if !facts.uuids.isEmpty { try object.add("uuids", storing: facts.uuids) }
+        if let viewers = facts.viewers { try object.add("viewers", storing: viewers) }
         if !facts.reads.isEmpty { try object.add("reads", storing: facts.reads) }
         if !facts.sends.isEmpty { try object.add("sends", storing: facts.sends) }
         if !facts.launched.isEmpty { try object.add("launched", storing: facts.launched) }
@@ -51,6 +53,7 @@ extension TurnRecording {
         facts.subject = try members.decodeIfPresent(Subject.self, forKey: .subject)
         facts.sender = try members.decodeIfPresent(Sender.self, forKey: .sender)
         facts.now = try members.decodeIfPresent(Timestamp.self, forKey: .now)
+        facts.viewers = try members.decodeIfPresent(String.self, forKey: .viewers)
         (facts.uuids, facts.reads) = (try list(.uuids), try list(.reads))
         (facts.sends, facts.launched) = (try list(.sends), try list(.launched))
         facts.by = try members.decodeIfPresent(UInt64.self, forKey: .by)

@@ -60,6 +60,8 @@ struct SessionCore {
     var intents = TokenBucket()
     /// The class of its lifetime.
     var life = LifeClass.anonymous
+    /// True if the journal had it when it came into memory.
+    private(set) var isRestored = false
     /// The time when the session's cookie was last set, on the monotonic clock.
     var cookieSet: Duration
     /// The source of heads' random bits and intents' names. They need not be secret, only new: two sessions of one name
@@ -100,13 +102,15 @@ struct SessionCore {
         var putOff = 0
         /// The time until which the running job may wait for them, on the monotonic clock; nil if it has not waited.
         var readingDeadline: Duration?
+        /// The clients that look at stores, if these show them to each other.
+        var presences: [FeatureID: PresenceBook] = [:]
         /// Passive stores that a stream's client may see from now on, until they are loaded.
         var granted: [FeatureID] = []
 
         var isBlank: Bool {
             catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
                 && waits.isEmpty && chainReminders.isEmpty && checks == nil && granted.isEmpty && spaces == nil
-                && places == nil && visits == nil && putOff == 0 && readingDeadline == nil
+                && places == nil && visits == nil && putOff == 0 && readingDeadline == nil && presences.isEmpty
         }
     }
 
@@ -137,6 +141,7 @@ struct SessionCore {
     /// - Parameter lastSeen: the time of its last use, on the monotonic clock.
     init(_ stored: StoredSession, _ now: Moment, lastSeen: Duration, limits: SessionLimits) {
         key = stored.key
+        isRestored = true
         epoch = stored.record.epoch
         head = stored.head
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)

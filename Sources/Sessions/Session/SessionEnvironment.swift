@@ -60,6 +60,8 @@ package final class SessionEnvironment: Sendable {
     private let owned = Lock<[ObjectIdentifier: Session]>([:])
     /// The time. With several nodes on one journal, the time since 1970 is by the journal's clock.
     package let time: TimeSource
+    /// The time of its creation, on the monotonic clock.
+    let started: Duration
     /// The clock for waits and for the work of stores.
     package let clock: any Clock<Duration>
     /// The executor for the work of stores; nil for the global pool.
@@ -92,6 +94,7 @@ package final class SessionEnvironment: Sendable {
     private let lastNumber = Lock<UInt64>(0)
     /// Names of features for which a state with unread members was reported.
     private let reportedLosses = Lock<Set<String>>([])
+    private let presenceAction = Lock<(@Sendable (PresenceReport) -> Void)?>(nil)
     private let watchAction = Lock<(@Sendable (NodeRecord, TokenHash, [FeatureID]) -> Void)?>(nil)
     private let giveAwayAction = Lock<(@Sendable (NodeRecord, TokenHash) async -> Void)?>(nil)
     let appendAction = Lock<(@Sendable ([RecordedTurn]) -> Void)?>(nil)
@@ -118,6 +121,7 @@ package final class SessionEnvironment: Sendable {
         lease = sharedJournal.map { _ in NodeLease(time: time) }
         let time = lease?.clock.source ?? time
         self.time = time
+        started = time.monotonic()
         streamPlaces = Places(limit: limits.streams)
         keptRoom = KeptRoom(journal, time, limits)
         recordings = RecordingWriter(
@@ -169,6 +173,13 @@ package final class SessionEnvironment: Sendable {
     ) {
         watchAction.withLock { $0 = action }
     }
+
+    /// Calls `action` when other nodes have to be told which clients look at a store on this one.
+    package func onPresence(_ action: @escaping @Sendable (PresenceReport) -> Void) {
+        presenceAction.withLock { $0 = action }
+    }
+
+    func tellOfPresence(_ report: PresenceReport) { presenceAction.withLock { $0 }?(report) }
 
     /// Calls `action` to ask another node for a session that is needed here.
     package func onNeed(_ action: @escaping @Sendable (_ owner: NodeRecord, TokenHash) async -> Void) {

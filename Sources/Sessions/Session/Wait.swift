@@ -209,9 +209,10 @@ extension Session {
 extension SessionEnvironment {
     /// Ends a wait at a timeout, unless the awaited event came first; then calls `then`.
     func limit(_ wait: Wait, to time: Duration, then: @escaping @Sendable () -> Void = {}) {
+        let sleep = clock.sleeping(for: time)
         wait.start(
-            Task(executorPreference: executor) { [clock] in
-                guard (try? await clock.sleep(for: time)) != nil else { return }
+            Task(executorPreference: executor) {
+                guard (try? await sleep()) != nil else { return }
                 wait.end(false)
                 then()
             })
@@ -219,9 +220,18 @@ extension SessionEnvironment {
 
     /// Calls `body` after a time. Nothing cancels it.
     func after(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
-        Task(executorPreference: executor) { [clock] in
-            try? await clock.sleep(for: time)
+        let sleep = clock.sleeping(for: time)
+        Task(executorPreference: executor) {
+            try? await sleep()
             body()
         }
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Returns a sleep that ends a time after this call, also if a busy machine begins it late.
+    fileprivate func sleeping(for time: Duration) -> @Sendable () async throws -> Void {
+        let end = now.advanced(by: time)
+        return { try await sleep(until: end, tolerance: nil) }
     }
 }

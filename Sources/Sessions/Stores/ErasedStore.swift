@@ -56,6 +56,8 @@ struct ErasedStore: Sendable {
     @usableFromInline let beginning: Beginning
     /// Nil if all clients see the same.
     @usableFromInline let audiences: AudienceBook?
+    /// Nil if clients are not shown to each other.
+    @usableFromInline let presence: (@Sendable (Viewer) throws(StoreError) -> [UInt8]?)?
 
     /// Throws a `StoreError` for a state of a newer version.
     @inlinable
@@ -79,6 +81,7 @@ struct ErasedStore: Sendable {
         let kept =
             try seed.stored == nil || setsAside != nil ? WireJSON.trimmed(WireJSON.encodeStored(state).bytes) : []
         audiences = F.hasAudiences ? Self.audiences(of: runner, seed.limits) : nil
+        presence = F.hasPresence ? Self.presence(of: feature) : nil
         let view = try F.hasAudiences ? Self.hiddenView : WireJSON.encode(runner.view)
         // One array if the view state is the whole state: both are stored.
         beginning = Beginning(
@@ -104,6 +107,16 @@ struct ErasedStore: Sendable {
                 try check(bytes, "view state", limit: limits.state)
                 return bytes
             })
+    }
+
+    @usableFromInline
+    static func presence<F: Feature>(of feature: F) -> @Sendable (Viewer) throws(StoreError) -> [UInt8]? {
+        { viewer throws(StoreError) in
+            guard let presence = feature.presence(of: viewer) else { return nil }
+            let bytes = try encoding { () throws(WireEncodingError) in try WireJSON.encode(presence) }
+            try check(bytes, "presence", limit: PresenceBook.mostBytes)
+            return bytes
+        }
     }
 
     /// The turn of an action that was stored as JSON.

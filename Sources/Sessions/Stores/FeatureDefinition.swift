@@ -35,6 +35,12 @@ package final class FeatureDefinition: Sendable {
     package let spaces: SpaceGroup?
     /// True if clients may see different views.
     let hasAudiences: Bool
+    /// True if clients are shown who looks at a store.
+    package let hasPresence: Bool
+    /// Reads viewers that were written as JSON.
+    let viewers: @Sendable (_ json: [UInt8]) -> KnownViewers
+    /// The action that follows when other clients look at a store; nil for none.
+    let viewersChanged: @Sendable (_ json: [UInt8]) -> Delivery?
 
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Decodes a body for the feature, and for the store whose runner it is.
@@ -117,6 +123,9 @@ package final class FeatureDefinition: Sendable {
         }
         isRecordable = TurnRecording<F>.self is any Encodable.Type
         (self.rule, self.spaces, hasAudiences) = (rule, spaces, F.hasAudiences)
+        hasPresence = F.hasPresence
+        viewers = { KnownViewers(Viewers(json: $0, of: F.self), json: String(decoding: $0, as: UTF8.self)) }
+        viewersChanged = { F.viewersChanged(Viewers(json: $0, of: F.self)).map { .action($0, of: F.self) } }
         do {
             for example in F.examples { try WireJSON.checkMapping(of: example) }
             for example in F.labelExamples { try WireJSON.checkMapping(of: example) }
@@ -196,6 +205,7 @@ package final class FeatureRegistry: Sendable {
     package let mortal: [FeatureDefinition]
     /// True if one of the features has audiences.
     let haveAudiences: Bool
+    private let havePresence: Bool
 
     /// Throws `FeatureDefinitionError.duplicate`.
     package init(_ definitions: [FeatureDefinition]) throws {
@@ -211,6 +221,7 @@ package final class FeatureRegistry: Sendable {
         shared = definitions.filter { $0.spaces != nil }
         mortal = definitions.filter { $0.storeLife != nil }
         haveAudiences = definitions.contains { $0.hasAudiences }
+        havePresence = definitions.contains { $0.hasPresence }
     }
 
     /// True if clients may see different views of a feature that a filter shows.
@@ -218,6 +229,13 @@ package final class FeatureRegistry: Sendable {
         guard haveAudiences else { return false }
         guard case .features(let named) = filter else { return true }
         return named.contains { definition(for: $0)?.hasAudiences == true }
+    }
+
+    /// True if clients of a feature that a filter shows see each other.
+    func havePresence(_ filter: StreamFilter) -> Bool {
+        guard havePresence else { return false }
+        guard case .features(let named) = filter else { return true }
+        return named.contains { definition(for: $0)?.hasPresence == true }
     }
 
     /// The feature of that name.

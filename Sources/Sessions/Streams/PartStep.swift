@@ -17,7 +17,7 @@ struct PartStep {
 extension SessionStream {
     /// The next step of a part of a bundle. Empty bytes without an ending mean that it waits to be woken.
     func nextPart() -> PartStep {
-        if showsChanges || hasAudiences {
+        if showsChanges || hasAudiences || hasPresence {
             let step = nextStep()
             return session.core.withLock { $0.part(step, of: number, beginning) }
         }

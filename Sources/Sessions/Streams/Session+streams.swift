@@ -75,7 +75,10 @@ extension Session {
                 return completion(.failure(.tooManyAudiences))
             }
             noteStreamOpened { [self] isAllowed in
-                if isAllowed { return completion(opened) }
+                if isAllowed {
+                    stream.entersPresence()
+                    return completion(opened)
+                }
                 stream.closed()
                 completion(.failure(core.withLock { $0.refusal } ?? .tooManyStreams))
             }

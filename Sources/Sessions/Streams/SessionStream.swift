@@ -20,6 +20,9 @@ package final class SessionStream: Sendable {
     /// True if its client may see other views than others do, and the audiences that it belongs to.
     let hasAudiences: Bool
     let audiences = Lock(Audiences())
+    /// True if its client sees who else looks at a store.
+    let hasPresence: Bool
+    let presences = Lock(Presences())
 
     /// The position at which a stream began.
     struct Beginning: Sendable {
@@ -37,6 +40,7 @@ package final class SessionStream: Sendable {
         (self.showsChanges, self.number, self.beginning) = (showsChanges, number, beginning)
         isForEveryone = session.space != nil && session.shared.features.areForEveryone(filter)
         hasAudiences = session.shared.features.haveAudiences(filter)
+        hasPresence = session.shared.features.havePresence(filter)
     }
 
     /// Attaches the connection. From now on `waker` is called if there is something to write.
@@ -49,6 +53,11 @@ package final class SessionStream: Sendable {
 
     /// Returns the next bytes to write.
     package func nextStep() -> StreamStep {
+        let step = nextStepOfStores()
+        return hasPresence ? withPresence(step) : step
+    }
+
+    private func nextStepOfStores() -> StreamStep {
         let now = session.shared.time.monotonic()
         if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
         guard showsChanges || hasAudiences else {
@@ -61,39 +70,6 @@ package final class SessionStream: Sendable {
         let step = nextStepOfChanges(now: now)
         session.shared.metrics.count(session.core.withLock { $0.streams.takeTally(of: number) })
         return step
-    }
-
-    /// True if its client has lost its access: unsent bytes must not be sent.
-    package var dropsUnsent: Bool {
-        session.core.withLock { core in
-            guard let index = core.streams.index(of: number), !core.streams.all[index].isOver else { return false }
-            return core.streams.all[index].isCut
-        }
-    }
-
-    func cut(_ reason: GoAwayReason) {
-        session.core.withLock { core in
-            if let index = core.streams.index(of: number) { core.streams.all[index].cut(reason) }
-        }
-    }
-
-    /// A comment event that keeps the connection alive.
-    package func ping() -> [UInt8] {
-        let now = session.shared.time.sinceEpoch().components
-        session.shared.metrics.pings.increment()
-        return StreamEvents.ping(
-            milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))
-    }
-
-    /// Asks the stream to send its farewell and end.
-    package func goAway(_ reason: GoAwayReason) {
-        let now = session.shared.time.monotonic()
-        let waker = session.core.withLock { core -> (any StreamWaker)? in
-            guard let index = core.streams.index(of: number) else { return nil }
-            core.streams.all[index].finish(reason, at: core.lastPosition(now: now))
-            return core.streams.all[index].waker
-        }
-        waker?.wake()
     }
 
     /// Handles the end of the connection, or that none came. A second call does nothing.
@@ -111,6 +87,7 @@ package final class SessionStream: Sendable {
             defer { audiences.uses = [:] }
             return audiences.uses
         }
+        if hasPresence { leavesPresence(isAtOnce: removed.isCut || session.refusal(of: client) != nil) }
         session.shared.metrics.ended(removed.farewell.map { .told($0.reason) } ?? ending)
         // A bundle takes one place, with the part of its client's session.
         if session.space == nil { session.shared.streamPlaces.leave() }

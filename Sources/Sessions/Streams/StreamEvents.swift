@@ -31,7 +31,7 @@ package enum StreamFilter: Sendable, Equatable {
 package enum StreamEvents {
     /// All event names of a stream.
     package static let names = [
-        "hello", "state", "patch", "label", "ping", "reset", "goaway", "end", "identity", "denied",
+        "hello", "state", "patch", "label", "ping", "reset", "goaway", "end", "identity", "denied", "presence",
     ]
 
     static func opening(into bytes: inout [UInt8]) {
@@ -96,6 +96,16 @@ package enum StreamEvents {
         if let reason { data.append(text: ",\"reason\":\"\(reason)\"") }
         data.append(literal: "}")
         append(name, id: nil, data, to: &bytes)
+    }
+
+    /// - Parameter viewers: an object with the members `count` and `viewers`.
+    static func presence(_ feature: FeatureID, _ viewers: [UInt8], into bytes: inout [UInt8]) {
+        var data: [UInt8] = []
+        data.append(literal: "{\"feature\":")
+        WireJSON.appendString(feature.text, to: &data)
+        data.append(UInt8(ascii: ","))
+        data += viewers.dropFirst()
+        append("presence", id: nil, data, to: &bytes)
     }
 
     static func identity(expiresIn seconds: Int, into bytes: inout [UInt8]) {

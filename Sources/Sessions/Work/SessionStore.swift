@@ -51,6 +51,8 @@ package final class SessionStore: Sendable {
     let commit: @Sendable () -> Void
     /// Nil if all clients see the same.
     let audiences: AudienceBook?
+    /// Writes what others are shown of a client; nil if clients are not shown to each other.
+    let presence: FaceWriter?
     private let settings: StoreEnvironment.Shared
     package var environment: StoreEnvironment { StoreEnvironment(feature.text, session.info, settings) }
     var meter: (any StoreMeter)? { settings.settings.meter }
@@ -63,6 +65,7 @@ package final class SessionStore: Sendable {
     ) {
         (self.session, self.feature, self.definition, settings) = (session, feature, definition, environment.shared)
         (runner, commit, audiences) = (erased.runner, erased.commit, erased.audiences)
+        presence = erased.presence
         state = Lock(State(beginning: erased.beginning))
         session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
     }
@@ -351,6 +354,8 @@ extension SessionStore: TurnHost {
     }
 
     package func number(of instance: String) -> UInt64 { session.number(of: instance) }
+
+    package func viewers(of instance: String) -> KnownViewers { session.viewers(of: feature, definition) }
 
     package func noteGonePart() { note { $0.droppedForGoneParts += 1 } }
 }

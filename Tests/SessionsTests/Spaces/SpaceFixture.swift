@@ -61,7 +61,7 @@ struct SpaceFixture {
 
     init(
         journal: any Journal = MemoryJournal(), rule: AccessRule? = nil, ownRule: AccessRule? = nil,
-        executor: (any TaskExecutor)? = nil,
+        executor: (any TaskExecutor)? = nil, report: @escaping @Sendable (StoreReport) -> Void = { _ in },
         change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits.patient
@@ -76,11 +76,14 @@ struct SpaceFixture {
             FeatureDefinition(
                 rule: rule ?? { _, _, access in access != .dispose }, spaces: SpaceGroup("door", isKeyed: true)
             ) { _, _ in Door() },
+            FeatureDefinition(
+                rule: rule ?? { _, _, access in access != .dispose }, spaces: SpaceGroup("room", isKeyed: true)
+            ) { _, _ in Room() },
         ])
         table = SessionTable(
             environment: SessionEnvironment(
                 features: features, limits: limits, journal: journal, time: time.source, clock: ManualClock(),
-                executor: executor))
+                executor: executor, report: report))
     }
 
     func space(_ key: String, for client: SpaceClient? = nil) throws -> Session {
