@@ -4,11 +4,26 @@ import MVIServer
 
 enum Sharing {
     struct Lobby: Feature {
-        struct State: Codable, Equatable, Sendable { var isOpen = true }
+        struct State: Codable, Equatable, Sendable { var isOpen = true, most = 0 }
         enum Intent: Codable, Sendable { case close }
+        enum Action: Codable, Sendable { case crowd(Int) }
+        enum Message: Codable, Sendable { case closed, most(Int) }
         static let examples: [Intent] = [.close]
         let initialState = State()
-        func reduce(_ state: inout State, _ intent: Intent) { state.isOpen = false }
+
+        func presence(of viewer: Viewer) -> String? { viewer.principal?.claim("name")?.string ?? "guest" }
+        static func viewersChanged(_ viewers: Viewers<String>) -> Action? { .crowd(viewers.count) }
+
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(.closed) }
+        func perform(_ action: Action, _ turn: inout Turn<Self>) {
+            if case .crowd(let count) = action, count > turn.state.most { turn.dispatch(.most(count)) }
+        }
+        func reduce(_ state: inout State, _ message: Message) {
+            switch message {
+            case .closed: state.isOpen = false
+            case .most(let count): state.most = count
+            }
+        }
     }
 
     struct Kitchen: Feature {

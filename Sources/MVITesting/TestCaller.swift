@@ -51,6 +51,19 @@ extension TestStore {
         await send(intent, by: world?.client(caller), sourceLocation, change)
     }
 
+    /// Has exactly these clients look at a shared store: turns have them as ``/MVI/Turn/viewers``, and the feature's
+    /// ``/MVI/Feature/viewersChanged(_:)`` follows at once.
+    ///
+    /// ```swift
+    /// await store.look(ann, bob)
+    /// await store.receive(action: .crowd(2))
+    /// ```
+    public func look(_ callers: TestCaller..., sourceLocation: SourceLocation = #_sourceLocation) async {
+        await settle(sourceLocation)
+        await world?.look(callers, at: id)
+        await settle(sourceLocation)
+    }
+
     /// Has the store forget the person of a client, as a deletion of the person's data does. See
     /// ``/MVI/Feature/forgetting(_:)``, which may have no action for it.
     public func forget(_ caller: TestCaller, sourceLocation: SourceLocation = #_sourceLocation) async {

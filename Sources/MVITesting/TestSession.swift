@@ -183,6 +183,11 @@ final class TestSession: Sendable {
 
     // MARK: Watching
 
+    func look(_ callers: [TestCaller], at feature: FeatureID) async {
+        let clients = callers.map { client($0) }
+        let _: Void? = await answer { session, done in done(session.show(viewers: clients, of: feature)) }
+    }
+
     func beginWatching(_ feature: FeatureID) async -> Result<Void, StoreError>? {
         let opened: Result<SessionStream, StoreError>? = await answer { session, done in
             session.openStream(.features([feature]), from: .unspecified) { done($0) }

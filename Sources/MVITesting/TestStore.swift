@@ -36,6 +36,7 @@ import Testing
 /// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)-(_,_,_,_,Principal?,_)``
 /// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)-(_,_,_,_,TestCaller,_)``
 /// - ``sender(_:)``
+/// - ``look(_:sourceLocation:)``
 /// - ``perform(_:sourceLocation:)``
 /// - ``signIn(_:sourceLocation:)``
 /// - ``advance(by:sourceLocation:)``

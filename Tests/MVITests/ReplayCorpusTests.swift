@@ -27,7 +27,7 @@ private struct ReplayedOrder: Feature {
         }
         if fault == "outcome" { throw Refusal(.conflict, code: "closed", "The shop is closed.") }
         let count = try turn.view(of: ReplayedBasket.self).count + (fault == "read" ? 1 : 0)
-        turn.dispatch(.placed("\(count) at \(turn.now) by \(turn.principal?.subject ?? "nobody") \(turn.uuid())"))
+        turn.dispatch(.placed("\(count) at \(turn.now) before \(turn.viewers.shown) by \(turn.principal?.subject ?? "nobody") \(turn.uuid())"))
         if fault == "messages" { turn.dispatch(.expired) }
         turn.publish(.placed(count: fault == "labels" ? count + 1 : count))
         if fault != "sends" { turn.send(.clear, to: ReplayedBasket.self) }
@@ -36,6 +36,8 @@ private struct ReplayedOrder: Feature {
         }
         turn.remind(id: "expiry", at: turn.now + .seconds(60), .expire)
     }
+
+    func presence(of viewer: Viewer) -> String? { viewer.sender?.id }
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) { if fault != "actions" { turn.dispatch(.expired) } }
 
@@ -69,6 +71,7 @@ struct ReplayCorpusTests {
             others: [OtherStore(ReplayedBasket())],
             exhaustive: false)
         await store.send(.add, to: ReplayedBasket.self)
+        await store.look(TestCaller("bob"), TestCaller("eve"))
         await store.send(.place)
         await store.send(.add, to: ReplayedBasket.self)
         await store.send(.place)

@@ -34,6 +34,7 @@ final class Alone: TurnHost {
     func parts(after effects: [Effect]) -> Set<PartName> { [] }
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {}
     func number(of instance: String) -> UInt64 { 0 }
+    func viewers(of instance: String) -> KnownViewers { KnownViewers(Viewers<Never>(), json: "") }
     func noteGonePart() {}
     var isRecorded: Bool { false }
 

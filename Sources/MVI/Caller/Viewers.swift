@@ -1,9 +1,13 @@
 /// The clients that look at a store: each has an open stream that names it, on any node, or had one ten seconds ago.
-public struct Viewers<Presence: Codable & Hashable & Sendable>: Hashable, Sendable {
+public struct Viewers<Presence: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
     /// Their number. A client with several streams counts once.
     public let count: Int
     /// What they are shown of each other, see ``Feature/presence(of:)``: at most 100, in the order in which they came.
     public let shown: [Presence]
+
+    private enum CodingKeys: String, CodingKey {
+        case count, shown = "viewers"
+    }
 
     /// Creates viewers.
     public init(count: Int, shown: [Presence]) { (self.count, self.shown) = (count, shown) }

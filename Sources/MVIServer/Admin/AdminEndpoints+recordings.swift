@@ -131,6 +131,7 @@ struct TurnList {
         let subject: JSONText?
         let now: JSONText?
         let uuids: JSONText?
+        let viewers: JSONText?
         let reads: JSONText?
         let sends: JSONText?
         let launched: JSONText?
@@ -210,6 +211,7 @@ struct TurnList {
         if shape == nil { add("subject", parts.subject) }
         add("now", parts.now)
         add("uuids", value: parts.uuids)
+        add("viewers", value: parts.viewers)
         add("reads", parts.reads)
         add("sends", parts.sends)
         add("launched", value: parts.launched)

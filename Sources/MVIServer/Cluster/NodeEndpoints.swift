@@ -1,12 +1,14 @@
 import Locking
 import MicroHTTP
 import SessionJournal
+import Sessions
 
 /// `/nodes/`: the endpoints for other nodes. For other callers they do not exist.
 final class NodeEndpoints: Sendable {
     static let watchers = "/nodes/watchers"
     static let giveAway = "/nodes/give-away"
-    /// The maximal size of a body: more than one session's stores need.
+    static let presence = "/nodes/presence"
+    /// The maximal size of a body: more than one session's stores, or one store's clients, need.
     static let bodyLimit = 1 << 20
 
     private let requests = Lock<(any NodeRequests)?>(nil)
@@ -19,6 +21,7 @@ final class NodeEndpoints: Sendable {
         let read: (@Sendable ([UInt8]) -> Order?)
         switch (head.method, String(decoding: head.path, as: UTF8.self)) {
         case ("POST", Self.watchers): read = { WatchersMessage.read($0).map { .watched($0) } }
+        case ("POST", Self.presence): read = { PresenceMessage.read($0).map { .present($0) } }
         case ("POST", Self.giveAway): read = { GiveAwayMessage.read($0).map { .giveAway($0) } }
         default: return nil
         }
@@ -30,6 +33,9 @@ final class NodeEndpoints: Sendable {
                 case .watched(let sessions):
                     await requests.watched(by: node, sessions)
                     send(Self.response(204))
+                case .present(let reports):
+                    await requests.present(on: node, reports)
+                    send(Self.response(204))
                 case .giveAway(let token):
                     send(Self.response(await requests.giveAway(session: token) ? 204 : 409))
                 }
@@ -39,6 +45,7 @@ final class NodeEndpoints: Sendable {
 
     private enum Order: Sendable {
         case watched([WatchedSession])
+        case present([PresenceReport])
         case giveAway(TokenHash)
     }
 

@@ -1,5 +1,6 @@
 import MVI
 import SessionJournal
+import Sessions
 import WireJSON
 
 /// The body of `POST /nodes/watchers`.
@@ -27,29 +28,84 @@ struct WatchersMessage: Codable {
 
     /// Returns bodies for the sessions, each with at most `limit` bytes or with one session.
     static func bodies(_ sessions: [WatchedSession], limit: Int) -> [[UInt8]] {
-        var bodies: [[UInt8]] = []
-        var parts: [[UInt8]] = []
-        var size = 0
-        func close() {
-            guard !parts.isEmpty else { return }
-            var object = JSONObject()
-            object.add("sessions", array: parts)
-            bodies.append(object.close())
-        }
-        for session in sessions {
-            var object = JSONObject()
+        MVIServer.bodies("sessions", limit: limit, sessions) { session, object in
             object.add("token", NodeStamp.hex(session.token.bytes))
             object.add("features", array: session.features.map { .json($0.text) })
-            let part = object.close()
-            if size + part.count > limit - 32 {
-                close()
-                (parts, size) = ([], 0)
-            }
-            parts.append(part)
-            size += part.count + 1
         }
-        close()
-        return bodies
+    }
+}
+
+/// Returns bodies with a list of objects, each with at most `limit` bytes or with one of them.
+private func bodies<Value>(
+    _ name: StaticString, limit: Int, _ values: [Value], _ write: (Value, inout JSONObject) -> Void
+) -> [[UInt8]] {
+    var bodies: [[UInt8]] = []
+    var parts: [[UInt8]] = []
+    var size = 0
+    func close() {
+        guard !parts.isEmpty else { return }
+        var object = JSONObject()
+        object.add(name, array: parts)
+        bodies.append(object.close())
+    }
+    for value in values {
+        var object = JSONObject()
+        write(value, &object)
+        let part = object.close()
+        if size + part.count > limit - 32 {
+            close()
+            (parts, size) = ([], 0)
+        }
+        parts.append(part)
+        size += part.count + 1
+    }
+    close()
+    return bodies
+}
+
+/// The body of `POST /nodes/presence`: the clients that look at stores on one node.
+struct PresenceMessage: Codable {
+    struct Store: Codable {
+        /// The hash of the session's first token, in hexadecimal digits.
+        var session: String
+        var feature: String
+        var clients: [Client]
+    }
+    struct Client: Codable {
+        var id: String
+        /// Milliseconds since 1970.
+        var since: Int64
+        /// What others are shown of it, as JSON; nil if it is only counted.
+        var shown: String?
+    }
+
+    var stores: [Store]
+
+    /// Decodes a body; nil if it is malformed.
+    static func read(_ body: [UInt8]) -> [PresenceReport]? {
+        guard let message = try? WireJSON.decode(PresenceMessage.self, from: body) else { return nil }
+        let reports = message.stores.compactMap { store -> PresenceReport? in
+            guard let token = NodeStamp.bytes(hex: store.session), let feature = FeatureID(store.feature) else { return nil }
+            let faces = store.clients.map { Face(id: $0.id, since: $0.since, shown: $0.shown.map { Array($0.utf8) }) }
+            return PresenceReport(session: TokenHash(token), feature: feature, faces: faces)
+        }
+        return reports.count == message.stores.count ? reports : nil
+    }
+
+    /// Returns bodies for reports, each with at most `limit` bytes or with one report.
+    static func bodies(_ reports: [PresenceReport], limit: Int) -> [[UInt8]] {
+        MVIServer.bodies("stores", limit: limit, reports) { report, object in
+            object.add("session", NodeStamp.hex(report.session.bytes))
+            object.add("feature", report.feature.text)
+            let clients = report.faces.map { face -> [UInt8] in
+                var client = JSONObject()
+                client.add("id", face.id)
+                client.add("since", Int(face.since))
+                if let shown = face.shown { client.add("shown", String(decoding: shown, as: UTF8.self)) }
+                return client.close()
+            }
+            object.add("clients", array: clients)
+        }
     }
 }
 

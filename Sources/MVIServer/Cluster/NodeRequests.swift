@@ -1,9 +1,13 @@
 import SessionJournal
+import Sessions
 
 /// Handles the requests that other nodes make for themselves, not for a client.
 package protocol NodeRequests: Sendable {
     /// Sets the stores that streams of another node show now. Sessions that are not listed are unchanged.
     func watched(by node: NodeID, _ sessions: [WatchedSession]) async
+
+    /// Takes the clients that look at stores on another node. Stores that are not listed are unchanged.
+    func present(on node: NodeID, _ reports: [PresenceReport]) async
 
     /// Stops a session's work and gives up its ownership, so that any node may run its turns.
     ///

@@ -57,6 +57,7 @@ struct NodeService: Service {
         sessions.environment.onWatchElsewhere { owner, token, features in
             tell(link.client, owner, [WatchedSession(token: token, features: features)])
         }
+        sessions.environment.onPresence { report in tellOthers(link.client, [report]) }
         sessions.environment.onNeed { owner, token in
             // The next try shows the result.
             _ = try? await link.client.askToGiveAway(token, from: owner)
@@ -67,6 +68,15 @@ struct NodeService: Service {
         guard let link = assembly.link else { return }
         for (node, watched) in sessions.watchedElsewhere {
             tell(link.client, node, watched.map { WatchedSession(token: $0.token, features: $0.features) })
+        }
+        tellOthers(link.client, sessions.presences)
+    }
+
+    /// Sends the clients that look at stores here to all other nodes. Lost messages are repeated later.
+    private func tellOthers(_ client: PeerClient, _ reports: [PresenceReport]) {
+        guard !reports.isEmpty else { return }
+        for node in sessions.environment.lease?.others ?? [] {
+            Task { try? await client.send(present: reports, to: node) }
         }
     }
 
@@ -80,6 +90,8 @@ extension NodeService: NodeRequests {
     func watched(by node: NodeID, _ watched: [WatchedSession]) async {
         sessions.watched(watched.map { ($0.token, $0.features) }, by: node)
     }
+
+    func present(on node: NodeID, _ reports: [PresenceReport]) async { sessions.watched(reports, of: node) }
 
     func giveAway(session token: TokenHash) async -> Bool {
         await withCheckedContinuation { continuation in

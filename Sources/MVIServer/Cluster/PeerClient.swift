@@ -23,6 +23,14 @@ package struct PeerClient: Sendable {
         }
     }
 
+    /// Sends the clients that look at stores on this node, in several requests if they are many.
+    package func send(present reports: [PresenceReport], to receiver: NodeRecord) async throws(PeerError) {
+        for body in PresenceMessage.bodies(reports, limit: NodeEndpoints.bodyLimit) {
+            let answer = try await ask(NodeEndpoints.presence, body, of: receiver)
+            guard answer.status == 204 else { throw Self.unexpected(answer) }
+        }
+    }
+
     /// Asks a node to give up a session. Returns false if that node does not own it.
     ///
     /// - Parameter token: the hash of the session's first token.

@@ -98,6 +98,6 @@ extension FeatureShape {
     init(_ feature: FeatureDefinition) {
         self.init(
             name: feature.name, isKeyed: feature.isKeyed, summary: feature.summary, state: feature.types.viewState,
-            intent: feature.types.intent, label: feature.types.label)
+            intent: feature.types.intent, label: feature.types.label, presence: feature.types.presence)
     }
 }

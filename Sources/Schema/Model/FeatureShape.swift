@@ -1,4 +1,4 @@
-/// The JSON form of a feature's intents, view states and labels.
+/// The JSON form of a feature's intents, view states and labels, and of what clients see of each other.
 package struct FeatureShape: Sendable {
     /// The feature's name in the API.
     package let name: String
@@ -12,8 +12,10 @@ package struct FeatureShape: Sendable {
     package let intent: WireType
     /// The labels; `never` if the feature has none.
     package let label: WireType
-    /// The named types, in the order in which they were found. If the three types above are named types, they are
-    /// called `State`, `Intent` and `Label`.
+    /// What clients see of each other; nil if they see nothing.
+    package let presence: WireType?
+    /// The named types, in the order in which they were found. If the types above are named types, they are called
+    /// `State`, `Intent`, `Label` and `Presence`.
     package let definitions: [TypeDefinition]
 
     /// Reads the types.
@@ -22,24 +24,29 @@ package struct FeatureShape: Sendable {
     /// made before are known.
     package init(
         name: String, isKeyed: Bool, summary: String, state: any Decodable.Type, intent: any Decodable.Type,
-        label: any Decodable.Type
+        label: any Decodable.Type, presence: (any Decodable.Type)? = nil
     ) {
         (self.name, self.isKeyed, self.summary) = (name, isKeyed, summary)
         let recorder = TypeRecorder()
         let intentType = recorder.describe(intent)
         let stateType = recorder.describe(state)
         let labelType = recorder.describe(label)
+        let presenceType = presence.map { recorder.describe($0) }
+        let roots = [("State", stateType), ("Intent", intentType), ("Label", labelType)]
         let found = FoundTypes(
-            recorder.found, roots: [("State", stateType), ("Intent", intentType), ("Label", labelType)],
+            recorder.found, roots: roots + (presenceType.map { [("Presence", $0)] } ?? []),
             taken: CodeNames.taken.union([CodeNames.upperCamel(name)]))
         self.state = found.resolved(stateType)
         self.intent = found.resolved(intentType)
         self.label = found.resolved(labelType)
+        self.presence = presenceType.map { found.resolved($0) }
         definitions = found.definitions
     }
 
-    /// The three types by their names, in the order of the output.
-    package var roots: [(name: String, type: WireType)] { [("State", state), ("Intent", intent), ("Label", label)] }
+    /// The types above by their names, in the order of the output.
+    package var roots: [(name: String, type: WireType)] {
+        [("State", state), ("Intent", intent), ("Label", label)] + (presence.map { [("Presence", $0)] } ?? [])
+    }
 
     /// Returns the definitions that a type refers to, directly or indirectly.
     package func reachable(from type: WireType) -> Set<Int> {

@@ -92,8 +92,9 @@ extension FeatureShape {
         return first + named.values.sorted { $0.name < $1.name }
     }
 
-    /// The definitions that a client receives in states and labels.
+    /// The definitions that a client receives in states, labels and what it sees of others.
     var received: [TypeDefinition] {
-        reachable(from: state).union(reachable(from: label)).map { definitions[$0] }
+        [state, label, presence].compactMap(\.self).reduce(into: Set()) { $0.formUnion(reachable(from: $1)) }
+            .map { definitions[$0] }
     }
 }

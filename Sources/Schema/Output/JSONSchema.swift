@@ -47,8 +47,8 @@ package struct JSONSchema {
         }
     }
 
-    /// Returns a document about the feature. Objects with `state`, `intent` and `label` conform to it, and each of them
-    /// alone to the definition `State`, `Intent` or `Label`. `x-keyed` is true if an instance has a key.
+    /// Returns a document about the feature. Objects with `state`, `intent` and `label`, and with `presence` if clients see each
+    /// other, conform to it, and each of them alone to the definition `State`, `Intent`, `Label` or `Presence`. `x-keyed` is true if an instance has a key.
     ///
     /// - Parameter maker: the program and its version.
     package func document(maker: String) -> SchemaTree {

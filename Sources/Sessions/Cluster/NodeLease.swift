@@ -108,6 +108,9 @@ package final class NodeLease: Sendable {
 
     func node(_ id: NodeID) -> NodeRecord? { state.withLock { id == $0.id ? nil : $0.nodes[id] } }
 
+    /// The other nodes.
+    package var others: [NodeRecord] { state.withLock { state in state.nodes.values.filter { $0.id != state.id } } }
+
     /// The rank of this node among all nodes, and their number.
     var place: (rank: Int, count: Int) {
         state.withLock { state in

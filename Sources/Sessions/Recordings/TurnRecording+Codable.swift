@@ -31,7 +31,9 @@ extension TurnRecording {
         if let sender = facts.sender { try object.add("sender", storing: sender) }
         if let now = facts.now { try object.add("now", storing: now) }
         if !facts.uuids.isEmpty { try object.add("uuids", storing: facts.uuids) }
-        if let viewers = facts.viewers { try object.add("viewers", storing: viewers) }
+        if let viewers = facts.viewers {
+            try object.add("viewers", storing: Viewers<F.Presence>(json: Array(viewers.utf8), of: F.self))
+        }
         if !facts.reads.isEmpty { try object.add("reads", storing: facts.reads) }
         if !facts.sends.isEmpty { try object.add("sends", storing: facts.sends) }
         if !facts.launched.isEmpty { try object.add("launched", storing: facts.launched) }
@@ -53,7 +55,9 @@ extension TurnRecording {
         facts.subject = try members.decodeIfPresent(Subject.self, forKey: .subject)
         facts.sender = try members.decodeIfPresent(Sender.self, forKey: .sender)
         facts.now = try members.decodeIfPresent(Timestamp.self, forKey: .now)
-        facts.viewers = try members.decodeIfPresent(String.self, forKey: .viewers)
+        facts.viewers = try members.decodeIfPresent(Viewers<F.Presence>.self, forKey: .viewers).map {
+            String(decoding: try WireJSON.encode($0), as: UTF8.self)
+        }
         (facts.uuids, facts.reads) = (try list(.uuids), try list(.reads))
         (facts.sends, facts.launched) = (try list(.sends), try list(.launched))
         facts.by = try members.decodeIfPresent(UInt64.self, forKey: .by)

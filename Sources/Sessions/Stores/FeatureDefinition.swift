@@ -118,7 +118,10 @@ package final class FeatureDefinition: Sendable {
         var example = try stateExample()
         // A key's data may be only for clients with access; a description is for everyone.
         if isKeyed, rule != nil { example = nil }
-        types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self) {
+        types = ValueTypes(
+            viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self,
+            presence: F.hasPresence ? F.Presence.self : nil
+        ) {
             [F.State.self, F.Message.self as? any Decodable.Type, F.Action.self as? any Decodable.Type]
         }
         isRecordable = TurnRecording<F>.self is any Encodable.Type
@@ -154,6 +157,8 @@ package final class FeatureDefinition: Sendable {
         package let viewState: any (Codable & Sendable).Type
         package let intent: any (Codable & Sendable).Type
         package let label: any (Codable & Sendable).Type
+        /// What clients see of each other; nil if they see nothing.
+        package let presence: (any (Codable & Sendable).Type)?
         /// The types of its states, messages and actions; nil for those that are not recorded.
         package let kept: @Sendable () -> [(any Decodable.Type)?]
     }

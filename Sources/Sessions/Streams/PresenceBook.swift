@@ -119,6 +119,15 @@ final class PresenceBook: Sendable {
         }
     }
 
+    /// Has exactly these clients look, as it is told at the next look.
+    func become(_ faces: [Face]) {
+        state.withLock { state in
+            state.local = [:]
+            for face in faces { state.local[face.id] = Local(face: face, streams: 1) }
+            (state.isReported, state.lastTold, state.hold) = (false, nil, .zero)
+        }
+    }
+
     /// Takes another node's report. Returns the clients of this node if that node does not know them.
     func report(_ faces: [Face], from node: NodeID, now: Duration) -> [Face]? {
         state.withLock { state in

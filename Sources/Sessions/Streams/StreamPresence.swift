@@ -181,6 +181,19 @@ extension Session {
         return definition.viewers(book?.told.set.json ?? PresenceBook.Told().json)
     }
 
+    /// Has exactly these clients look at a store in memory, without a stream, for tests of features.
+    package func show(viewers clients: [SessionClient], of feature: FeatureID) {
+        guard let write = core.withLock({ $0.stores[feature]?.store?.presence }), let book = presence(of: feature) else {
+            return
+        }
+        book.become(
+            clients.enumerated().map { place, client in
+                let shown = viewers(of: client).first.flatMap { face($0, feature, write) }
+                return Face(id: faceID(of: client), since: Int64(place), shown: shown)
+            })
+        look(at: book)
+    }
+
     /// Takes another node's report of the clients that look at a store.
     func watched(_ feature: FeatureID, by faces: [Face], of node: NodeID) {
         guard shared.features.definition(for: feature)?.hasPresence == true else { return }
@@ -228,6 +241,7 @@ extension SessionTable {
 extension Viewers {
     /// Reads viewers that were written as JSON. Those that cannot be read, since another release wrote them, are only
     /// counted.
+    @usableFromInline
     init<F: Feature>(json: [UInt8], of type: F.Type) where F.Presence == Presence {
         let read = try? WireJSON.decode(WrittenViewers<Presence>.self, from: json)
         self.init(count: read?.count ?? 0, shown: read?.viewers.compactMap(\.value) ?? [])

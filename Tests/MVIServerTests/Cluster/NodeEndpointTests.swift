@@ -15,6 +15,7 @@ struct NodeEndpointTests {
     /// Records requests.
     private final class Notes: NodeRequests {
         let watched = Lock<[(node: NodeID, sessions: [WatchedSession])]>([])
+        let present = Lock<[PresenceReport]>([])
         let given = Lock<[TokenHash]>([])
         let owned: TokenHash
 
@@ -23,6 +24,8 @@ struct NodeEndpointTests {
         func watched(by node: NodeID, _ sessions: [WatchedSession]) async {
             watched.withLock { $0.append((node, sessions)) }
         }
+
+        func present(on node: NodeID, _ reports: [PresenceReport]) async { present.withLock { $0 += reports } }
 
         func giveAway(session token: TokenHash) async -> Bool {
             given.withLock { $0.append(token) }
@@ -68,6 +71,23 @@ struct NodeEndpointTests {
             #expect(noted.map(\.node) == [sender] && noted.first?.sessions == sessions)
             try await client.send(watched: [], to: record)
             #expect(notes.watched.withLock { $0.count } == 1)
+        }
+    }
+
+    @Test("the clients that look at a store arrive completely", arguments: Depth.allCases)
+    func presence(depth: Depth) async throws {
+        try await run(depth) { server, client, record, _ in
+            let notes = Notes(owned: Self.hash(1))
+            try #require(server.assembly.link).connect(notes)
+            let shown = Array(#"{"name":"\"ann\" é"}"#.utf8)
+            let faces = [Face(id: "a~3", since: 1_767_313_000_123, shown: shown), Face(id: "b", since: 5, shown: nil)]
+            let reports = [faces, []].enumerated().map { place, faces in
+                PresenceReport(session: Self.hash(1), feature: FeatureID(name: "item", key: "\(place)"), faces: faces)
+            }
+            try await client.send(present: reports, to: record)
+            let noted = notes.present.withLock { $0 }
+            #expect(noted.map(\.feature) == reports.map(\.feature) && noted.map(\.faces) == reports.map(\.faces))
+            #expect(noted.allSatisfy { $0.session == Self.hash(1) })
         }
     }
 

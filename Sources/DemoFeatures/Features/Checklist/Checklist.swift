@@ -71,6 +71,8 @@ struct Checklist: Feature {
         }
     }
 
+    func presence(of viewer: Viewer) -> String? { viewer.sender.map { Self.name(of: $0.id) } }
+
     private static func name(of sender: String) -> String { "guest-\(sender.prefix(4))" }
 
     static func forgetting(_ person: ForgottenPerson) -> Action? {

@@ -362,6 +362,8 @@ object Checklist {
         ) : Checklist.Label
     }
 
+    @Serializable @JvmInline value class Presence(val value: String)
+
     @Serializable
     data class Item(
         val id: Long,

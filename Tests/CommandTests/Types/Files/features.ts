@@ -7,7 +7,7 @@ export interface Features {
   "user-info": { state: UserInfo.State; intent: UserInfo.Intent; label: UserInfo.Label };
   [instance: `lesson-detail:${string}`]: { state: LessonDetail.State; intent: LessonDetail.Intent; label: LessonDetail.Label };
   [instance: `order-detail:${string}`]: { state: OrderDetail.State; intent: OrderDetail.Intent; label: OrderDetail.Label };
-  [instance: `checklist:${string}`]: { state: Checklist.State; intent: Checklist.Intent; label: Checklist.Label };
+  [instance: `checklist:${string}`]: { state: Checklist.State; intent: Checklist.Intent; label: Checklist.Label; presence: Checklist.Presence };
 }
 
 /** A number to count up and down, or to load. */
@@ -215,6 +215,8 @@ export namespace Checklist {
 
   export type Label =
     | { type: "cleared"; count: number; by: string };
+
+  export type Presence = string;
 
   export interface Item {
     id: number;
