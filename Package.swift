@@ -118,7 +118,7 @@ let package = Package(
 
         // Clients, and tests of adopters' own.
         library("MVIClient", "EventStream", "JSONDelta", "Locking", "MVI", "WireJSON", deque),
-        library("MVITesting", "Locking", "MVI", "SessionJournal", "Sessions", "WireJSON"),
+        library("MVITesting", "Locking", "MVI", "Networks", "SessionJournal", "Sessions", "WireJSON"),
         library(
             "MVIServerTesting", "EventStream", "Locking", "MVI", "MVIClient", "MVIServer", "MVITesting",
             "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", logging),

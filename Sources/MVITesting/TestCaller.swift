@@ -10,17 +10,19 @@ import Testing
 /// await store.sendRejected(.remove(1), .forbidden, as: bob)
 /// ```
 ///
-/// A turn of its intents has its principal and ``/MVI/Turn/sender``. Intents without a caller have no sender, like those of
+/// A turn of its intents has its principal, ``/MVI/Turn/client`` and ``/MVI/Turn/sender``. Intents without a caller have no sender, like those of
 /// the server's own code.
 public struct TestCaller: Sendable {
     /// The id of the client's session. Callers with the same one are one sender.
     public let session: String
     /// The signed-in user; nil for an anonymous client.
     public let principal: Principal?
+    /// The client's locale, time zone and address.
+    public let client: ClientInfo
 
     /// Creates a caller.
-    public init(_ session: String, principal: Principal? = nil) {
-        (self.session, self.principal) = (session, principal)
+    public init(_ session: String, principal: Principal? = nil, client: ClientInfo = ClientInfo()) {
+        (self.session, self.principal, self.client) = (session, principal, client)
     }
 }
 
@@ -37,7 +39,9 @@ extension TestStore {
     /// ```
     public func views(of callers: TestCaller...) -> [F.ViewState] {
         callers.map { caller in
-            let viewer = Viewer(principal: caller.principal, sender: sender(caller))
+            let viewer = Viewer(
+                principal: caller.principal, sender: sender(caller), locale: caller.client.locale,
+                timeZone: caller.client.timeZone)
             return feature.view(state, for: feature.audience(of: viewer))
         }
     }

@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import Networks
 import SessionJournal
 import Sessions
 
@@ -123,7 +124,11 @@ final class TestSession: Sendable {
     // MARK: Callers
 
     func client(_ caller: TestCaller) -> SessionClient {
-        SessionClient(principal: caller.principal, caller: own(caller))
+        let session = own(caller)
+        session.apply(caller.client.settings, to: nil)
+        return SessionClient(
+            principal: caller.principal, address: caller.client.address.flatMap { PeerAddress($0) },
+            caller: session)
     }
 
     func sender(_ caller: TestCaller) -> Sender { session.sender(own(caller), caller.principal, nil) }

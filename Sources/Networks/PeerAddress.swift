@@ -38,6 +38,9 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         if family == .v4 { low &= 0xFFFF_FFFF }
     }
 
+    /// The text of an IP address; nil for other peers.
+    package var ipText: String? { family == .v4 || family == .v6 ? description : nil }
+
     package var isV4: Bool { family == .v4 }
 
     /// Clears all bits except the first ones.

@@ -16,6 +16,7 @@ extension MemoryJournal {
                     return change.endedTokens(stored, name: directory.name, hasShared: directory.hasShared)
                         .map { ended in
                             session.credentials = change.merged(into: old)
+                            if let settings = change.settings { session.set(settings) }
                             // The session's place in the other tables stays the same.
                             directory.move(
                                 change.session, from: session.subject, to: change.subject, isShared: stored.isShared)

@@ -52,6 +52,10 @@ final class MemorySession {
         set { change { $0.lostLabels = newValue } }
     }
 
+    func set(_ settings: CredentialChange.NewSettings) {
+        if settings.token == record.tokenHash { record.settings = settings.value }
+    }
+
     func rename(_ epoch: String) { record.epoch = epoch }
 
     /// Returns an independent copy.

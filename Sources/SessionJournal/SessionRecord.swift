@@ -48,6 +48,8 @@ package struct SessionRecord: Sendable, Hashable {
     package var created: Duration
     /// The last noted use, as time since 1970.
     package var lastSeen: Duration
+    /// The values that the client with the session's own token has set. Not in records that `Journal.find` returns.
+    package var settings: ClientSettings?
     private var owner: Owner?
 
     /// The signed-in subject, or nil for an anonymous session and for a space.
@@ -75,8 +77,10 @@ package struct SessionRecord: Sendable, Hashable {
 
     package init(
         id: String, tokenHash: TokenHash, epoch: String, credential: SessionCredential, created: Duration,
-        lastSeen: Duration, subject: Subject? = nil, isShared: Bool = false, space: SpaceName? = nil
+        lastSeen: Duration, subject: Subject? = nil, isShared: Bool = false, space: SpaceName? = nil,
+        settings: ClientSettings? = nil
     ) {
+        self.settings = settings
         precondition(subject == nil || space == nil, "a space has no subject")
         (self.id, self.tokenHash, self.epoch, self.credential) = (id, tokenHash, epoch, credential)
         (self.isShared, self.created, self.lastSeen) = (isShared, created, lastSeen)

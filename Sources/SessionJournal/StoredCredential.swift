@@ -19,6 +19,8 @@ package struct StoredCredential: Sendable, Hashable {
     /// The time since 1970 until which the request that replaced this credential may be repeated. Nil while it is
     /// valid.
     package var revokedUntil: Duration?
+    /// The values that its client has set.
+    package var settings: ClientSettings?
 
     /// The number of the credential of a user who did not take over what the session's anonymous client had: in spaces
     /// they are two people. No other credential of a session that is not shared has it.
@@ -26,8 +28,9 @@ package struct StoredCredential: Sendable, Hashable {
 
     package init(
         token: TokenHash, kind: SessionCredential, number: Int, principal: [UInt8], made: Duration,
-        lastSeen: Duration? = nil, revokedUntil: Duration? = nil
+        lastSeen: Duration? = nil, revokedUntil: Duration? = nil, settings: ClientSettings? = nil
     ) {
+        self.settings = settings
         (self.token, self.kind, self.number, self.principal) = (token, kind, number, principal)
         (self.made, self.lastSeen, self.revokedUntil) = (made, lastSeen ?? made, revokedUntil)
     }
@@ -41,8 +44,8 @@ package struct CredentialChange: Sendable {
     package var expecting: Subject?
     /// The session's subject after the change.
     package var subject: Subject?
-    /// Credentials to add, or to replace the one with the same token. If the token belongs to another session, the
-    /// change fails with `StoreError.Code.exists`.
+    /// Credentials to add, or to replace the one with the same token, except for its settings. If the token belongs to
+    /// another session, the change fails with `StoreError.Code.exists`.
     package var kept: [StoredCredential]
     /// Credentials to remove. Missing ones are skipped.
     package var removed: [TokenHash]
@@ -53,6 +56,15 @@ package struct CredentialChange: Sendable {
     package var tombstoneUntil: Duration
     /// Reminders to set, each replacing one of the same feature instance and id.
     package var reminders: [StoredReminder]
+    /// The settings of the client with a token: that of a credential, or the session's own.
+    package var settings: NewSettings?
+
+    package struct NewSettings: Sendable {
+        package var token: TokenHash
+        package var value: ClientSettings?
+
+        package init(token: TokenHash, value: ClientSettings?) { (self.token, self.value) = (token, value) }
+    }
 
     package init(
         session: SessionKey, expecting: Subject?, subject: Subject?, kept: [StoredCredential] = [],

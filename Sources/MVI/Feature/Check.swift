@@ -10,6 +10,8 @@ public struct CheckContext<F: Feature>: Sendable {
     public let session: SessionInfo
     /// The sender of the intent; nil if the sender is anonymous.
     public let principal: Principal?
+    /// The client that sent the intent, with its locale, time zone and address.
+    public let client: ClientInfo
     /// The start time of the check.
     public let now: Timestamp
 }

@@ -52,6 +52,10 @@ public struct Turn<F: Feature>: ~Copyable {
     /// and for bootstrap, reminders, launched work and intents from outside the API.
     public var sender: Sender? { context.sender }
 
+    /// The client that sent the intent, with its locale, time zone and address. All three are nil for bootstrap, reminders,
+    /// launched work and intents from outside the API.
+    public var client: ClientInfo { context.client }
+
     /// The session that the store belongs to; for a shared store, its space.
     public var session: SessionInfo { runner.environment.session }
 

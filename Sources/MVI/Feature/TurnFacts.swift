@@ -38,6 +38,9 @@ public struct TurnFacts: Sendable, Equatable {
     public var subject: Subject?
     /// The client that sent the intent to a shared store.
     public var sender: Sender?
+    /// The locale and the time zone of the intent's client; nil if it has set none.
+    public var locale: String?
+    public var timeZone: String?
     /// The wall-clock time that the turn read; nil if it read none.
     public var now: Timestamp?
     /// The UUIDs that the turn used, in order.
@@ -68,6 +71,7 @@ public struct TurnFacts: Sendable, Equatable {
         schemaVersion = F.schemaVersion
         subject = turn.principal.map { Subject(issuer: $0.issuer, id: $0.subject) }
         sender = turn.sender
+        (locale, timeZone) = (turn.client.locale, turn.client.timeZone)
         if !turn.effects.isEmpty { launched = turn.effects.compactMap { $0.request.map { $0.id?.description ?? "" } } }
         by = turn.origin?.turn ?? turn.context.by
         guard let rare = turn.rare else { return }

@@ -152,14 +152,16 @@ package struct TurnContext: Sendable {
         let isSent: Bool
         let by: UInt64?
         let sender: Sender?
+        let settings: ClientSettings?
         let readsAtOnce: Bool
 
         init(
             _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
-            isSent: Bool, by: UInt64?, _ sender: Sender?, readsAtOnce: Bool = false
+            isSent: Bool, by: UInt64?, _ sender: Sender?, _ settings: ClientSettings?, readsAtOnce: Bool = false
         ) {
             (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
             (self.isSent, self.by, self.sender, self.readsAtOnce) = (isSent, by, sender, readsAtOnce)
+            self.settings = settings
         }
     }
 
@@ -168,24 +170,27 @@ package struct TurnContext: Sendable {
     /// The effects of the batch's earlier turns of the store.
     @usableFromInline package var earlier: [Effect]
     @usableFromInline let rare: Rare?
+    private let origin: (any ClientOrigin)?
 
     package init(
         _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, earlier: [Effect] = [],
         inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
-        isSent: Bool = false, by: UInt64? = nil, sender: Sender? = nil
+        isSent: Bool = false, by: UInt64? = nil, sender: Sender? = nil, client: ClientInfo = ClientInfo(nil, nil)
     ) {
-        (self.intentID, self.host, self.earlier) = (intentID, host, earlier)
+        (self.intentID, self.host, self.earlier, origin) = (intentID, host, earlier, client.origin)
         let isPlain =
             principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent && by == nil
-            && sender == nil
-        rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender)
+            && sender == nil && client.settings == nil
+        rare =
+            isPlain
+            ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender, client.settings)
     }
 
     private init(readingAtOnce other: TurnContext) {
-        (intentID, host, earlier) = (other.intentID, other.host, other.earlier)
+        (intentID, host, earlier, origin) = (other.intentID, other.host, other.earlier, other.origin)
         rare = Rare(
             other.principal, other.inputs, other.failures, other.trace, isSent: other.isSent, by: other.by,
-            other.sender, readsAtOnce: true)
+            other.sender, other.rare?.settings, readsAtOnce: true)
     }
 
     /// The sender of the intent that led to the turn.
@@ -202,6 +207,8 @@ package struct TurnContext: Sendable {
     @usableFromInline var by: UInt64? { rare?.by }
     /// The client that sent the intent to a shared store.
     package var sender: Sender? { rare?.sender }
+    /// The same client as it describes itself.
+    package var client: ClientInfo { ClientInfo(rare?.settings, origin) }
 
     /// True if the turn does not wait for observations of stores that it reads.
     package var readsAtOnce: Bool { rare?.readsAtOnce ?? false }
@@ -215,7 +222,8 @@ package struct TurnContext: Sendable {
     ) -> TurnContext {
         let copy = TurnContext(
             intentID, host, principal: principal, earlier: earlier, inputs: inputs ?? self.inputs,
-            failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by, sender: sender)
+            failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by, sender: sender,
+            client: client)
         return readsAtOnce ? copy.readingAtOnce : copy
     }
 }

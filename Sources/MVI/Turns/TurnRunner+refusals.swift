@@ -39,7 +39,7 @@ extension TurnRunner {
     private func checkContext(_ context: TurnContext) -> CheckContext<F> {
         CheckContext(
             state: state, intentID: context.intentID, instance: environment.instance, session: environment.session,
-            principal: context.principal, now: environment.now())
+            principal: context.principal, client: context.client, now: environment.now())
     }
 
     /// Returns a turn with a fixed result for each run of the batch.

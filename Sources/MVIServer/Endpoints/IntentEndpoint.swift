@@ -10,7 +10,7 @@ final class IntentEndpoint: Sendable {
     private let sessions: SessionTable
     private let credentials: CallerResolver
     private let crossSite: CrossSiteRule
-    private let identity: IdentityRule
+    fileprivate let identity: IdentityRule
     private let bodyLimit: Int
     /// The maximal wait in seconds.
     private let cap: Int
@@ -76,7 +76,7 @@ final class IntentEndpoint: Sendable {
         let preferences = Preferences(fields)
         return { [self] body, reply in
             let wait = wait(preferences)
-            let request = IntentRequest(
+            var request = IntentRequest(
                 body: body, name: name, ifMatch: condition, wait: wait, wantsState: preferences.wantsState,
                 client: wait == nil
                     ? caller.client
@@ -84,8 +84,9 @@ final class IntentEndpoint: Sendable {
                 trace: reply.terms.note?.trace)
             reply.terms.note?.note { $0.feature = feature.text }
             let intent = PostedIntent(
-                self, feature, caller, preferences, reply,
+                self, feature, caller, preferences, reply, incoming.head,
                 sent: forwarder == nil ? nil : PostedIntent.Sent(incoming, request))
+            request.origin = intent
             // Both closures capture a single reference, so that none is allocated.
             session.send(request, to: feature, record: { intent.recorded($0) }, completion: { intent.completed($0) })
         }
@@ -263,12 +264,13 @@ final class IntentEndpoint: Sendable {
 }
 
 /// A sent intent with the data for its answer.
-private final class PostedIntent: Sendable {
+private final class PostedIntent: ClientOrigin {
     private let endpoint: IntentEndpoint
     private let feature: FeatureID
     private let caller: Caller
     private let preferences: Preferences
     private let reply: Reply
+    private let head: RequestHead
     /// Nil for a server without other nodes.
     private let sent: Sent?
 
@@ -282,12 +284,14 @@ private final class PostedIntent: Sendable {
 
     init(
         _ endpoint: IntentEndpoint, _ feature: FeatureID, _ caller: Caller, _ preferences: Preferences,
-        _ reply: Reply, sent: Sent?
+        _ reply: Reply, _ head: RequestHead, sent: Sent?
     ) {
-        self.sent = sent
+        (self.head, self.sent) = (head, sent)
         (self.endpoint, self.feature, self.caller) = (endpoint, feature, caller)
         (self.preferences, self.reply) = (preferences, reply)
     }
+
+    var clientAddress: String? { endpoint.identity.addresses.of(head).ipText }
 
     /// The answer that is stored when a refusal consumes its `Intent-Seq`.
     func recorded(_ error: StoreError) -> RecordedRefusal? { endpoint.recorded(error, feature, reply.terms.path) }
@@ -309,7 +313,9 @@ private final class PostedIntent: Sendable {
     }
 
     /// Sends the request again. Calls `done` with false if another node still owns the session.
-    private func send(_ request: IntentRequest, _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) {
+    private func send(_ sent: IntentRequest, _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) {
+        var request = sent
+        request.origin = self
         caller.target.send(request, to: feature, record: { self.recorded($0) }) { result in
             if case .failure(let error) = result, error.code == .elsewhere { return done(false) }
             self.completed(result)

@@ -19,6 +19,7 @@ struct SessionEndpoints: Sendable {
                 "createSession", .post, "/sessions", bodyLimit: bodyLimit, refusalsVary: AnswerFields.sessionVary,
                 .everyone(create)),
             Route("describeSession", .get, "/sessions/current", .session(describe)),
+            Route("updateSession", .put, "/sessions/current", bodyLimit: bodyLimit, .session(update)),
             Route("endSession", .delete, "/sessions/current", takesDamaged: true, takesExpired: true, .session(end)),
             Route(
                 "signIn", .put, "/sessions/current/identity", bodyLimit: bodyLimit, takesExpired: true,
@@ -56,7 +57,7 @@ struct SessionEndpoints: Sendable {
                         .badRequest, "`shared` requires an `identity`: only a subject's devices share a session.")
                 }
                 guard order.credential == .cookie, let token = credentials.tokenOfCookie(incoming.fields) else {
-                    return createAnonymous(order.credential, incoming.head, reply)
+                    return createAnonymous(order, incoming.head, reply)
                 }
                 try credentials.find(token, incoming.head) { found in
                     answer(order, found, token, incoming.head, reply)
@@ -75,10 +76,12 @@ struct SessionEndpoints: Sendable {
         switch found {
         case .live(let session, let credential)
         where credential.map { !$0.isRevoked && identity.mayUse($0, head) } ?? !identity.isRequired:
-            reply.answer(response(200, session, credential, token: token, head))
+            set(order.settings, of: session, credential, reply) {
+                response(200, session, credential, token: token, head)
+            }
         // The session may exist: a new cookie would replace the client's for good.
         case .failed(let refusal): reply.refuse(Problem(refusal))
-        case .live, .ended, .unknown, .damaged: createAnonymous(order.credential, head, reply)
+        case .live, .ended, .unknown, .damaged: createAnonymous(order, head, reply)
         }
     }
 
@@ -101,13 +104,37 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    private func createAnonymous(_ credential: SessionCredential, _ head: RequestHead, _ reply: Reply) {
+    private func createAnonymous(_ order: SessionOrder, _ head: RequestHead, _ reply: Reply) {
         if identity.isRequired { return reply.refuse(IdentityRule.required) }
         do throws(Problem) { try checkRoom(head) } catch { return reply.refuse(error) }
-        sessions.create(credential) { result in
+        sessions.create(order.credential) { result in
             switch result {
-            case .success(let made): reply.answer(response(201, made, head))
+            case .success(let made):
+                guard order.settings != nil else { return reply.answer(response(201, made, head)) }
+                sessions.find(made.token) { found in
+                    guard case .live(let session, _) = found else { return reply.answer(response(201, made, head)) }
+                    session.noteOrigin(quotas.addresses.of(head))
+                    set(order.settings, of: session, nil, reply) { response(201, made, head) }
+                }
             case .failure(let refusal): reply.refuse(Problem(refusal))
+            }
+        }
+    }
+
+    /// Sets what a client has sent before the answer to it.
+    ///
+    /// - Parameter settings: nil if it has sent nothing.
+    private func set(
+        _ settings: ClientSettings?, of session: Session, _ credential: Credential?, _ reply: Reply,
+        _ answer: @escaping @Sendable () -> Response
+    ) {
+        guard let settings else { return reply.answer(answer()) }
+        Task(executorPreference: sessions.environment.executor) {
+            do throws(StoreError) {
+                try await sessions.set(settings, of: session, credential)
+                reply.answer(answer())
+            } catch {
+                reply.refuse(Problem(error))
             }
         }
     }
@@ -119,7 +146,7 @@ struct SessionEndpoints: Sendable {
             do throws(Problem) {
                 let (principal, proof) = try await identity.principal(order.identity, head)
                 if let known = try await renewed(order, principal, proof, head) { return reply.answer(known) }
-                switch await sessions.create(order.credential, for: principal, isShared: order.shared) {
+                switch await sessions.create(order.credential, for: principal, isShared: order.shared, settings: order.settings) {
                 case .success(let (made, session)): reply.answer(response(201, made, head, session, principal))
                 case .failure(let error): throw problem(error)
                 }
@@ -146,7 +173,13 @@ struct SessionEndpoints: Sendable {
         guard case .live(let session, let credential?) = found, !credential.isRevoked,
             session.isShared == order.shared, credential.principal?.identity == principal.identity
         else { return nil }
-        switch await sessions.identify(session, token, credential, as: principal, proof: proof) {
+        let identified = await sessions.identify(session, token, credential, as: principal, proof: proof)
+        if case .success = identified, let settings = order.settings {
+            do throws(StoreError) { try await sessions.set(settings, of: session, credential) } catch {
+                throw Problem(error)
+            }
+        }
+        switch identified {
         case .success: return response(200, session, credential, token: token, head)
         // It has just ended: a new session replaces it.
         case .failure(let error) where error.code == .gone || error.code == .signedOut: return nil
@@ -204,9 +237,33 @@ struct SessionEndpoints: Sendable {
             object.add("id", session.id)
             object.add("expiresAt", Timestamp(sinceEpoch: session.expiresAt(for: caller.credential)).wholeSeconds)
             object.add(caller.client.principal, isShared: session.isShared)
+            let client = session.info(of: caller.client)
+            if let locale = client.locale { object.add("locale", locale) }
+            if let zone = client.timeZone { object.add("timeZone", zone) }
             object.add("stores", array: session.storeIDs.map { .json($0.text) })
             object.add("streams", session.streamCount)
             reply.answer(Response(status: 200, fields: AnswerFields.session, body: .bytes(object.close())))
+        }
+    }
+
+    /// Replaces the locale and the time zone of the client: one that is missing is not known any more.
+    @Sendable
+    private func update(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
+        let read = try order(incoming)
+        return { body, reply in
+            Task(executorPreference: sessions.environment.executor) {
+                do throws(Problem) {
+                    let order = try read(body)
+                    do throws(StoreError) {
+                        try await sessions.set(order.settings, of: caller.session, caller.credential)
+                    } catch {
+                        throw error.code == .gone || error.code == .signedOut ? credentials.ended() : Problem(error)
+                    }
+                    reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
+                } catch {
+                    reply.refuse(error)
+                }
+            }
         }
     }
 

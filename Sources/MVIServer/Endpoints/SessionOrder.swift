@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import Sessions
 import WireJSON
@@ -11,18 +12,22 @@ struct SessionOrder {
     let shared: Bool
     /// True if an anonymous session keeps its stores at sign-in.
     let keepsStores: Bool
+    /// The client's locale and time zone; nil if the body has neither.
+    let settings: ClientSettings?
 
     private struct Body: Decodable {
         let credential: String?
         let identity: String?
         let shared: Bool?
         let keep: Bool?
+        let locale: String?
+        let timeZone: String?
     }
 
     /// Decodes a body; an empty body has the defaults.
     init(_ bytes: [UInt8]) throws(Problem) {
         guard !bytes.isEmpty else {
-            (credential, identity, shared, keepsStores) = (.bearer, nil, false, true)
+            (credential, identity, shared, keepsStores, settings) = (.bearer, nil, false, true, nil)
             return
         }
         let body: Body
@@ -41,6 +46,7 @@ struct SessionOrder {
         case "cookie": credential = .cookie
         default: throw Problem(.badRequest, "`credential` must be \"bearer\" or \"cookie\".")
         }
+        settings = try ClientSettings(locale: body.locale, checked: body.timeZone)
         identity = body.identity
         shared = body.shared ?? false
         keepsStores = body.keep ?? true

@@ -26,7 +26,7 @@ enum PostgresSchema {
     static let migrations = [
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
         ninth, tenth, eleventh, twelfth, thirteenth, fourteenth,
-        fifteenth, sixteenth, seventeenth,
+        fifteenth, sixteenth, seventeenth, eighteenth,
     ]
 
     /// The version that a program must know to use a journal with spaces.
@@ -394,5 +394,13 @@ enum PostgresSchema {
             CREATE INDEX visits_by_use ON @.visits (seen) WHERE subject IS NULL;
             UPDATE @.meta SET minimum = 17
                 WHERE minimum < 17 AND EXISTS (SELECT FROM @.sessions WHERE space IS NOT NULL);
+            """, isAdditive: true)
+
+    /// The values that clients have set, see `ClientSettings`: that with the session's own token, and each credential's.
+    /// A node of an older build loses a credential's when it renews its principal.
+    private static let eighteenth = Migration(
+        sql: """
+            ALTER TABLE @.sessions ADD COLUMN client text;
+            ALTER TABLE @.credentials ADD COLUMN client text;
             """, isAdditive: true)
 }

@@ -88,7 +88,7 @@ struct SessionReads {
                 """
                 SELECT \(Self.recordColumns), h.number, h.nonce, h.recent, h.lost, h.past = m.past,
                     h.label_era < (SELECT min(era) FROM \(at).eras), h.owner, h.fence_number, h.fence_nonce,
-                    h.access_changes, a.place
+                    h.access_changes, s.client, a.place
                 FROM asked AS a JOIN \(at).sessions AS s ON s.key = a.key JOIN \(at).heads AS h ON h.key = a.key
                 CROSS JOIN \(at).meta AS m
                 """
@@ -149,8 +149,10 @@ struct SessionReads {
             var lost = try LostLabels(text: try row.text(14))
             // Expired labels in dropped partitions.
             if !row.isNull(16), try row.bool(16) { lost.hasAny = true }
+            var record = try row.sessionRecord()
+            record.settings = try row.settings(21)
             return StoredSession(
-                key: try row.key(0), record: try row.sessionRecord(),
+                key: try row.key(0), record: record,
                 recentHeads: withRecentHeads ? try row.heads(13, before: head) : [head],
                 stores: try self[.summaries].map { try Rows.summaries.read($0, 0) },
                 changed: withRecentHeads ? try stores() : [],
@@ -258,6 +260,11 @@ extension PostgresRow {
         return SessionRecord(
             id: try text(2), tokenHash: try token(1), epoch: try text(9), credential: credential, created: try time(4),
             lastSeen: try time(8), subject: try subject(5), isShared: try bool(7), space: try space(10))
+    }
+
+    /// Reads the values that a client has set. Those of no meaning here are none.
+    func settings(_ column: Int) throws -> ClientSettings? {
+        isNull(column) ? nil : ClientSettings(text: try text(column))
     }
 
     /// Reads the name of a space; nil if it is NULL.

@@ -17,7 +17,7 @@ extension Statements {
             session.space == nil
             ? ("", "", "")
             : (
-                "OR EXISTS (SELECT FROM \(schema).sessions WHERE space = $18)", ", space",
+                "OR EXISTS (SELECT FROM \(schema).sessions WHERE space = $20)", ", space",
                 "raised AS (\(raiseMinimum) AND EXISTS (SELECT FROM made)),"
             )
         return PostgresStatement(
@@ -32,8 +32,9 @@ extension Statements {
                         AND sha256(subject) = sha256($7) AND sha256(issuer) = sha256($6)) THEN 3
                     ELSE 0 END AS code),
             made AS (
-                INSERT INTO \(schema).sessions (token, id, credential, created, noted, issuer, subject, shared\(column))
-                SELECT $2, $3, $4, $5, $9, $6, $7, $8\(column.isEmpty ? "" : ", $18") FROM fault WHERE code = 0 RETURNING key),
+                INSERT INTO \(schema).sessions (token, id, credential, created, noted, issuer, subject, shared,
+                    client\(column))
+                SELECT $2, $3, $4, $5, $9, $6, $7, $8, $18\(column.isEmpty ? "" : ", $20") FROM fault WHERE code = 0 RETURNING key),
             \(raised)
             head AS (
                 INSERT INTO \(schema).heads (key, seen, epoch, past)
@@ -42,8 +43,8 @@ extension Statements {
                 INSERT INTO \(schema).tokens (token, session) SELECT token, key FROM made, unnest($1) AS token),
             kept AS (
                 INSERT INTO \(schema).credentials
-                    (session, number, token, kind, made, revoked_until, proof, principal)
-                SELECT key, $11, $12, $13, $14, $15, \(Statements.noProof("$15")), $16 FROM made WHERE $11 IS NOT NULL)
+                    (session, number, token, kind, made, revoked_until, proof, principal, client)
+                SELECT key, $11, $12, $13, $14, $15, \(Statements.noProof("$15")), $16, $19 FROM made WHERE $11 IS NOT NULL)
             SELECT code, (SELECT key FROM made) FROM fault
             """,
             [
@@ -53,6 +54,7 @@ extension Statements {
                 .int8(credential.map { Int64($0.number) }), .bytea(credential?.token.bytes),
                 .text(credential?.kind.rawValue), .int8(credential?.made.nanoseconds),
                 .int8(credential?.revokedUntil?.nanoseconds), .bytea(credential?.principal), .bytea(generation),
+                .text(session.settings?.text), .text(credential?.settings?.text),
             ] + (session.space.map { [.text($0.text)] } ?? []))
     }
 
@@ -248,7 +250,7 @@ extension Statements {
                 "SELECT token, issuer, subject, shared, space IS NOT NULL FROM \(schema).sessions WHERE key = $1",
                 [.key(change.session)]),
             PostgresStatement(
-                "SELECT token, number FROM \(schema).credentials WHERE session = $1", [.key(change.session)]),
+                "SELECT token, number, client FROM \(schema).credentials WHERE session = $1", [.key(change.session)]),
             PostgresStatement(
                 "SELECT token, session FROM \(schema).tokens WHERE token = ANY ($1)",
                 [.byteas(change.kept.map(\.token.bytes))]),
@@ -289,7 +291,16 @@ extension Statements {
                     SELECT $2, $1 WHERE NOT EXISTS (SELECT FROM \(schema).tokens WHERE token = $2 AND session = $1)
                     """, [session, .bytea(credential.token.bytes)])
             } + [Rows.credentials.insert(change.kept, of: change.session, self)].compactMap(\.self)
-            + set(change.reminders, of: change.session) + signedIn
+            + set(change.reminders, of: change.session) + set(change.settings, of: change.session) + signedIn
+    }
+
+    private func set(_ settings: CredentialChange.NewSettings?, of session: SessionKey) -> [PostgresStatement] {
+        guard let settings else { return [] }
+        return [("sessions", "key"), ("credentials", "session")].map { table, key in
+            PostgresStatement(
+                "UPDATE \(schema).\(table) SET client = $3 WHERE \(key) = $1 AND token = $2",
+                [.key(session), .bytea(settings.token.bytes), .text(settings.value?.text)])
+        }
     }
 
     /// Sets reminders of a session whose head is locked.

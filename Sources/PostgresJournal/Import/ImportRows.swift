@@ -51,7 +51,8 @@ struct ImportRows {
         add(
             .sessions, key, .bytea(record.tokenHash.bytes), .utf8(record.id), .text(record.credential.rawValue),
             .time(record.created), .time(record.lastSeen), .utf8(record.subject?.issuer), .utf8(record.subject?.id),
-            .bool(record.isShared), .bool(!session.reminders.isEmpty), .text(record.space?.text))
+            .bool(record.isShared), .bool(!session.reminders.isEmpty), .text(record.space?.text),
+            .text(record.settings?.text))
         if record.space != nil { hasSpaces = true }
         addHead(of: session, key)
         for token in Set([record.tokenHash] + session.credentials.map(\.token)) {
@@ -96,7 +97,7 @@ extension ImportRows.Table {
                 "sessions",
                 """
                 bytea token, bytea id, text credential, int8 created, int8 noted, bytea issuer, bytea subject, \
-                bool shared, bool reminded, text space
+                bool shared, bool reminded, text space, text client
                 """, key: "key")
         case .heads:
             RowTable(

@@ -143,7 +143,8 @@ extension Rows {
         table: RowTable(
             "credentials",
             """
-            int8 number, bytea token, text kind, int8 made, int8 seen, int8 revoked_until, bytea proof, bytea principal
+            int8 number, bytea token, text kind, int8 made, int8 seen, int8 revoked_until, bytea proof, bytea principal, \
+            text client
             """, order: "r.number")
     ) { credential in
         [
@@ -151,6 +152,7 @@ extension Rows {
             .time(credential.made), .time(credential.lastSeen), .int8(credential.revokedUntil?.nanoseconds),
             // Nodes of older builds expect one in the rows of revoked credentials.
             .bytea(credential.revokedUntil == nil ? nil : []), .bytea(credential.principal),
+            .text(credential.settings?.text),
         ]
     } read: { row, first in
         guard let kind = SessionCredential(rawValue: try row.text(first + 2)) else {
@@ -160,7 +162,7 @@ extension Rows {
             token: try row.token(first + 1), kind: kind, number: Int(try row.int8(first)),
             principal: try row.bytes(first + 7), made: try row.time(first + 3),
             lastSeen: max(try row.time(first + 3), try row.time(first + 4)),
-            revokedUntil: row.isNull(first + 5) ? nil : try row.time(first + 5))
+            revokedUntil: row.isNull(first + 5) ? nil : try row.time(first + 5), settings: try row.settings(first + 8))
     }
 }
 

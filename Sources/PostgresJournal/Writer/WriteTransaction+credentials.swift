@@ -23,7 +23,8 @@ extension WriteTransaction {
         case .failure(let refusal): return .failure(refusal)
         case .success(let tokens): ended = tokens
         }
-        _ = try commit(sql.make(change, ended: ended))
+        let settings = try results[2].map { row in (try row.token(0), try row.settings(2)) }
+        _ = try commit(sql.make(change.keeping(Dictionary(uniqueKeysWithValues: settings)), ended: ended))
         news.change(change.session)
         return .success(())
     }

@@ -14,7 +14,7 @@ extension Connection {
     mutating func credentials(of session: SessionKey) throws -> [StoredCredential] {
         try query(
             """
-            SELECT number, token, kind, made, revoked_until, principal, max(made, seen) FROM credentials
+            SELECT number, token, kind, made, revoked_until, principal, max(made, seen), client FROM credentials
             WHERE session = ? ORDER BY number
             """, [.integer(session.number)]
         ) { row in try row.credential() }
@@ -68,6 +68,11 @@ extension Row {
         }
         return StoredCredential(
             token: TokenHash(token), kind: kind, number: try int(0), principal: try blob(5), made: try time(3),
-            lastSeen: try time(6), revokedUntil: try isNull(4) ? nil : time(4))
+            lastSeen: try time(6), revokedUntil: try isNull(4) ? nil : time(4), settings: try settings(7))
+    }
+
+    /// Reads the values that a client has set. Those of no meaning here are none.
+    func settings(_ column: Int) throws -> ClientSettings? {
+        try optionalText(column).flatMap { ClientSettings(text: $0) }
     }
 }

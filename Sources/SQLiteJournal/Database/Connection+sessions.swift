@@ -104,10 +104,12 @@ extension Connection {
 
     private mutating func rows(_ column: String, _ value: SQLiteValue) throws -> SessionRows? {
         let found = try first(
-            "SELECT \(Self.recordColumns), last_seen, head, nonce, lost FROM sessions WHERE \(column) = ?", [value]
+            "SELECT \(Self.recordColumns), last_seen, head, nonce, lost, client FROM sessions WHERE \(column) = ?", [value]
         ) { row in
-            SessionRows(
-                key: SessionKey(try row.integer(0)), record: try row.sessionRecord(lastSeen: 10),
+            var record = try row.sessionRecord(lastSeen: 10)
+            record.settings = try row.settings(14)
+            return SessionRows(
+                key: SessionKey(try row.integer(0)), record: record,
                 lostLabels: try LostLabels(text: try row.text(13)),
                 head: SessionHead(number: try row.bits(11), nonce: try row.bits(12)))
         }

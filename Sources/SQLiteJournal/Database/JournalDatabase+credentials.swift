@@ -8,16 +8,16 @@ extension JournalDatabase {
     /// Makes a change, or returns the reason why it is invalid.
     func change(_ change: CredentialChange, limit: Int) throws -> Result<Void, StoreError> {
         let key = SQLiteValue.integer(change.session.number)
-        let credentials = try connection.query("SELECT token, number FROM credentials WHERE session = ?", [key]) {
+        let credentials = try connection.query("SELECT token, number, client FROM credentials WHERE session = ?", [key]) {
             row in
-            (token: try row.token(0), number: try row.int(1))
+            (token: try row.token(0), number: try row.int(1), settings: try row.settings(2))
         }
         let stored = try connection.first(
             "SELECT token, issuer, subject, shared, space IS NOT NULL FROM sessions WHERE key = ?", [key]
         ) {
             StoredAccess(
                 token: try $0.token(0), subject: try $0.subject(1), isShared: try $0.int(3) != 0,
-                isSpace: try $0.int(4) != 0, credentials: credentials)
+                isSpace: try $0.int(4) != 0, credentials: credentials.map { ($0.token, $0.number) })
         }
         guard let stored else { return .failure(.sessionGone) }
         let ended: [TokenHash]
@@ -33,7 +33,9 @@ extension JournalDatabase {
         for token in change.removed { try delete(token, of: change.session) }
         for token in ended { try bury(token.bytes, until: change.tombstoneUntil, limit: limit) }
         for credential in change.kept { try delete(credential.token, of: change.session) }
-        for credential in change.kept { try insert(credential, of: change.session) }
+        let kept = change.keeping(Dictionary(uniqueKeysWithValues: credentials.map { ($0.token, $0.settings) })).kept
+        for credential in kept { try insert(credential, of: change.session) }
+        if let settings = change.settings { try set(settings, of: change.session) }
         if let subject = change.subject { try connection.signIn(change.session, subject) }
         if !change.reminders.isEmpty { try write(change.reminders.map { .set($0) }, of: change.session) }
         return .success(())
@@ -42,14 +44,23 @@ extension JournalDatabase {
     func insert(_ credential: StoredCredential, of session: SessionKey) throws(SQLiteError) {
         try connection.execute(
             """
-            INSERT INTO credentials (session, number, token, kind, made, seen, revoked_until, principal)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO credentials (session, number, token, kind, made, seen, revoked_until, principal, client)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .integer(session.number), .integer(credential.number), .blob(credential.token.bytes),
                 .text(credential.kind.rawValue), .time(credential.made), .time(credential.lastSeen),
                 credential.revokedUntil.map { .time($0) } ?? .null, .blob(credential.principal),
+                SQLiteValue(credential.settings?.text),
             ])
+    }
+
+    private func set(_ settings: CredentialChange.NewSettings, of session: SessionKey) throws(SQLiteError) {
+        for table in ["sessions", "credentials"] {
+            try connection.execute(
+                "UPDATE \(table) SET client = ? WHERE token = ? AND \(table == "sessions" ? "key" : "session") = ?",
+                [SQLiteValue(settings.value?.text), .blob(settings.token.bytes), .integer(session.number)])
+        }
     }
 
     private func delete(_ token: TokenHash, of session: SessionKey) throws(SQLiteError) {

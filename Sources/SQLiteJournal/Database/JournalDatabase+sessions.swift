@@ -30,14 +30,16 @@ extension JournalDatabase {
         }
         try connection.execute(
             """
-            INSERT INTO sessions (token, id, epoch, credential, created, last_seen, issuer, subject, shared, space)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO sessions (token, id, epoch, credential, created, last_seen, issuer, subject, shared, space,
+                client)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
                 .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
                 SQLiteValue(session.subject?.issuer), SQLiteValue(session.subject?.id),
                 .integer(session.isShared ? 1 : 0), SQLiteValue(session.space?.text),
+                SQLiteValue(session.settings?.text),
             ])
         sessionCount = count + 1
         if session.space != nil { spaceCount = spaces + 1 }

@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// A migration's index plus one is the `user_version` after it.
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh]
 
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
@@ -283,5 +283,11 @@ enum SQLiteSchema {
         CREATE INDEX visits_forgotten ON visits (forgotten) WHERE forgotten = 1;
         CREATE INDEX visits_by_visitor ON visits (visitor) WHERE subject IS NULL;
         CREATE INDEX visits_by_use ON visits (last_use) WHERE subject IS NULL;
+        """
+
+    /// The values that clients have set, see `ClientSettings`: that with the session's own token, and each credential's.
+    private static let eleventh = """
+        ALTER TABLE sessions ADD COLUMN client TEXT;
+        ALTER TABLE credentials ADD COLUMN client TEXT;
         """
 }

@@ -63,7 +63,22 @@ extension CredentialChange {
     /// Returns the session's credentials after the change, ordered by number.
     package func merged(into old: [StoredCredential]) -> [StoredCredential] {
         let changed = Set(kept.map(\.token) + removed)
-        return (old.filter { !changed.contains($0.token) } + kept).sorted { $0.number < $1.number }
+        let kept = keeping(Dictionary(uniqueKeysWithValues: old.map { ($0.token, $0.settings) })).kept
+        var merged = (old.filter { !changed.contains($0.token) } + kept).sorted { $0.number < $1.number }
+        if let settings, let index = merged.firstIndex(where: { $0.token == settings.token }) {
+            merged[index].settings = settings.value
+        }
+        return merged
+    }
+
+    /// Returns the change with the present settings of the credentials that it replaces: a renewal on another node knows
+    /// older ones.
+    package func keeping(_ settings: [TokenHash: ClientSettings?]) -> CredentialChange {
+        var change = self
+        for index in kept.indices {
+            if let present = settings[kept[index].token] { change.kept[index].settings = present }
+        }
+        return change
     }
 }
 

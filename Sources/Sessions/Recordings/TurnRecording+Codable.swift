@@ -4,8 +4,8 @@ import WireJSON
 /// The members of a recording. Outside of `TurnRecording`, since a generic type's own types are looked up at run time.
 private enum Member: CodingKey {
     case intent, cause, actions, messages, state, view, labels
-    case kind, schemaVersion, subject, sender, now, uuids, viewers, reads, sends, launched, by, microseconds
-    case failure, refusal
+    case kind, schemaVersion, subject, sender, locale, timeZone, now, uuids, viewers, reads, sends, launched, by
+    case microseconds, failure, refusal
 }
 
 /// In this module, since `MVI` does not know the wire's JSON.
@@ -29,6 +29,8 @@ extension TurnRecording {
         if let version = facts.schemaVersion { object.add("schemaVersion", version) }
         if let subject = facts.subject { try object.add("subject", storing: subject) }
         if let sender = facts.sender { try object.add("sender", storing: sender) }
+        if let locale = facts.locale { object.add("locale", locale) }
+        if let zone = facts.timeZone { object.add("timeZone", zone) }
         if let now = facts.now { try object.add("now", storing: now) }
         if !facts.uuids.isEmpty { try object.add("uuids", storing: facts.uuids) }
         if let viewers = facts.viewers {
@@ -54,6 +56,8 @@ extension TurnRecording {
         facts.schemaVersion = try members.decodeIfPresent(Int.self, forKey: .schemaVersion)
         facts.subject = try members.decodeIfPresent(Subject.self, forKey: .subject)
         facts.sender = try members.decodeIfPresent(Sender.self, forKey: .sender)
+        facts.locale = try members.decodeIfPresent(String.self, forKey: .locale)
+        facts.timeZone = try members.decodeIfPresent(String.self, forKey: .timeZone)
         facts.now = try members.decodeIfPresent(Timestamp.self, forKey: .now)
         facts.viewers = try members.decodeIfPresent(Viewers<F.Presence>.self, forKey: .viewers).map {
             String(decoding: try WireJSON.encode($0), as: UTF8.self)

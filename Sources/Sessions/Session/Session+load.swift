@@ -30,7 +30,8 @@ extension Session {
     private func record(_ core: SessionCore, _ now: Moment) -> SessionRecord {
         SessionRecord(
             id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
-            lastSeen: max(created, now.sinceEpoch(core.lastTouch)), space: space)
+            lastSeen: max(created, now.sinceEpoch(core.lastTouch)), space: space,
+            settings: core.settings)
     }
 
     /// The record if the session exists only in memory; otherwise nil.

@@ -27,6 +27,8 @@ struct SessionCore {
     var keptPlace: NetworkPlaces.Place?
     /// Empty until a client signs in.
     var credentials: [Credential] = []
+    /// The values that the client with the session's own token has set.
+    var settings: ClientSettings?
     /// The highest number of a credential here.
     var lastCredential = 0
     /// The number of access changes, as far as known: see `SessionMark`.
@@ -146,7 +148,7 @@ struct SessionCore {
         head = stored.head
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)
         reminders = stored.reminders.map { SessionReminder($0, now: now) }
-        accessChanges = stored.accessChanges
+        (accessChanges, settings) = (stored.accessChanges, stored.record.settings)
         keptOwnership = stored.owner.map { .kept(Ownership(owner: $0)) }
         credentials = stored.credentials.map {
             Credential(

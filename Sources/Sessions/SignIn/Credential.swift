@@ -37,6 +37,7 @@ package final class Credential: Sendable {
         var lastUse: Duration
         var notedUse: Duration
         var cookieSet: Duration
+        var settings: ClientSettings?
         /// Ends streams when the principal expires. Without a task while that is being created.
         var watch: (number: Int, task: Task<Void, Never>?)?
         var lastWatch = 0
@@ -64,7 +65,7 @@ package final class Credential: Sendable {
             State(
                 history: Self.decode(stored), revokedUntil: stored.revokedUntil,
                 isRevoked: stored.revokedUntil != nil, since: stored.made, lastUse: lastUse, notedUse: lastUse,
-                cookieSet: cookieSet))
+                cookieSet: cookieSet, settings: stored.settings))
     }
 
     // MARK: Use
@@ -93,6 +94,17 @@ package final class Credential: Sendable {
     /// The principal that is signed in now. Nil for a token from before the sign-in, and if the stored principal cannot
     /// be read: such a client has to renew it.
     package var principal: Principal? { state.withLock { $0.history?.present } }
+
+    /// The values that its client has set.
+    package var settings: ClientSettings? { state.withLock { $0.settings } }
+
+    /// Returns false if its client has these settings already.
+    func set(_ settings: ClientSettings?) -> Bool {
+        state.withLock { state in
+            defer { state.settings = settings }
+            return state.settings != settings
+        }
+    }
 
     /// The principals that must all be allowed to do what the client does: its own, and those that will replace it.
     /// Empty if its own cannot be read.

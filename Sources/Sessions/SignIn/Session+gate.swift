@@ -198,7 +198,7 @@ package struct SessionClient: Sendable {
     /// Nil for most clients.
     private let rare: Rare?
 
-    private final class Rare: Sendable {
+    private final class Rare: ClientOrigin {
         let principal: Principal?
         let address: PeerAddress?
         let onLeave: (@Sendable (_ action: @escaping @Sendable () -> Void) -> Void)?
@@ -215,6 +215,8 @@ package struct SessionClient: Sendable {
             // change of access.
             caller?.pins.add(1, ordering: .relaxed)
         }
+
+        var clientAddress: String? { address?.ipText }
 
         deinit { caller?.pins.subtract(1, ordering: .relaxed) }
     }
@@ -237,8 +239,13 @@ package struct SessionClient: Sendable {
 
     var address: PeerAddress? { rare?.address }
     var onLeave: (@Sendable (_ action: @escaping @Sendable () -> Void) -> Void)? { rare?.onLeave }
+    /// Knows its address; nil for a client in this process.
+    var origin: (any ClientOrigin)? { rare?.address == nil ? nil : rare }
     /// Its own session, if it acts in a space.
     var caller: Session? { rare?.caller }
+
+    /// True if it has neither a credential nor a session of its own beside the one in which it acts.
+    var isPlain: Bool { credential == nil && rare?.caller == nil }
 
     /// Its principal now; nil for an anonymous client.
     package var principal: Principal? { credential?.principal ?? rare?.principal }

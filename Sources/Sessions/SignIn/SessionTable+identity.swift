@@ -31,7 +31,7 @@ extension SessionTable {
     ///
     /// Throws the journal's error, or `refused` for claims that cannot be stored.
     package func create(
-        _ kind: SessionCredential, for principal: Principal, isShared: Bool
+        _ kind: SessionCredential, for principal: Principal, isShared: Bool, settings: ClientSettings? = nil
     ) async -> Result<(NewSession, Session), StoreError> {
         let token = SessionToken.random()
         do throws(StoreError) {
@@ -39,11 +39,12 @@ extension SessionTable {
             let encoded = try Credential.encode(PrincipalHistory(principal))
             for _ in 0..<8 {
                 if isShared, let shared = try await sharedSession(of: principal.identity) {
-                    try await join(shared, token, kind, encoded)
+                    try await join(shared, token, kind, encoded, settings)
                     return .success((NewSession(shared, token, kind), shared))
                 }
                 do throws(StoreError) {
-                    let session = try await make(token, kind, principal.identity, encoded, isShared: isShared)
+                    let session = try await make(
+                        token, kind, principal.identity, encoded, isShared: isShared, settings)
                     return .success((NewSession(session, token, kind), session))
                 } catch {
                     // Another device was first, or its session ended meanwhile.
@@ -57,7 +58,8 @@ extension SessionTable {
     }
 
     private func make(
-        _ token: SessionToken, _ kind: SessionCredential, _ subject: Subject, _ principal: [UInt8], isShared: Bool
+        _ token: SessionToken, _ kind: SessionCredential, _ subject: Subject, _ principal: [UInt8], isShared: Bool,
+        _ settings: ClientSettings?
     ) async throws(StoreError) -> Session {
         guard hasRoom else { throw .tooManySessions }
         let now = environment.time.sinceEpoch()
@@ -66,7 +68,7 @@ extension SessionTable {
             id: Epoch.random(), tokenHash: .random(), epoch: Epoch.random(), credential: kind,
             created: now, lastSeen: now, subject: subject, isShared: isShared)
         let credential = StoredCredential(
-            token: token.hash, kind: kind, number: 1, principal: principal, made: now)
+            token: token.hash, kind: kind, number: 1, principal: principal, made: now, settings: settings)
         _ = try await journal { environment.keptRoom.create(record, credential: credential, from: nil, $0) }
         return try await session(record.tokenHash)
     }
@@ -92,12 +94,13 @@ extension SessionTable {
 
     /// Adds a device to a shared session.
     private func join(
-        _ session: Session, _ token: SessionToken, _ kind: SessionCredential, _ principal: [UInt8]
+        _ session: Session, _ token: SessionToken, _ kind: SessionCredential, _ principal: [UInt8],
+        _ settings: ClientSettings?
     ) async throws(StoreError) {
         let known = session.credentials
         let stored = StoredCredential(
             token: token.hash, kind: kind, number: session.nextCredentialNumber(), principal: principal,
-            made: environment.time.sinceEpoch())
+            made: environment.time.sinceEpoch(), settings: settings)
         let oldest = known.filter { !$0.isRevoked }.sorted { $0.number < $1.number }
             .prefix(max(0, known.count - Self.credentialLimit + 1))
         try await change(session, kept: [stored], removed: Array(oldest))
@@ -197,7 +200,8 @@ extension SessionTable {
             revokedUntil: now + Self.repetition)
         let new = StoredCredential(
             token: token.hash, kind: session.credential,
-            number: keepsStores ? 2 : StoredCredential.ofAnotherPerson, principal: encoded, made: now)
+            number: keepsStores ? 2 : StoredCredential.ofAnotherPerson, principal: encoded, made: now,
+            settings: session.settings(of: SessionClient()))
         _ = try await journal { session.keep($0) }
         // No store is created between listing the stores to tell and the sign-in.
         let turns = try await session.holdTurns()
@@ -251,21 +255,20 @@ extension SessionTable {
     /// Commits a change of access to a session, then applies it. With reminders, the session's turns are held.
     func change(
         _ session: Session, subject: Subject? = nil, kept: [StoredCredential] = [], removed: [Credential] = [],
-        requires: [TokenHash] = [], reminders: [StoredReminder] = []
+        requires: [TokenHash] = [], reminders: [StoredReminder] = [],
+        settings: CredentialChange.NewSettings? = nil
     ) async throws(StoreError) {
         let now = environment.time.sinceEpoch()
         let old = session.credentials.filter { $0.isRevoked && !$0.mayBeRepeated(now: now) }
         session.close(removed)
         let key = try await journal { session.keep($0) }
         let expected = session.info.subject
-        try await journal {
-            environment.journal.change(
-                CredentialChange(
-                    session: key, expecting: expected, subject: subject ?? expected, kept: kept,
-                    removed: (removed + old).map(\.hash), requires: requires, tombstoneUntil: tombstoneUntil(session),
-                    reminders: reminders),
-                done: $0)
-        }
+        var change = CredentialChange(
+            session: key, expecting: expected, subject: subject ?? expected, kept: kept,
+            removed: (removed + old).map(\.hash), requires: requires, tombstoneUntil: tombstoneUntil(session),
+            reminders: reminders)
+        change.settings = settings
+        try await journal { [change] in environment.journal.change(change, done: $0) }
         // As in the journal now, unless another node changed it as well; the next look finds that.
         session.core.withLock { $0.accessChanges += 1 }
         session.note(reminders)

@@ -98,8 +98,9 @@ extension Session {
 
     /// A client as a feature sees it, by each of its principals.
     func viewers(of client: SessionClient) -> [Viewer] {
-        client.standing.map { principal in
-            Viewer(principal: principal, sender: client.caller.map { sender($0, principal, client.credential) })
+        let settings = settings(of: client)
+        return client.standing.map { principal in
+            Viewer(principal, client.caller.map { sender($0, principal, client.credential) }, settings)
         }
     }
 }

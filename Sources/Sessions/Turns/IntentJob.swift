@@ -120,16 +120,17 @@ final class IntentJob: QueueJob {
         if outside == nil, !session.isPlain(client, feature), let no = session.judgeTurn(client, feature, .send) {
             return end(as: .refused(no))
         }
-        typealias Found = (refusal: StoreError?, judgement: ReceiptBook.Lookup, store: SessionCore.Found)
+        typealias Found = (StoreError?, judgement: ReceiptBook.Lookup, store: SessionCore.Found, own: ClientSettings?)
         // Destructured at once: each use of a tuple's member copies the tuple.
-        let (refusal, judgement, store) = session.core.withLock { core -> Found in
+        let (refusal, judgement, store, own) = session.core.withLock { core -> Found in
             core.batch.isAnswer = true
             if outside == nil {
                 core.batch.accessGeneration =
                     core.batch.accessGeneration ?? session.accessGeneration.load(ordering: .relaxed)
-                if let no = core.refusal(of: client) { return (no, .reserved, .passive(nil)) }
+                if let no = core.refusal(of: client) { return (no, .reserved, .passive(nil), nil) }
             }
-            return (nil, receipt.map { core.judge($0) } ?? .reserved, core.find(feature, limits: limits, lives))
+            let judgement = receipt.map { core.judge($0) } ?? .reserved
+            return (nil, judgement, core.find(feature, limits: limits, lives), core.settings)
         }
         if let refusal { return end(as: .refused(refusal)) }
         switch judgement {
@@ -138,10 +139,11 @@ final class IntentJob: QueueJob {
         case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }
         let principal = client.principal
+        let settings = outside != nil ? nil : client.isPlain ? own : session.settings(of: client)
         do throws(StoreError) {
             switch store {
             case .store(let store, let version, let effects):
-                return try run(on: store, as: principal, version: version, after: effects)
+                return try run(on: store, as: principal, settings, version: version, after: effects)
             case .passive(let failure?): return end(as: .unavailable(failure))
             case .passive(nil): return WaitingJob(self, in: session, for: [feature])
             case .absent(let refusal, let wasDisposed):
@@ -153,7 +155,7 @@ final class IntentJob: QueueJob {
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
                 switch try session.make(feature, for: principal) {
-                case .started(let store): return try run(on: store, as: principal, version: nil, after: nil)
+                case .started(let store): return try run(on: store, as: principal, settings, version: nil, after: nil)
                 case .waits(let needs): return WaitingJob(self, in: session, for: needs)
                 }
             }
@@ -163,7 +165,8 @@ final class IntentJob: QueueJob {
     }
 
     private func run(
-        on store: SessionStore, as principal: Principal?, version: UInt64?, after effects: [Effect]?
+        on store: SessionStore, as principal: Principal?, _ settings: ClientSettings?, version: UInt64?,
+        after effects: [Effect]?
     ) throws(StoreError) -> WaitingJob? {
         let run: RunTurn
         if stage.judgedAs == principal, let judged = stage.judged {
@@ -183,7 +186,8 @@ final class IntentJob: QueueJob {
                 job: self, store: store,
                 context: TurnContext(
                     intentID, store, principal: principal, inputs: stage.inputs, trace: request.trace,
-                    sender: request.client.caller.map { session.sender($0, principal, request.client.credential) }),
+                    sender: request.client.caller.map { session.sender($0, principal, request.client.credential) },
+                    client: ClientInfo(settings, request.origin ?? request.client.origin)),
                 run: run, receipt: receipt),
             after: effects)
     }
@@ -343,6 +347,8 @@ package struct IntentRequest: Sendable {
     package var trace: ServiceContext?
     /// The client that sends it.
     package var client: SessionClient
+    /// Knows the client's address; nil for code in this process.
+    package var origin: (any ClientOrigin)?
 
     /// Throws if the client's condition on the state fails. Nil is a version that no client can know.
     func check(version: UInt64?) throws(StoreError) {

@@ -79,6 +79,7 @@ extension Session {
     /// Applies the appends of others, then calls `then`: later if the log is another one and is read anew.
     func apply(_ news: StoredSession, then: @escaping @Sendable () -> Void) {
         adopt(news.credentials, of: news.record.subject)
+        adoptSettings(news)
         let now = Moment(shared.time)
         let isConfirmed = shared.lease?.confirmsReads != false
         let standing = core.withLock { core in

@@ -154,7 +154,8 @@ extension Session {
             for link in links where link.store === store { earlier += link.turn.effects }
             var context = TurnContext(
                 call.context.intentID, store, principal: call.context.principal, earlier: earlier, inputs: knownInputs,
-                failures: call.context.failures, isSent: true, sender: call.context.sender)
+                failures: call.context.failures, isSent: true, sender: call.context.sender,
+                client: call.context.client)
             if call.context.readsAtOnce { context = context.readingAtOnce }
             let turn = next.run(store.runner, context)
             inputs.append(turn.inputs)

@@ -45,6 +45,7 @@ package enum SessionDocument {
         }
         if let subject = session.record.subject { object.add("subject", json: self.subject(subject)) }
         object.add("isShared", session.record.isShared)
+        object.add(session.record.settings)
         object.add("created", Timestamp(sinceEpoch: session.record.created).description)
         object.add("lastSeen", Timestamp(sinceEpoch: session.record.lastSeen).description)
         object.add("sequence", session.head.number)
@@ -68,6 +69,7 @@ package enum SessionDocument {
         if let until = credential.revokedUntil {
             object.add("revokedUntil", Timestamp(sinceEpoch: until).description)
         }
+        object.add(credential.settings)
         return object.close()
     }
 
@@ -172,6 +174,11 @@ extension JSONObject {
         } else {
             add(other, SessionDocument.hex(bytes))
         }
+    }
+
+    fileprivate mutating func add(_ settings: ClientSettings?) {
+        if let locale = settings?.locale { add("locale", locale) }
+        if let zone = settings?.timeZone { add("timeZone", zone) }
     }
 
     /// Adds an array with each element on its own line.

@@ -1,0 +1,76 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// The locale and the time zone of clients.
+extension Session {
+    /// The values that a client of this session, or of a space, has set.
+    func settings(of client: SessionClient) -> ClientSettings? {
+        if let credential = client.credential { return credential.settings }
+        return (client.caller ?? self).core.withLock { $0.settings }
+    }
+
+    /// The locale and the time zone of a client.
+    package func info(of client: SessionClient) -> ClientInfo { ClientInfo(settings(of: client), client.origin) }
+
+    /// Has a client's streams show the views of its audiences by other settings.
+    ///
+    /// - Parameter credential: nil for the client with the session's own token.
+    package func apply(_ settings: ClientSettings?, to credential: Credential?) {
+        let isNew =
+            credential?.set(settings)
+            ?? core.withLock { core in
+                defer { core.settings = settings }
+                return core.settings != settings
+            }
+        guard isNew else { return }
+        accessGeneration.add(1, ordering: .releasing)
+        changeStreams { core in
+            for index in core.streams.all.indices where core.streams.all[index].credential === credential {
+                core.streams.all[index].hasNews = true
+            }
+        }
+    }
+
+    /// Adopts the settings that another process stored.
+    func adoptSettings(_ news: StoredSession) {
+        // What was read before a change here does not undo it.
+        guard news.accessChanges >= core.withLock({ $0.accessChanges }) else { return }
+        apply(news.record.settings, to: nil)
+        for credential in credentials {
+            guard let stored = news.credentials.first(where: { $0.token == credential.hash }) else { continue }
+            apply(stored.settings, to: credential)
+        }
+    }
+
+    /// Returns true, and sets a client's settings, if the session is neither stored nor being stored.
+    fileprivate func applyUnkept(_ settings: ClientSettings?) -> Bool {
+        let isUnkept = core.withLock { core in
+            guard core.key == nil, core.rare?.keepers == nil else { return false }
+            // Before it can be stored without them.
+            if core.settings == nil { core.settings = settings }
+            return true
+        }
+        if isUnkept { apply(settings, to: nil) }
+        return isUnkept
+    }
+}
+
+extension SessionTable {
+    /// Sets the locale and the time zone of a client, after the journal has them. Those of a session that is not stored are
+    /// stored with it.
+    ///
+    /// - Parameter credential: nil for the client with the session's own token.
+    package func set(
+        _ settings: ClientSettings?, of session: Session, _ credential: Credential?
+    ) async throws(StoreError) {
+        if let refusal = session.refusal(of: SessionClient(credential)) { throw refusal }
+        if session.settings(of: SessionClient(credential)) == settings { return }
+        if credential == nil, session.applyUnkept(settings) { return }
+        let token = credential?.hash ?? session.tokenHash
+        try await change(
+            session, requires: credential.map { [$0.hash] } ?? [],
+            settings: CredentialChange.NewSettings(token: token, value: settings))
+        session.apply(settings, to: credential)
+    }
+}
