@@ -48,7 +48,7 @@ package struct SessionRecord: Sendable, Hashable {
     package var created: Duration
     /// The last noted use, as time since 1970.
     package var lastSeen: Duration
-    /// The values that the client with the session's own token has set. Not in records that `Journal.find` returns.
+    /// The values that the client with the session's own token has set. `Journal.find` may leave them out.
     package var settings: ClientSettings?
     private var owner: Owner?
 

@@ -27,7 +27,8 @@ private struct ReplayedOrder: Feature {
         }
         if fault == "outcome" { throw Refusal(.conflict, code: "closed", "The shop is closed.") }
         let count = try turn.view(of: ReplayedBasket.self).count + (fault == "read" ? 1 : 0)
-        turn.dispatch(.placed("\(count) at \(turn.now) before \(turn.viewers.shown) by \(turn.principal?.subject ?? "nobody") \(turn.uuid())"))
+        turn.dispatch(.placed("\(count) at \(turn.now) by \(turn.principal?.subject ?? "nobody") \(turn.uuid())"))
+        turn.dispatch(.placed("\(turn.client.locale ?? "-") \(turn.client.timeZone ?? "-") \(turn.viewers.shown)"))
         if fault == "messages" { turn.dispatch(.expired) }
         turn.publish(.placed(count: fault == "labels" ? count + 1 : count))
         if fault != "sends" { turn.send(.clear, to: ReplayedBasket.self) }
@@ -74,7 +75,8 @@ struct ReplayCorpusTests {
         await store.look(TestCaller("bob"), TestCaller("eve"))
         await store.send(.place)
         await store.send(.add, to: ReplayedBasket.self)
-        await store.send(.place)
+        let traveler = ClientInfo(locale: "de-DE", timeZone: "Europe/Berlin")
+        await store.send(.place, as: TestCaller("ann", principal: Principal(subject: "ann"), client: traveler))
         await store.send(.forget)
         await store.sendRejected(.pay, .conflict, code: "paid")
         await store.advance(by: .seconds(61))

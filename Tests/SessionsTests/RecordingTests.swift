@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import MVITesting
+import Networks
 import SessionJournal
 import Sessions
 import Testing
@@ -63,6 +64,25 @@ private struct Recorder: Feature {
     }
 
     func view(_ state: State) -> ViewState { ViewState(count: state.texts.count) }
+}
+
+/// A feature whose turns depend on their client.
+private struct Traveler: Feature {
+    struct State: Codable, Equatable, Sendable { var places: [String] = [] }
+    enum Intent: Codable, Sendable { case arrive }
+    enum Message: Codable, Sendable { case arrived(String) }
+    static let examples: [Intent] = [.arrive]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        let client = turn.client
+        turn.dispatch(
+            .arrived("\(client.locale ?? "-") \(client.timeZone ?? "-") \(client.address != nil)"))
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .arrived(let place) = message { state.places.append(place) }
+    }
 }
 
 @Suite("54: recording")
@@ -149,6 +169,32 @@ struct RecordingTests {
         let refused = try #require(turns.last)
         #expect(refused.facts.kind == .intent && refused.facts.refusal?.hasPrefix("late: It is ") == true)
         #expect(refused.facts.now != nil && refused.messages.isEmpty && refused.state == failed.state)
+    }
+
+    @Test("a turn has its client's locale and time zone as inputs, and not the address")
+    func client() throws {
+        var limits = SessionLimits.patient
+        limits.recordings = RecordingLimit(turns: 20)
+        limits.recordingDelay = .zero
+        let features = try FeatureRegistry([FeatureDefinition(Traveler())])
+        let table = SessionTable(
+            environment: SessionEnvironment(
+                features: features, limits: limits, journal: journal, time: ManualTime().source, clock: ManualClock()))
+        let (session, _) = try table.made(.bearer)
+        session.apply(ClientSettings(locale: "de-DE", timeZone: "Europe/Berlin"), to: nil)
+        let feature = try #require(FeatureID("traveler"))
+        let (body, canary) = (Array(#"{"type":"arrive"}"#.utf8), "203.0.113.77")
+        session.send(
+            IntentRequest(body: body, client: SessionClient(address: PeerAddress(canary))), to: feature
+        ) { _ in }
+        #expect(try session.stateNow(of: feature).view == Array(#"{"places":["de-DE Europe/Berlin true"]}"#.utf8))
+        let exported = Box<SessionExport?>()
+        journal.export(session.id) { exported.set(try? $0.get()) }
+        let export = try #require(exported.value ?? nil)
+        for export in [export, export.redacted(by: features).export] {
+            let text = String(decoding: try #require(export.turns.last).recording, as: UTF8.self)
+            #expect(text.contains(#""locale":"de-DE","timeZone":"Europe/Berlin""#) && !text.contains(canary), "\(text)")
+        }
     }
 
     @Test("the turn of a reminder names the turn that set it")

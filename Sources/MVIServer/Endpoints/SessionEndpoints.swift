@@ -112,9 +112,14 @@ struct SessionEndpoints: Sendable {
             case .success(let made):
                 guard order.settings != nil else { return reply.answer(response(201, made, head)) }
                 sessions.find(made.token) { found in
-                    guard case .live(let session, _) = found else { return reply.answer(response(201, made, head)) }
-                    session.noteOrigin(quotas.addresses.of(head))
-                    set(order.settings, of: session, nil, reply) { response(201, made, head) }
+                    switch found {
+                    case .live(let session, _):
+                        session.noteOrigin(quotas.addresses.of(head))
+                        set(order.settings, of: session, nil, reply) { response(201, made, head) }
+                    case .failed(let refusal): reply.refuse(Problem(refusal))
+                    // It was just made.
+                    case .ended, .unknown, .damaged: reply.refuse(credentials.ended())
+                    }
                 }
             case .failure(let refusal): reply.refuse(Problem(refusal))
             }
@@ -250,6 +255,7 @@ struct SessionEndpoints: Sendable {
     @Sendable
     private func update(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         let read = try order(incoming)
+        try caller.checkRate(incoming)
         return { body, reply in
             Task(executorPreference: sessions.environment.executor) {
                 do throws(Problem) {

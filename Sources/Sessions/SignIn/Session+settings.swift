@@ -13,17 +13,15 @@ extension Session {
     /// The locale and the time zone of a client.
     package func info(of client: SessionClient) -> ClientInfo { ClientInfo(settings(of: client), client.origin) }
 
-    /// Has a client's streams show the views of its audiences by other settings.
+    /// Sets a client's values, and has its streams show the views of its audiences by them.
     ///
     /// - Parameter credential: nil for the client with the session's own token.
     package func apply(_ settings: ClientSettings?, to credential: Credential?) {
-        let isNew =
-            credential?.set(settings)
-            ?? core.withLock { core in
-                defer { core.settings = settings }
-                return core.settings != settings
-            }
-        guard isNew else { return }
+        guard credential?.set(settings) ?? core.withLock({ $0.set(settings) }) else { return }
+        settingsChanged(of: credential)
+    }
+
+    private func settingsChanged(of credential: Credential?) {
         accessGeneration.add(1, ordering: .releasing)
         changeStreams { core in
             for index in core.streams.all.indices where core.streams.all[index].credential === credential {
@@ -43,16 +41,22 @@ extension Session {
         }
     }
 
-    /// Returns true, and sets a client's settings, if the session is neither stored nor being stored.
+    /// Returns true, and sets a client's settings, if the session is neither stored nor being stored: it is stored with
+    /// them.
     fileprivate func applyUnkept(_ settings: ClientSettings?) -> Bool {
-        let isUnkept = core.withLock { core in
-            guard core.key == nil, core.rare?.keepers == nil else { return false }
-            // Before it can be stored without them.
-            if core.settings == nil { core.settings = settings }
-            return true
+        let isNew = core.withLock { core -> Bool? in
+            core.key == nil && core.rare?.keepers == nil ? core.set(settings) : nil
         }
-        if isUnkept { apply(settings, to: nil) }
-        return isUnkept
+        if isNew == true { settingsChanged(of: nil) }
+        return isNew != nil
+    }
+}
+
+extension SessionCore {
+    /// Returns false if the client with the session's own token has these settings already.
+    fileprivate mutating func set(_ settings: ClientSettings?) -> Bool {
+        defer { self.settings = settings }
+        return self.settings != settings
     }
 }
 

@@ -36,6 +36,38 @@ extension JournalCheck {
                 #expect(try await journal.load(token, now: Sample.muchLater).get().isUnknown)
             }
         },
+        JournalCheck("each credential and the session's own token have settings, which a renewal and a reload keep") {
+            journal in
+            let (german, english, zone) = (
+                ClientSettings(locale: "de-DE", timeZone: "Europe/Berlin"), ClientSettings(locale: "en", timeZone: nil),
+                ClientSettings(locale: nil, timeZone: "UTC")
+            )
+            var (record, first, second) = (Sample.session(), StoredCredential.sample(1), StoredCredential.sample(2))
+            (record.settings, first.settings, second.settings) = (english, german, zone)
+            let log = try await journal.newLog(record, credential: first)
+            func settings() async throws -> [ClientSettings?] {
+                try await journal.reload()
+                let stored = try await journal.stored(log)
+                return [stored.record.settings] + stored.credentials.map(\.settings)
+            }
+            func change(_ change: (inout CredentialChange) -> Void) async throws {
+                var made = CredentialChange(session: log.key, expecting: nil, subject: nil)
+                change(&made)
+                _ = try await journal.change(made).get()
+            }
+            #expect(try await settings() == [english, german])
+            // A renewal by a node that knows other settings.
+            let renewed = StoredCredential.sample(1, token: first.token, name: #"{"tier":"premium"}"#)
+            try await change { $0.kept = [renewed, second] }
+            #expect(try await journal.stored(log).credentials[0].principal == renewed.principal)
+            #expect(try await settings() == [english, german, zone])
+            try await change { $0.settings = .init(token: second.token, value: nil) }
+            #expect(try await settings() == [english, german, nil])
+            try await change { $0.settings = .init(token: log.record.tokenHash, value: zone) }
+            #expect(try await settings() == [zone, german, nil])
+            let export = try #require(try await journal.export(log.record.id).get())
+            #expect(export.session.record.settings == zone && export.session.credentials[0].settings == german)
+        },
         JournalCheck("a subject can be taken from a session, and its other sessions stay") { journal in
             let subject = Sample.subject("a")
             let log = try await journal.newLog(Sample.session(subject: subject), credential: .sample(1))

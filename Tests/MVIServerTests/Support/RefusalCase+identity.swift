@@ -7,7 +7,7 @@ import Testing
 
 extension RefusalCase {
     /// The refusals about identities.
-    static let identity: [RefusalCase] = notSignedIn + ending + making + signingIn
+    static let identity: [RefusalCase] = notSignedIn + ending + making + signingIn + updating
 
     /// All operations of a session except those that renew an identity or end the session.
     private static let ruled = ofSession.filter { !["signIn", "signOut", "endSession"].contains($0.operation) }
@@ -63,6 +63,8 @@ extension RefusalCase {
     private static let making: [RefusalCase] = [
         order(.badRequest, when: "the server has no authenticator", #"{"identity":"anna"}"#, nil),
         order(.badRequest, when: "shared has no identity", #"{"shared":true}"#),
+        order(.badRequest, when: "the locale is no language tag", #"{"locale":"de_DE"}"#),
+        order(.badRequest, when: "the time zone is malformed", #"{"timeZone":"/etc/passwd"}"#),
         order(.identityRejected, when: "the identity is rejected", #"{"identity":"bad"}"#),
         order(.identityRejected, when: "a claim cannot be stored", #"{"identity":"anna odd"}"#),
         order(.identityExpired, when: "the identity has expired", #"{"identity":"anna basic 0"}"#),
@@ -90,6 +92,32 @@ extension RefusalCase {
         RefusalCase(
             "createSession", type, when: when, authenticator: authenticator,
             ask: { server in try await server.send(TestRequest("POST", "/sessions", [json], body: body)) })
+    }
+
+    private static let updating: [RefusalCase] = [
+        update(.badRequest, when: "the locale is no language tag", #"{"locale":"de_DE"}"#),
+        update(.badRequest, when: "the time zone is malformed", #"{"timeZone":"/etc/passwd"}"#),
+        update(.badRequest, when: "the body is not an object", "[1]"),
+        update(.invalidJSON, when: "the body is not JSON", "{"),
+        update(.unsupportedMediaType, when: "the body is text", "{}", [("Content-Type", "text/plain")]),
+        update(.bodyTooLarge, when: "the body is over 4 KiB", String(repeating: " ", count: 4_097)),
+        RefusalCase(
+            "updateSession", .tooManyRequests, when: "its session exceeds the rate", settings: { $0.intentRate = 1 }
+        ) { server in
+            let session = try await server.session()
+            let request = session.request("PUT", "/sessions/current", [json], body: "{}")
+            for _ in 0..<5 { _ = try await server.send(request) }
+            return try await server.send(request)
+        },
+        update(.crossSite, when: "a page of another site asks", "{}", [json, ("Sec-Fetch-Site", "cross-site")]),
+    ]
+
+    private static func update(
+        _ type: ProblemType, when: String, _ body: String, _ fields: [(name: String, value: String)] = [json]
+    ) -> RefusalCase {
+        RefusalCase("updateSession", type, when: when) { server in
+            try await server.send(try await server.session().request("PUT", "/sessions/current", fields, body: body))
+        }
     }
 
     private static let signingIn: [RefusalCase] = [

@@ -13,6 +13,7 @@ extension RefusalCase {
     /// Every operation of a session, with a request that would succeed.
     static let ofSession: [Asked] = [
         ("describeSession", "GET", "/sessions/current", [], ""),
+        ("updateSession", "PUT", "/sessions/current", [json], #"{"locale":"de"}"#),
         ("endSession", "DELETE", "/sessions/current", [], ""),
         ("signIn", "PUT", "/sessions/current/identity", [json], #"{"identity":"anna"}"#),
         ("signOut", "DELETE", "/sessions/current/identity", [], ""),
@@ -179,6 +180,23 @@ extension RefusalCase {
                 let refused = try await server.send(request)
                 server.journal.failLoads(nil)
                 #expect(try await server.send(request).status == 200)
+                return refused
+            },
+            RefusalCase("createSession", type, when: "the journal cannot be asked for it") { server in
+                // The secret of tokens is known.
+                _ = try await server.session()
+                server.journal.failLoads(code)
+                return try await server.send(TestRequest("POST", "/sessions", [json], body: #"{"locale":"de"}"#))
+            },
+            RefusalCase("updateSession", type, when: "the commit fails") { server in
+                let session = try await server.session()
+                _ = try await server.send(session.intent(#"{"type":"increment"}"#))
+                server.journal.fail(code)
+                let refused = try await server.send(
+                    session.request("PUT", "/sessions/current", [json], body: #"{"locale":"de"}"#))
+                server.journal.fail(nil)
+                let described = try await server.send(session.request("GET", "/sessions/current"))
+                #expect(described.status == 200 && !described.text.contains("locale"))
                 return refused
             },
             RefusalCase("endSession", type, when: "the commit fails") { server in

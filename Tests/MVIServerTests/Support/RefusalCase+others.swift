@@ -9,6 +9,7 @@ extension RefusalCase {
     /// The refusals of any request of a session: its credential.
     static let credentials: [RefusalCase] = [
         ("describeSession", "GET", "/sessions/current"), ("endSession", "DELETE", "/sessions/current"),
+        ("updateSession", "PUT", "/sessions/current"),
         ("signIn", "PUT", "/sessions/current/identity"), ("signOut", "DELETE", "/sessions/current/identity"),
         ("readState", "GET", "/features/probe/state"), ("disposeStore", "DELETE", "/features/probe/state"),
         ("streamFeature", "GET", "/features/probe/events"), ("streamSession", "GET", "/events"),
@@ -53,6 +54,7 @@ extension RefusalCase {
     /// Requests of deleted sessions. Streams get 204, which is not a refusal.
     static let ended: [RefusalCase] = [
         ("describeSession", "GET", "/sessions/current"), ("endSession", "DELETE", "/sessions/current"),
+        ("updateSession", "PUT", "/sessions/current"),
         ("signIn", "PUT", "/sessions/current/identity"), ("signOut", "DELETE", "/sessions/current/identity"),
         ("readState", "GET", "/features/probe/state"), ("disposeStore", "DELETE", "/features/probe/state"),
     ].map { operation, method, target in

@@ -34,13 +34,14 @@ final class SourceFolder: Sendable {
     static func credential(_ number: Int, revokedUntil: Duration? = nil) -> StoredCredential {
         StoredCredential(
             token: token(), kind: .cookie, number: number, principal: Array("{\"n\":\(number)}".utf8), made: start,
-            revokedUntil: revokedUntil)
+            revokedUntil: revokedUntil, settings: ClientSettings(locale: "de-DE", timeZone: nil))
     }
 
     static func record(_ subject: Subject? = nil, isShared: Bool = false) -> SessionRecord {
         SessionRecord(
             id: "s\(UInt64.random(in: 0 ... .max))", tokenHash: token(), epoch: "e\(UInt64.random(in: 0 ... .max))",
-            credential: .bearer, created: start, lastSeen: start + .seconds(1), subject: subject, isShared: isShared)
+            credential: .bearer, created: start, lastSeen: start + .seconds(1), subject: subject, isShared: isShared,
+            settings: ClientSettings(locale: nil, timeZone: "Europe/Berlin"))
     }
 
     /// Fills the folder.

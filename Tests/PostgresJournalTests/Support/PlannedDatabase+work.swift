@@ -148,6 +148,9 @@ extension PlannedDatabase {
             session: session.key, expecting: nil, subject: subject, kept: [credential],
             reminders: [StoredReminder(feature: TestSession.counter, id: "m", due: .seconds(1), number: 1, action: [])])
         try await awaitResult { journal.change(change, done: $0) }.get()
+        var set = CredentialChange(session: session.key, expecting: subject, subject: subject)
+        set.settings = .init(token: credential.token, value: ClientSettings(locale: "de", timeZone: nil))
+        try await awaitResult { journal.change(set, done: $0) }.get()
         let signedOut = CredentialChange(
             session: session.key, expecting: subject, subject: subject, removed: [credential.token])
         try await awaitResult { journal.change(signedOut, done: $0) }.get()

@@ -18,31 +18,34 @@ struct Door: Feature {
     }
     enum Message: Codable, Sendable { case joined(Party), left(guest: String), noted(String) }
     enum Label: Codable, Equatable, Sendable { case called(text: String) }
-    enum Audience: Hashable, Sendable { case guest(String), host }
+    enum Audience: Hashable, Sendable { case guest(String, isGerman: Bool), host }
     struct ViewState: Codable, Equatable, Sendable {
         var place: Int?
         var parties: [String]
         var note: String?
-        var rules = "Be there five minutes after you are called, or your place goes to the next party."
+        var rules = Door.rules
     }
 
     static let examples: [Intent] = [.join(name: "ann", secret: "s"), .leave, .note(text: "full"), .call(text: "tea")]
     static let labelExamples: [Label] = [.called(text: "tea")]
 
     let initialState = State()
+    fileprivate static let rules = "Be there five minutes after you are called, or your place goes to the next party."
 
     func audience(of viewer: Viewer) -> Audience {
-        viewer.principal?.claims["role"] == "host" ? .host : .guest(viewer.sender?.id ?? "")
+        if viewer.principal?.claims["role"] == "host" { return .host }
+        return .guest(viewer.sender?.id ?? "", isGerman: viewer.locale?.hasPrefix("de") == true)
     }
 
     func view(_ state: State, for audience: Audience) -> ViewState {
         switch audience {
         case .host:
             ViewState(parties: state.parties.map { "\($0.name) \($0.secret)" }, note: state.note)
-        case .guest(let id):
+        case .guest(let id, let isGerman):
             ViewState(
                 place: state.parties.firstIndex { $0.guest == id }.map { $0 + 1 },
-                parties: state.parties.filter { $0.guest == id }.map { "\($0.name) \($0.secret)" })
+                parties: state.parties.filter { $0.guest == id }.map { "\($0.name) \($0.secret)" },
+                rules: isGerman ? "Seien Sie pünktlich." : Self.rules)
         }
     }
 
