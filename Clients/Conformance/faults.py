@@ -74,6 +74,8 @@ ASK = 'answer = await connection.ask("GET", self.path(), {**headers, **self.stre
 fault("token-in-url", 1, "bearer-session",
       ("stream.py", ASK, ASK.replace("self.path()", 'self.path() + "&token=" + headers["Authorization"][7:]')))
 fault("stream-without-credential", 1, "cookie-session", ("stream.py", ASK, ASK.replace("**headers, ", "")))
+fault("settings-untold", 76, "settings-of-a-new-session", ("session.py", '"credential": self.kind, **self.settings', '"credential": self.kind'))
+fault("settings-stay-old", 76, "settings-of-a-kept-session", ("session.py", "                await self.update(answer.json)\n", ""))
 fault("sessions-side-by-side", 2, "one-session-at-a-time",
       ("session.py", "        async with self.lock:\n            self.check()", "        if True:\n            self.check()"))
 fault("sessions-side-by-side-again", 2, "one-session-for-all-refusals",

@@ -57,7 +57,8 @@ def open_client(mvi_client, command, say):
         return next(identities, None)
 
     client = mvi_client.Client(command["url"], say, command["credential"], command["delta"], identity,
-                               command.get("patience", 300), command.get("folder"))
+                               command.get("patience", 300), command.get("folder"), command.get("locale"),
+                               command.get("timeZone"))
     for feature in command["features"]:
         client.watch(feature)
     return client

@@ -39,10 +39,10 @@ function stored(file) {
   };
 }
 
-function open({ url, features, credential, delta, identities, patience, folder }) {
+function open({ url, features, credential, delta, identities, patience, folder, locale = null, timeZone = null }) {
   window = new EventTarget();
   client = createClient({
-    url, credential, delta, patience: patience && patience * 1000, identity: () => identities.shift(),
+    url, credential, delta, locale, timeZone, patience: patience && patience * 1000, identity: () => identities.shift(),
     ...(folder && { storage: stored(`${folder}/credential`), pendingStorage: stored(`${folder}/pending`) }),
     platform: { window, ...(credential === "cookie" && { fetch: fetchWithCookies() }) },
   });

@@ -194,6 +194,10 @@ export interface ClientOptions {
   identity?: () => string | null | undefined | Promise<string | null | undefined>;
   /** Joins the session that all devices of the signed-in user share. */
   shared?: boolean;
+  /** The language tag (BCP 47) that the server gets. Default: the browser's `navigator.language`; null: none. */
+  locale?: string | null;
+  /** The IANA time zone that the server gets. Default: that of `Intl`; null: none. */
+  timeZone?: string | null;
   /** Receives states as patches if these are smaller. */
   delta?: "json-patch" | "merge-patch" | null;
   /** The time for which an intent is repeated without an answer, not counting offline time. Default: 5 minutes. */
@@ -238,6 +242,9 @@ export interface Platform {
   uuid: () => string;
   /** Reports the errors of listeners. */
   report: (error: unknown) => void;
+  /** The user's language and time zone. */
+  locale: string | undefined;
+  timeZone: string | undefined;
 }
 
 /** A client for one server: one session, one stream for all watched stores, one queue of intents. */

@@ -305,6 +305,12 @@ class Session {
     return session === null || session === (this.#current ?? this.#lost);
   }
 
+  /** The locale and time zone to tell the server: the options, or the platform's. */
+  get #settings() {
+    const chosen = (name) => (this.#options[name] === undefined ? this.#platform[name] : this.#options[name]) ?? undefined;
+    return { locale: chosen("locale"), timeZone: chosen("timeZone") };
+  }
+
   get #isByCookie() { return this.#options.credential === "cookie"; }
   get #key() { return `mvi-client:${this.#options.url}`; }
   get #stored() {
@@ -467,7 +473,17 @@ class Session {
       answer.user = undefined;
     }
     this.#accept({ ...answer, token: this.#token ?? undefined, isNew: false });
+    if ("id" in answer) this.#update(answer);
     return true;
+  }
+
+  /** Corrects the locale and time zone of an earlier page or device setting, without waiting for it. */
+  #update({ locale, timeZone }) {
+    const own = this.#settings;
+    const wanted = { locale: own.locale ?? locale, timeZone: own.timeZone ?? timeZone };
+    if (wanted.locale === locale && wanted.timeZone === timeZone) return;
+    const body = JSON.stringify(wanted);
+    this.request("PUT", "/sessions/current", { body, headers: this.field }).catch(() => {});
   }
 
   /** An anonymous one, unless somebody was signed in or the server has none. Returns true if with an identity. */
@@ -475,7 +491,7 @@ class Session {
     const { credential, shared } = this.#options;
     const identity = this.#needsIdentity ? await this.#identity() : undefined;
     try {
-      const body = JSON.stringify({ credential, identity, shared });
+      const body = JSON.stringify({ credential, identity, shared, ...this.#settings });
       const { status, content } = await this.#ask("POST", "/sessions", { body });
       if (identity !== undefined) this.#identityAnswered();
       this.#accept({ ...content, isNew: status === 201 });
@@ -2128,7 +2144,16 @@ function ownPlatform() {
     // Without https a browser has no `randomUUID`.
     uuid: () => crypto.randomUUID?.() ?? hex().replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"),
     report: (error) => (globalThis.reportError ?? console.error)(error),
+    ...ownSettings(navigator?.language),
   };
+}
+
+/** Without those that a server would refuse, such as a time zone that has only an offset. */
+function ownSettings(language) {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  let locale;
+  try { [locale] = Intl.getCanonicalLocales(language ?? []); } catch { /* It is no language tag. */ }
+  return { locale, timeZone: /^[a-z][\w+/-]*$/i.test(timeZone) ? timeZone : undefined };
 }
 
 export function createClient(options) {

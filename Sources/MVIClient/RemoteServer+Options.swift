@@ -1,3 +1,7 @@
+#if canImport(Darwin)
+    import Foundation
+#endif
+
 extension RemoteServer {
     /// The options of a ``RemoteServer``.
     public struct Options: Sendable {
@@ -11,6 +15,17 @@ extension RemoteServer {
         public var identity: (@Sendable () async -> String?)?
         /// The format in which the server may send changes instead of whole states; nil for whole states.
         public var delta: DeltaFormat?
+        #if canImport(Darwin)
+            /// The language tag (BCP 47) that the server gets; by default the user's on Apple platforms. Nil for none.
+            public var locale: String? = Locale.current.identifier(.bcp47)
+            /// The IANA time zone that the server gets; by default the user's on Apple platforms. Nil for none.
+            public var timeZone: String? = TimeZone.current.identifier
+        #else
+            /// The language tag (BCP 47) that the server gets; by default the user's on Apple platforms. Nil for none.
+            public var locale: String?
+            /// The IANA time zone that the server gets; by default the user's on Apple platforms. Nil for none.
+            public var timeZone: String?
+        #endif
         /// The time after which `send` gives up an intent.
         public var patience = Duration.seconds(300)
         /// The maximum number of intents that wait for their answers; more are refused.
@@ -56,7 +71,7 @@ public enum NetworkSource: Sendable {
 
 extension ConnectionSettings {
     init(_ options: RemoteServer.Options) {
-        delta = options.delta
+        (delta, locale, timeZone) = (options.delta, options.locale, options.timeZone)
         patience = options.patience
         queueLimit = options.maximumWaitingIntents
     }

@@ -7,6 +7,8 @@ struct Command: Decodable {
     var features: [String]?
     var credential: String?
     var delta: String?
+    var locale: String?
+    var timeZone: String?
     var identities: [String]?
     /// Seconds.
     var patience: Double?

@@ -16,6 +16,7 @@ func open(_ command: Command) -> RawClient? {
     guard let url = command.url.flatMap({ URL(string: $0) }) else { return nil }
     var options = RemoteServer.Options()
     options.delta = command.delta.flatMap { DeltaFormat(rawValue: $0) }
+    (options.locale, options.timeZone) = (command.locale, command.timeZone)
     if let patience = command.patience { options.patience = .seconds(patience) }
     if let identities = command.identities, !identities.isEmpty {
         let left = Lock(identities[...])

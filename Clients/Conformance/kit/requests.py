@@ -44,6 +44,8 @@ class Request:
                 return "session"
             case ("GET" | "HEAD", ["sessions", "current"]):
                 return "status"
+            case ("PUT", ["sessions", "current"]):
+                return "settings"
             case ("DELETE", ["sessions", "current"]):
                 return "delete"
             case ("PUT", ["sessions", "current", "identity"]):

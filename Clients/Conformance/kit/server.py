@@ -24,7 +24,8 @@ class Server:
         self.connection_times = []
         self.queues = {}
         # Kinds of requests that the server answers by itself.
-        self.automatic = {"session": self.make_session, "status": self.tell_status, "delete": self.end_session,
+        self.automatic = {"session": self.make_session, "status": self.tell_status,
+                          "settings": lambda request: request.respond(204), "delete": self.end_session,
                           "probe": self.probe, "other": self.refuse_path}
         # The features that are refused, and how.
         self.refused_features = {}

@@ -20,15 +20,17 @@ class Client:
 
     `show(what, **members)` is called with `state`, `label`, `condition`, `end`, `denied` and `reset`. `identity` is
     an async function that returns a JWT or None. `patience` is in seconds. `folder` keeps the token and the intents
-    that wait, for the next client; `abandoned` is shown for each of them that fails.
+    that wait, for the next client; `abandoned` is shown for each of them that fails. `locale` and `time_zone` are told
+    to the server.
     """
 
     def __init__(self, url, show, credential="bearer", delta=None, identity=no_identity, patience=300.0,
-                 folder=None):
+                 folder=None, locale=None, time_zone=None):
         self.show = show
         self.network = Network()
         storage = Storage(folder)
-        self.session = Session(url, self.network, credential, identity, storage)
+        settings = {name: value for name, value in (("locale", locale), ("timeZone", time_zone)) if value}
+        self.session = Session(url, self.network, credential, identity, storage, settings)
         self.stream = Stream(url, self.session, self.network, show, delta)
         self.intents = Intents(url, self.session, self.network, patience, self.new_session, storage, show)
         self.tasks = [asyncio.create_task(self.stream.run()), asyncio.create_task(self.intents.run())]

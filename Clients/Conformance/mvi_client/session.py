@@ -21,9 +21,11 @@ class Session:
     `stamp` grows with each credential and each renewal, so that a refusal of an older one is not taken for news.
     """
 
-    def __init__(self, url, network, kind, identity, storage):
+    def __init__(self, url, network, kind, identity, storage, settings):
         self.url, self.network, self.kind, self.identity = url, network, kind, identity
         self.storage, self.is_restored = storage, False
+        # The locale and the time zone, those that are known.
+        self.settings = settings
         self.lock = asyncio.Lock()
         self.headers = None
         self.stamp = 0
@@ -78,15 +80,26 @@ class Session:
 
     async def restore(self):
         """Continues the session of an earlier client; returns whether there is one."""
-        self.is_restored = True
         if token := self.storage.load("credential"):
             headers = {"Authorization": f"Bearer {token}"}
             answer = await self.ask("GET", "/sessions/current", headers, None)
             if answer.status == 200:
                 self.headers = headers
                 self.describe(answer)
-                return True
-        return False
+                await self.update(answer.json)
+        # Not before: a stream that is opened anew gives up what waits here.
+        self.is_restored = True
+        return self.headers is not None
+
+    async def update(self, known):
+        """Corrects the settings of an earlier run. The session goes on without."""
+        known = {name: known[name] for name in ("locale", "timeZone") if name in known}
+        if {**known, **self.settings} != known:
+            headers = {**self.headers, "Content-Type": "application/json"}
+            try:
+                await request(self.url, "PUT", "/sessions/current", headers, json.dumps({**known, **self.settings}).encode())
+            except NETWORK_ERRORS:
+                pass
 
     async def make(self):
         if not self.is_restored and await self.restore():
@@ -94,7 +107,7 @@ class Session:
         if not self.is_proven:
             await self.network.pause(self.backoff.next())
         self.is_proven = False
-        wish = {"credential": self.kind}
+        wish = {"credential": self.kind, **self.settings}
         while True:
             answer = await self.ask("POST", "/sessions", {}, wish)
             if answer.status in (200, 201):

@@ -35,6 +35,33 @@ async def cookie_session(play):
     await play.saw("sent", 1, "the intent is sent", tag="a")
 
 
+SETTINGS = {"locale": "de-CH", "timeZone": "Europe/Zurich"}
+
+
+@scenario(76)
+async def settings_of_a_new_session(play):
+    """A new session gets the client's locale and time zone."""
+    await play.live(**SETTINGS)
+    body = play.server.received("session")[0].json()
+    play.check(76, body == {"credential": "bearer", **SETTINGS}, f"the members {SETTINGS}", body)
+
+
+@scenario(76)
+async def settings_of_a_kept_session(play):
+    """The session of an earlier run gets the client's present locale and time zone, once."""
+    await play.live_with_folder()
+    await play.kill()
+    answer = play.server.automatic.pop("settings")
+    await play.open(folder=play.folder.name, **SETTINGS)
+    request = await play.request("settings", 76, "PUT /sessions/current")
+    answer(request)
+    (await play.stream(rule=76)).accept()
+    play.check(76, request.json() == SETTINGS, f"the body {SETTINGS}", request.body.decode())
+    play.check(76, request.credential == play.server.sessions[-1], "the kept credential", request.credential)
+    await play.no_request("settings", 76, 0.3, "PUT /sessions/current once")
+    play.check(76, len(play.server.sessions) == 1, "one session", len(play.server.sessions))
+
+
 @scenario(2)
 async def one_session_at_a_time(play):
     """An intent and a stream that need a session at the same time lead to one POST /sessions."""

@@ -22,6 +22,34 @@ test("an intent just after the end of the session runs in a new session and gets
   assert.equal(client.condition, "live");
 });
 
+test("a session gets the platform's locale and time zone, those of the options, or none", async () => {
+  const platform = { locale: "de-CH", timeZone: "Europe/Zurich" };
+  for (const [options, settings] of [
+    [{}, platform], [{ locale: "rm", timeZone: null }, { locale: "rm" }], [{ locale: null, timeZone: null }, {}],
+  ]) {
+    const { server } = await live({ platform, ...options });
+    assert.deepEqual(server.asked("POST /sessions")[0].body, { credential: "bearer", ...settings });
+  }
+});
+
+test("a stored session is told settings that it does not have, and an older server's refusal does no harm", async () => {
+  for (const [known, body] of [
+    [{ locale: "de-CH", timeZone: "UTC" }, undefined], [{ timeZone: "UTC" }, { locale: "de-CH", timeZone: "UTC" }],
+    [{ locale: "fr", timeZone: "UTC" }, { locale: "de-CH", timeZone: "UTC" }],
+  ]) {
+    const before = start();
+    await before.client.store("counter").send({ type: "increment" });
+    const { storage } = storing([["mvi-client:", before.server.session]]);
+    const { server } = before;
+    server.answer("GET /sessions/current", () => json(200, { id: "s1", ...known }));
+    server.answer("PUT /sessions/current", () => problem(405, "method-not-allowed"));
+    const { client } = await live({ server, storage, platform: { locale: "de-CH" } });
+    assert.deepEqual(server.asked("PUT /sessions/current")[0]?.body, body);
+    assert.equal(client.condition, "live");
+    assert.equal(server.asked("POST /sessions").length, 1);
+  }
+});
+
 test("an intent after the end of the session makes another one", async () => {
   const { client, server, store, clock } = await live();
   await client.endSession();

@@ -443,6 +443,7 @@ export function start({
     platform: {
       fetch: server.fetch, EventSource: undefined, window: page.window, now: clock.now, wallTime: clock.wallTime, setTimeout: clock.setTimeout,
       clearTimeout: clock.clearTimeout, random: () => 0.5, report: (error) => reports.push(error),
+      locale: undefined, timeZone: undefined,
       ...tab.platform?.(server, clock), locks, BroadcastChannel, document: browser && page.document, ...platform,
     },
   });

@@ -28,7 +28,9 @@ extension ClientConnection {
             session.phase = .asking
             askIdentity()
         case .none where isNeeded: makeSession(identity: nil)
-        case .ready: advanceRenewal()
+        case .ready:
+            if session.isRestored { putSettings() }
+            advanceRenewal()
         default: break
         }
     }
@@ -42,6 +44,7 @@ extension ClientConnection {
             session.token = token
             session.user = settings.hasIdentity ? .unknown : .anonymous
             session.phase = token == nil ? .none : .ready
+            session.isRestored = token != nil
         case .failure:
             commands.append(.report("The credential storage cannot be read; this is retried later."))
             waitForSession(nil)
@@ -57,8 +60,27 @@ extension ClientConnection {
             body += Array(#","identity":"#.utf8)
             WireJSON.appendString(identity, to: &body)
         }
+        body += settingsMembers(after: true)
         body.append(UInt8(ascii: "}"))
         start(.makeSession, request("POST", "/sessions", body: body))
+    }
+
+    /// Tells the server the settings of this start of the app, once for a session of an earlier one.
+    private mutating func putSettings() {
+        session.isRestored = false
+        let members = settingsMembers(after: false)
+        if !members.isEmpty { start(.putSettings, request("PUT", "/sessions/current", body: Array("{".utf8) + members + Array("}".utf8))) }
+    }
+
+    private func settingsMembers(after isLater: Bool) -> [UInt8] {
+        var members: [UInt8] = []
+        for (name, value) in [("locale", settings.locale), ("timeZone", settings.timeZone)] {
+            guard let value else { continue }
+            if isLater || !members.isEmpty { members.append(UInt8(ascii: ",")) }
+            members += Array("\"\(name)\":".utf8)
+            WireJSON.appendString(value, to: &members)
+        }
+        return members
     }
 
     mutating func sessionMade(_ result: Result<HTTPAnswer, TransportFailure>) {

@@ -32,7 +32,7 @@ struct ClientConnection: Sendable {
     /// A pending request and the received part of its answer.
     struct Exchange: Sendable {
         enum Purpose: Sendable, Equatable {
-            case makeSession, putIdentity, endSession
+            case makeSession, putIdentity, putSettings, endSession
             case intent
             /// A check of one feature after a stream of several was refused.
             case look(feature: String)
@@ -183,6 +183,8 @@ struct ClientConnection: Sendable {
         switch exchange.purpose {
         case .makeSession: sessionMade(result)
         case .putIdentity: identityPut(result)
+        // The server may be older, and the session goes on without.
+        case .putSettings: break
         case .endSession: sessionDeleted(result)
         case .intent: intentAnswered(result, generation: exchange.generation)
         case .look(let feature): looked(at: feature, result)

@@ -5,6 +5,9 @@ struct ConnectionSettings: Sendable {
 
     var credential = CredentialForm.bearer
     var delta: DeltaFormat?
+    /// The locale and the time zone to tell the server.
+    var locale: String?
+    var timeZone: String?
     /// True if there is an identity callback.
     var hasIdentity = false
     /// The time after which an intent is abandoned.

@@ -45,6 +45,8 @@ struct SessionState: Sendable {
     var phase = Phase.unread
     /// True if the storage was read.
     var isRead = false
+    /// True if it is of an earlier start of the app, and the server was not told the settings of this one.
+    var isRestored = false
     /// The token, or the cookie's name and value.
     var token: String?
     /// A number that grows with each new token.

@@ -1,5 +1,7 @@
 package mvi.client
 
+import java.time.ZoneId
+import java.util.Locale
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.nanoseconds
@@ -22,6 +24,10 @@ class RemoteServerOptions(
     val identity: (suspend () -> String?)? = null,
     /** The format in which the server may send changes instead of whole states; null for whole states. */
     val delta: DeltaFormat? = null,
+    /** The language tag (BCP 47) that the server gets: the user's; null for none. */
+    val locale: String? = Locale.getDefault().toLanguageTag(),
+    /** The IANA time zone that the server gets: the user's; null for none. */
+    val timeZone: String? = ZoneId.systemDefault().id,
     /** The time after which `send` gives up an intent. */
     val patience: Duration = 5.minutes,
     /** The maximum number of intents that wait for their answers; more are refused. */
@@ -63,7 +69,7 @@ class RemoteServerOptions(
     val report: (String) -> Unit = {},
 ) {
     internal fun settings() = ConnectionSettings(
-        delta = delta, hasIdentity = identity != null, patience = patience, queueLimit = maximumWaitingIntents,
+        delta = delta, locale = locale, timeZone = timeZone, hasIdentity = identity != null, patience = patience, queueLimit = maximumWaitingIntents,
         keepsIntents = pendingStorage != null,
     )
 }

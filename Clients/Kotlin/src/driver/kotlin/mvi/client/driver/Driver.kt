@@ -95,6 +95,8 @@ private class Driver(command: JsonObject) {
             pendingStorage = folder?.let { StoredText(File(it, "pending")) },
             identity = identity.takeIf { identities.isNotEmpty() },
             delta = command.optionalString("delta")?.let { name -> DeltaFormat.entries.first { it.query == name } },
+            locale = command.optionalString("locale"),
+            timeZone = command.optionalString("timeZone"),
             patience = command.optionalNumber("patience")?.seconds ?: 300.seconds,
             report = { System.err.println(it) },
         )

@@ -55,6 +55,7 @@ internal class Connection(
     sealed interface Purpose {
         data object MakeSession : Purpose
         data object PutIdentity : Purpose
+        data object PutSettings : Purpose
         data object EndSession : Purpose
         data object Intent : Purpose
 
@@ -206,6 +207,8 @@ internal class Connection(
         when (val purpose = exchange.purpose) {
             Purpose.MakeSession -> sessionMade(result)
             Purpose.PutIdentity -> identityPut(result)
+            // The server may be older, and the session goes on without.
+            Purpose.PutSettings -> {}
             Purpose.EndSession -> sessionDeleted(result)
             Purpose.Intent -> intentAnswered(result, exchange.generation)
             is Purpose.Look -> looked(purpose.feature, result)

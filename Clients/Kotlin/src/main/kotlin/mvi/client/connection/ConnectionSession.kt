@@ -51,7 +51,10 @@ internal fun Connection.advanceSession() {
                 makeSession(null)
             }
         }
-        SessionPhase.Ready -> advanceRenewal()
+        SessionPhase.Ready -> {
+            if (session.isRestored && isOnline) putSettings()
+            advanceRenewal()
+        }
         else -> {}
     }
 }
@@ -63,7 +66,20 @@ internal fun Connection.loaded(token: String?) {
     session.token = token
     session.user = if (settings.hasIdentity) User.Unknown else User.Anonymous
     session.phase = if (token == null) SessionPhase.None else SessionPhase.Ready
+    session.isRestored = token != null
 }
+
+/** Tells the server the settings of this start of the app, once for a session of an earlier one. */
+private fun Connection.putSettings() {
+    session.isRestored = false
+    val members = settingsMembers()
+    if (members.isEmpty()) return
+    start(Purpose.PutSettings, request("PUT", "/sessions/current", body = members.joinToString(",", "{", "}")))
+}
+
+private fun Connection.settingsMembers(): List<String> =
+    listOf("locale" to settings.locale, "timeZone" to settings.timeZone)
+        .mapNotNull { (name, value) -> value?.let { "\"$name\":${Wire.quoted(it)}" } }
 
 internal fun Connection.notLoaded() {
     if (session.phase != SessionPhase.Loading) return
@@ -76,8 +92,9 @@ internal fun Connection.makeSession(identity: String?) {
     session.token = null
     session.isMadeWithIdentity = identity != null
     val form = if (settings.usesCookie) "cookie" else "bearer"
-    val proof = identity?.let { ",\"identity\":${Wire.quoted(it)}" }.orEmpty()
-    start(Purpose.MakeSession, request("POST", "/sessions", body = "{\"credential\":\"$form\"$proof}"))
+    val members = listOf("\"credential\":\"$form\"") +
+        listOfNotNull(identity?.let { "\"identity\":${Wire.quoted(it)}" }) + settingsMembers()
+    start(Purpose.MakeSession, request("POST", "/sessions", body = members.joinToString(",", "{", "}")))
 }
 
 internal fun Connection.sessionMade(result: Answered) {

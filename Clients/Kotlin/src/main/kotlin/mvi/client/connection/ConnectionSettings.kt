@@ -11,6 +11,9 @@ internal data class ConnectionSettings(
     /** True if the session's credential is a cookie, as in a browser, instead of a token. */
     val usesCookie: Boolean = false,
     val delta: DeltaFormat? = null,
+    /** The language tag and the time zone to tell the server. */
+    val locale: String? = null,
+    val timeZone: String? = null,
     /** True if there is an identity callback. */
     val hasIdentity: Boolean = false,
     /** The time after which an intent is abandoned. */

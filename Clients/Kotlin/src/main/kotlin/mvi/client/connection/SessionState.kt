@@ -66,6 +66,9 @@ internal class SessionState(var phase: SessionPhase = SessionPhase.Unread) {
     /** True if the storage was read. */
     var isRead = false
 
+    /** True if it is of an earlier start of the app, and the server was not told the settings of this one. */
+    var isRestored = false
+
     /** The token, or the cookie's name and value. */
     var token: String? = null
 
