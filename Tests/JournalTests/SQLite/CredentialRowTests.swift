@@ -69,6 +69,8 @@ import Testing
                 DROP INDEX reminders_by_next;
                 ALTER TABLE reminders DROP COLUMN next;
                 ALTER TABLE reminders DROP COLUMN not_before;
+                ALTER TABLE sessions DROP COLUMN client;
+                ALTER TABLE credentials DROP COLUMN client;
                 DROP TABLE visits;
                 DROP TABLE scrub;
                 DROP TABLE forgotten;
