@@ -44,6 +44,20 @@ enum Sharing {
         func reduce(_ state: inout State, _ intent: Intent) { state.isClosed = true }
     }
 
+    struct Menu: Feature {
+        struct State: Codable, Equatable, Sendable { var soup = "Minestrone" }
+        enum Intent: Codable, Sendable { case cook(soup: String) }
+        static let examples: [Intent] = [.cook(soup: "Borscht")]
+        let initialState = State()
+        func view(_ state: State) -> String { view(state, for: false) }
+        func reduce(_ state: inout State, _ intent: Intent) { if case .cook(let soup) = intent { state.soup = soup } }
+
+        // snippet.show
+        func audience(of viewer: Viewer) -> Bool { viewer.locale?.hasPrefix("de") == true }
+        func view(_ state: State, for isGerman: Bool) -> String { (isGerman ? "Heute " : "Today: ") + state.soup }
+        // snippet.hide
+    }
+
     // snippet.show
     struct Board: Feature {
         struct Note: Codable, Equatable, Sendable { let text: String, author: String? }

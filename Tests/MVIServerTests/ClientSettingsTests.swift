@@ -164,7 +164,7 @@ struct ClientSettingsTests {
         }
     }
 
-    @Test("the address is the client's behind a trusted proxy, and the proxy's behind another", arguments: [false, true])
+    @Test("the address is the client's behind a trusted proxy, else the proxy's", arguments: [false, true])
     func proxy(isTrusted: Bool) async throws {
         try await run(.socket) {
             if isTrusted { $0.trustedProxies = [AddressRange("127.0.0.0/8")].compactMap { $0 } }
@@ -174,6 +174,24 @@ struct ClientSettingsTests {
             #expect(try await server.send(session.intent(Self.greet, fields, to: "greeting")).status == 202)
             let address = isTrusted ? "203.0.113.7" : "127.0.0.1"
             #expect(try await view(server, session).clients == ["- - \(address)"])
+        }
+    }
+
+    @FeatureBuilder private static var greeting: ServerContent { Greeting() }
+
+    @Test("the owner's node knows them all of a forwarded intent's client", arguments: Depth.allCases)
+    func nodes(depth: Depth) async throws {
+        let trusts: (inout ServerSettings) -> Void = {
+            $0.trustedProxies = [AddressRange("127.0.0.0/8")].compactMap { $0 }
+        }
+        try await NodePair.run(depth, near: trusts, with: Self.greeting) { pair in
+            let session = try await pair.session()
+            try await set(pair.near, session, Self.german)
+            let request = session.intent(Self.greet, [("X-Forwarded-For", "203.0.113.7")], to: "greeting")
+            #expect(try await pair.near.send(request).status == 202)
+            #expect(pair.recorder.sent.map(\.target) == ["/features/greeting/intents"])
+            let shown = try await view(pair.far, session)
+            #expect(shown.clients == ["de-DE Europe/Berlin 203.0.113.7"] && shown.text == "Hallo Europe/Berlin")
         }
     }
 
@@ -195,7 +213,8 @@ struct ClientSettingsTests {
         arguments: [
             ("Europe/Berlin", true), ("UTC", true), ("America/Argentina/Buenos_Aires", true), ("Etc/GMT+12", true),
             ("EST5EDT", true), ("America/Port-au-Prince", true), ("", false), ("/etc/passwd", false),
-            ("../../etc", false), ("Europe/", false), ("Europe//Berlin", false), ("+01:00", false), ("Mitte Europa", false),
+            ("../../etc", false), ("Europe/", false), ("Europe//Berlin", false), ("+01:00", false),
+            ("Mitte Europa", false),
             (String(repeating: "a", count: 64), true), (String(repeating: "a", count: 65), false),
         ])
     func zones(text: String, isWellFormed: Bool) { #expect(TimeZoneName.isWellFormed(text) == isWellFormed) }

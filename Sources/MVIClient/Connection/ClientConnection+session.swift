@@ -69,7 +69,9 @@ extension ClientConnection {
     private mutating func putSettings() {
         session.isRestored = false
         let members = settingsMembers(after: false)
-        if !members.isEmpty { start(.putSettings, request("PUT", "/sessions/current", body: Array("{".utf8) + members + Array("}".utf8))) }
+        guard !members.isEmpty else { return }
+        let body = Array("{".utf8) + members + Array("}".utf8)
+        start(.putSettings, request("PUT", "/sessions/current", body: body))
     }
 
     private func settingsMembers(after isLater: Bool) -> [UInt8] {

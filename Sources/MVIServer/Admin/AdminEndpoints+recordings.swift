@@ -129,6 +129,8 @@ struct TurnList {
         let view: JSONText?
         let schemaVersion: Int?
         let subject: JSONText?
+        let locale: JSONText?
+        let timeZone: JSONText?
         let now: JSONText?
         let uuids: JSONText?
         let viewers: JSONText?
@@ -208,7 +210,11 @@ struct TurnList {
             object.add("changes", json: changes(before.bytes, state.bytes, shape))
         }
         if let version = parts.schemaVersion { object.add("schemaVersion", version) }
-        if shape == nil { add("subject", parts.subject) }
+        if shape == nil {
+            add("subject", parts.subject)
+            add("locale", parts.locale)
+            add("timeZone", parts.timeZone)
+        }
         add("now", parts.now)
         add("uuids", value: parts.uuids)
         add("viewers", value: parts.viewers)

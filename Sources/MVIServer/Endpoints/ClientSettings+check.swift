@@ -7,7 +7,8 @@ extension ClientSettings {
         if let locale, !LanguageTag.isWellFormed(locale) {
             throw Problem(
                 .badRequest,
-                "`locale` must be a language tag (BCP 47) such as \"de-DE\", of at most \(LanguageTag.longest) characters.")
+                "`locale` must be a language tag (BCP 47) such as \"de-DE\", of at most \(LanguageTag.longest) characters."
+            )
         }
         if let timeZone, !TimeZoneName.isWellFormed(timeZone) {
             throw Problem(

@@ -151,7 +151,9 @@ struct SessionEndpoints: Sendable {
             do throws(Problem) {
                 let (principal, proof) = try await identity.principal(order.identity, head)
                 if let known = try await renewed(order, principal, proof, head) { return reply.answer(known) }
-                switch await sessions.create(order.credential, for: principal, isShared: order.shared, settings: order.settings) {
+                let made = await sessions.create(
+                    order.credential, for: principal, isShared: order.shared, settings: order.settings)
+                switch made {
                 case .success(let (made, session)): reply.answer(response(201, made, head, session, principal))
                 case .failure(let error): throw problem(error)
                 }

@@ -104,7 +104,8 @@ extension Connection {
 
     private mutating func rows(_ column: String, _ value: SQLiteValue) throws -> SessionRows? {
         let found = try first(
-            "SELECT \(Self.recordColumns), last_seen, head, nonce, lost, client FROM sessions WHERE \(column) = ?", [value]
+            "SELECT \(Self.recordColumns), last_seen, head, nonce, lost, client FROM sessions WHERE \(column) = ?",
+            [value]
         ) { row in
             var record = try row.sessionRecord(lastSeen: 10)
             record.settings = try row.settings(14)

@@ -8,7 +8,8 @@ extension JournalDatabase {
     /// Makes a change, or returns the reason why it is invalid.
     func change(_ change: CredentialChange, limit: Int) throws -> Result<Void, StoreError> {
         let key = SQLiteValue.integer(change.session.number)
-        let credentials = try connection.query("SELECT token, number, client FROM credentials WHERE session = ?", [key]) {
+        let credentials = try connection.query("SELECT token, number, client FROM credentials WHERE session = ?", [key])
+        {
             row in
             (token: try row.token(0), number: try row.int(1), settings: try row.settings(2))
         }

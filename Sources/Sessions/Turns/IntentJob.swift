@@ -129,8 +129,8 @@ final class IntentJob: QueueJob {
                     core.batch.accessGeneration ?? session.accessGeneration.load(ordering: .relaxed)
                 if let no = core.refusal(of: client) { return (no, .reserved, .passive(nil), nil) }
             }
-            let judgement = receipt.map { core.judge($0) } ?? .reserved
-            return (nil, judgement, core.find(feature, limits: limits, lives), core.settings)
+            let found = core.find(feature, limits: limits, lives)
+            return (nil, receipt.map { core.judge($0) } ?? .reserved, found, core.settings)
         }
         if let refusal { return end(as: .refused(refusal)) }
         switch judgement {
@@ -283,9 +283,7 @@ final class IntentJob: QueueJob {
         completion(.failure(error))
     }
 
-    private func release() {
-        if let receipt { session.core.withLock { $0.receipts.release(receipt.key) } }
-    }
+    private func release() { if let receipt { session.core.withLock { $0.receipts.release(receipt.key) } } }
 
     /// Answers when no work that the intent launched is running in any store, or after the request's wait.
     func answer(_ outcome: IntentOutcome) {
@@ -382,11 +380,10 @@ package struct IntentRequest: Sendable {
 }
 
 extension IntentRequest {
-    // As that of a journal's batch.
     package init(
         body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (ClosedRange<UInt64>) -> Bool)? = nil,
-        wait: Duration? = nil,
-        wantsState: Bool = true, client: SessionClient = SessionClient(), trace: ServiceContext? = nil
+        wait: Duration? = nil, wantsState: Bool = true, client: SessionClient = SessionClient(),
+        trace: ServiceContext? = nil
     ) {
         self.init(
             body: body, name: name, ifMatch: ifMatch, wait: wait, wantsState: wantsState, trace: trace, client: client)

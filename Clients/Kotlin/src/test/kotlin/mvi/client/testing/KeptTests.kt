@@ -78,7 +78,7 @@ private class Launch(val shelf: PendingStorage, token: String? = null) {
         RemoteServerOptions(
             credentials = MemoryCredentialStorage(token), pendingStorage = shelf, transport = fake,
             watchLinger = Duration.ZERO, onAbandoned = { intent, error -> abandoned.put(intent to error) },
-            report = { reports.put(it) },
+            report = { reports.put(it) }, locale = null, timeZone = null,
         ),
     )
 
