@@ -82,8 +82,9 @@ const views = {
     progress && loading(progress),
   ],
 
-  "checklist": ({ items }) => [
+  "checklist": ({ items }, presence) => [
     h("p", { class: "soft" }, "Everybody who opens this page shares this list."),
+    presence && h("p", { class: "soft" }, `Here now: ${presence.viewers.join(", ")}`),
     items.length > 0 && h("ul", { class: "checklist" }, items.map((item) => h("li", {},
       intentButton({ type: "check", id: item.id, isDone: !item.checkedBy }, item.text,
         { role: "checkbox", "aria-checked": String(item.checkedBy != null), "data-place": `check ${item.id}` }),
@@ -289,7 +290,7 @@ function show(card, store) {
   if (failed && failed !== card.failed) refused(card, store.id, failed.error, failed);
   card.failed = failed;
   if (store.status === "ready") {
-    render(card.view, views[card.name](store.state));
+    render(card.view, views[card.name](store.state, store.presence));
     if (store.state.status === "empty") appear(card);
     return;
   }

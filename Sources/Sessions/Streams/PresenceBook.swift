@@ -57,6 +57,7 @@ final class PresenceBook: Sendable {
         var local: [String: Local] = [:]
         var remote: [NodeID: (until: Duration, faces: [Face])] = [:]
         var isReported = true
+        var isRetired = false
         /// The set that streams were told, and its number.
         var told = Told()
         var number: UInt64 = 0
@@ -94,9 +95,10 @@ final class PresenceBook: Sendable {
         state = Lock(State(hold: hold))
     }
 
-    /// Adds a stream of a client, or changes what others are shown of it.
-    func enter(_ id: String, _ shown: [UInt8]?, isNew: Bool, _ now: Moment) {
+    /// Adds a stream of a client, or changes what others are shown of it. Returns false for a retired book.
+    func enter(_ id: String, _ shown: [UInt8]?, isNew: Bool, _ now: Moment) -> Bool {
         state.withLock { state in
+            if state.isRetired { return false }
             let milliseconds = now.sinceEpoch / .milliseconds(1)
             var local = state.local[id] ?? Local(face: Face(id: id, since: Int64(milliseconds), shown: nil), streams: 0)
             if local.face.shown != shown || state.local[id] == nil { state.isReported = false }
@@ -104,6 +106,15 @@ final class PresenceBook: Sendable {
             local.left = nil
             if isNew { local.streams += 1 }
             state.local[id] = local
+            return true
+        }
+    }
+
+    /// Ends the book, for which another one is made, if nobody looks. Returns false if somebody does.
+    func retire() -> Bool {
+        state.withLock { state in
+            state.isRetired = state.local.isEmpty && state.remote.isEmpty
+            return state.isRetired
         }
     }
 
@@ -167,10 +178,15 @@ final class PresenceBook: Sendable {
 }
 
 extension PresenceBook.State {
+    /// The clients of this node. What others are shown is left out beyond what any stream tells.
     fileprivate var faces: [Face] {
-        let all = local.values.map(\.face)
-        return all.count <= PresenceBook.mostReported
-            ? all : Array(all.sorted { ($0.since, $0.id) < ($1.since, $1.id) }.prefix(PresenceBook.mostReported))
+        var shown = 0
+        return local.values.map(\.face).sorted { ($0.since, $0.id) < ($1.since, $1.id) }
+            .prefix(PresenceBook.mostReported).map { face in
+                guard face.shown != nil else { return face }
+                shown += 1
+                return shown <= PresenceBook.mostShown ? face : Face(id: face.id, since: face.since, shown: nil)
+            }
     }
 
     fileprivate mutating func look(now: Duration) -> PresenceBook.Look {

@@ -20,9 +20,9 @@ package final class SessionStream: Sendable {
     /// True if its client may see other views than others do, and the audiences that it belongs to.
     let hasAudiences: Bool
     let audiences = Lock(Audiences())
-    /// True if its client sees who else looks at a store.
-    let hasPresence: Bool
-    let presences = Lock(Presences())
+    /// Nil if its client does not see who else looks at a store.
+    let presences: Lock<Presences>?
+    var hasPresence: Bool { presences != nil }
 
     /// The position at which a stream began.
     struct Beginning: Sendable {
@@ -40,7 +40,7 @@ package final class SessionStream: Sendable {
         (self.showsChanges, self.number, self.beginning) = (showsChanges, number, beginning)
         isForEveryone = session.space != nil && session.shared.features.areForEveryone(filter)
         hasAudiences = session.shared.features.haveAudiences(filter)
-        hasPresence = session.shared.features.havePresence(filter)
+        presences = session.shared.features.havePresence(filter) ? Lock(Presences()) : nil
     }
 
     /// Attaches the connection. From now on `waker` is called if there is something to write.
@@ -54,7 +54,7 @@ package final class SessionStream: Sendable {
     /// Returns the next bytes to write.
     package func nextStep() -> StreamStep {
         let step = nextStepOfStores()
-        return hasPresence ? withPresence(step) : step
+        return presences.map { withPresence($0, step) } ?? step
     }
 
     private func nextStepOfStores() -> StreamStep {
@@ -87,7 +87,7 @@ package final class SessionStream: Sendable {
             defer { audiences.uses = [:] }
             return audiences.uses
         }
-        if hasPresence { leavesPresence(isAtOnce: removed.isCut || session.refusal(of: client) != nil) }
+        if let presences { leave(presences, isAtOnce: removed.isCut || session.refusal(of: client) != nil) }
         session.shared.metrics.ended(removed.farewell.map { .told($0.reason) } ?? ending)
         // A bundle takes one place, with the part of its client's session.
         if session.space == nil { session.shared.streamPlaces.leave() }

@@ -22,7 +22,7 @@ extension SessionStream {
 
     /// Has other clients see that this one looks. Called again if who it is, or what it may see, has changed.
     func entersPresence() {
-        guard hasPresence else { return }
+        guard let presences else { return }
         let generation = accessGeneration
         let (shown, isComplete) = session.judging(filter, of: client) { core, access in
             core.presences(filter, without: access.denied, session.shared.features)
@@ -32,20 +32,25 @@ extension SessionStream {
         let now = Moment(session.shared.time)
         var changed: [PresenceBook] = []
         for (feature, write) in shown {
-            guard let viewer, let book = session.presence(of: feature) else { continue }
+            guard let viewer else { continue }
             let text = session.face(viewer, feature, write)
-            presences.withLock { presences in
-                guard !presences.isClosed else { return }
-                let known = presences.uses[feature]
-                if let known, known.id != id { book.leave(known.id, isAtOnce: true, now: now.monotonic) }
-                book.enter(id, text, isNew: known?.id != id, now)
-                guard known?.id != id else { return }
-                presences.uses[feature] = Presences.Use(book: book, id: id, told: known?.told ?? 0)
+            var isEntered = false
+            while !isEntered, let book = session.presence(of: feature) {
+                isEntered = presences.withLock { presences in
+                    guard !presences.isClosed else { return true }
+                    let known = presences.uses[feature]
+                    if let known, known.id != id { known.book.leave(known.id, isAtOnce: true, now: now.monotonic) }
+                    guard book.enter(id, text, isNew: known?.id != id, now) else { return false }
+                    if known?.id != id {
+                        presences.uses[feature] = Presences.Use(book: book, id: id, told: known?.told ?? 0)
+                    }
+                    return true
+                }
+                changed.append(book)
             }
-            changed.append(book)
         }
         let gone = presences.withLock { presences -> [PresenceBook] in
-            if isComplete { presences.generation = generation }
+            if isComplete, viewer != nil || shown.isEmpty { presences.generation = generation }
             let gone = presences.uses.filter { use in !shown.contains { $0.feature == use.key } }
             for (feature, use) in gone {
                 use.book.leave(use.id, isAtOnce: true, now: now.monotonic)
@@ -57,7 +62,7 @@ extension SessionStream {
     }
 
     /// Adds what a step tells of other clients.
-    func withPresence(_ step: StreamStep) -> StreamStep {
+    func withPresence(_ presences: Lock<Presences>, _ step: StreamStep) -> StreamStep {
         let isKnown = presences.withLock { $0.generation == accessGeneration && filter.isNamed }
         if !isKnown { entersPresence() }
         switch step {
@@ -83,7 +88,7 @@ extension SessionStream {
     }
 
     /// - Parameter isAtOnce: true if its client may not look any more.
-    func leavesPresence(isAtOnce: Bool) {
+    func leave(_ presences: Lock<Presences>, isAtOnce: Bool) {
         let now = session.shared.time.monotonic()
         let left = presences.withLock { presences in
             presences.isClosed = true
@@ -163,7 +168,8 @@ extension Session {
         }
         guard look.isEmpty else { return }
         core.withLock { core in
-            if core.rare?.presences[book.feature] === book { core.rare?.presences[book.feature] = nil }
+            guard core.rare?.presences[book.feature] === book, book.retire() else { return }
+            core.rare?.presences[book.feature] = nil
             core.rest()
         }
     }

@@ -102,6 +102,9 @@ struct PresenceTests {
         let told = try await told(reader)
         #expect(told.count == 1 && told[0].contains(#""count":151,"#))
         #expect(told[0].split(separator: "guest").count == 100)
+        // Other nodes are told all of them, and what any stream shows of them.
+        let faces = try #require(fixture.table.presences.first?.faces)
+        #expect(faces.count == 151 && faces.count { $0.shown != nil } == 100)
         withExtendedLifetime(others) {}
     }
 

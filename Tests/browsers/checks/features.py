@@ -103,6 +103,7 @@ def checklist(visit):
         mine, theirs = visit.screen(), other.screen()
         assert mine.session() != theirs.session(), "both have one session"
         item = f"milk {mine.session()}"
+        mine.shows("Checklist", "Here now: guest-").shows("Checklist", ", guest-")
         mine.tab.activate()
         mine.fill("Item", item, "Checklist").button("Add to the list", "Checklist").shows("Checklist", item)
         theirs.shows("Checklist", item).shows("Checklist", "from guest-")
