@@ -58,10 +58,11 @@ extension InterposedJournal {
     }
 
     package func forget(
-        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+        visitsOf sessions: [String], receipts: [ReceiptKey], labels: [LabelID], in space: SessionKey,
+        done: @escaping Done<Void>
     ) {
         perform(.forget, done) { [base] in
-            base.forget(visitsOf: sessions, receipts: receipts, in: space, done: $0)
+            base.forget(visitsOf: sessions, receipts: receipts, labels: labels, in: space, done: $0)
         }
     }
 

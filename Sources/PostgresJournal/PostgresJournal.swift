@@ -203,10 +203,11 @@ public final class PostgresJournal: SharedJournal {
     }
 
     package func forget(
-        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+        visitsOf sessions: [String], receipts: [ReceiptKey], labels: [LabelID], in space: SessionKey,
+        done: @escaping Done<Void>
     ) {
         engine.steps([.session(space)], session: space, done) { [engine] transaction in
-            _ = try transaction.commit(engine.statements.forget(visitsOf: sessions, receipts, in: space))
+            _ = try transaction.commit(engine.statements.forget(visitsOf: sessions, receipts, labels, in: space))
             return .success(())
         }
     }

@@ -119,10 +119,11 @@ public final class SQLiteJournal: Journal {
     }
 
     package func forget(
-        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+        visitsOf sessions: [String], receipts: [ReceiptKey], labels: [LabelID], in space: SessionKey,
+        done: @escaping Done<Void>
     ) {
         engine.write(.session(space), done) { database in
-            .success(try database.forget(visitsOf: sessions, receipts: receipts, in: space))
+            .success(try database.forget(visitsOf: sessions, receipts: receipts, labels: labels, in: space))
         }
     }
 

@@ -66,10 +66,11 @@ package protocol Journal: ServerJournal {
     /// Finds at most `limit` visits of spaces, in no order.
     func visits(_ query: VisitQuery, limit: Int, done: @escaping Done<[SpaceVisit]>)
 
-    /// Deletes visits of these sessions from a space, with these receipts and all recorded turns of the space. What is not
-    /// there is skipped.
+    /// Deletes visits of these sessions from a space, with these receipts and labels and all recorded turns of the space.
+    /// What is not there is skipped.
     func forget(
-        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>)
+        visitsOf sessions: [String], receipts: [ReceiptKey], labels: [LabelID], in space: SessionKey,
+        done: @escaping Done<Void>)
 
     /// Deletes all sessions of a subject, also damaged ones, with all rows that removed sessions left, and overwrites the
     /// places of deleted rows in the journal's own files. Its visits are `forgotten` from then on. A journal with backups notes

@@ -119,9 +119,10 @@ extension MemoryJournal {
     }
 
     package func forget(
-        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+        visitsOf sessions: [String], receipts: [ReceiptKey], labels: [LabelID], in space: SessionKey,
+        done: @escaping Done<Void>
     ) {
-        shard(of: space).withLock { $0.sessions[space]?.forget(receipts) }
+        shard(of: space).withLock { $0.sessions[space]?.forget(receipts, labels) }
         directory.withLock { $0.visits.remove(sessions, from: space) }
         answer((), done)
     }

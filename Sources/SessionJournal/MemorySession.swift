@@ -187,9 +187,10 @@ final class MemorySession {
         change { $0.recordings.append(recordings.turns, recordings.limit) }
     }
 
-    /// Deletes receipts, and all recorded turns.
-    func forget(_ keys: [ReceiptKey]) {
+    /// Deletes receipts and labels, and all recorded turns.
+    func forget(_ keys: [ReceiptKey], _ ids: [LabelID]) {
         for key in keys { receipts[key] = nil }
+        if !ids.isEmpty { labels.removeAll { ids.contains($0.id) } }
         change { $0.recordings = RecordingRing() }
     }
 

@@ -129,13 +129,15 @@ package struct StoredLabel: Sendable, Hashable {
     package var expiry: Duration
     /// True if it was written to a stream's socket, as far as that was noted.
     package var isWritten: Bool
+    /// Nil if it is for everyone.
+    package var to: LabelAddressee?
 
     package init(
         id: LabelID, feature: FeatureID, version: UInt64, intent: String?, json: [UInt8], expiry: Duration,
-        isWritten: Bool = false
+        isWritten: Bool = false, to: LabelAddressee? = nil
     ) {
         (self.id, self.feature, self.version, self.intent) = (id, feature, version, intent)
-        (self.json, self.expiry, self.isWritten) = (json, expiry, isWritten)
+        (self.json, self.expiry, self.isWritten, self.to) = (json, expiry, isWritten, to)
     }
 }
 

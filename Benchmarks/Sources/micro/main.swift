@@ -37,6 +37,7 @@ final class Alone: TurnHost {
     func viewers(of instance: String) -> KnownViewers { KnownViewers(Viewers<Never>(), json: "") }
     func noteGonePart() {}
     var isRecorded: Bool { false }
+    var isShared: Bool { false }
 
     func runner(of instance: String, for principal: Principal?, isAtOnce: Bool) throws -> any StoreRunner {
         throw StoreIsAbsent(instance: instance)

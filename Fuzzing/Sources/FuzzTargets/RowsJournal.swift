@@ -138,7 +138,8 @@ final class RowsJournal: Journal {
     func visits(_ query: VisitQuery, limit: Int, done: @escaping Done<[SpaceVisit]>) { done(.success([])) }
 
     func forget(
-        visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey, done: @escaping Done<Void>
+        visitsOf sessions: [String], receipts: [ReceiptKey], labels: [LabelID], in space: SessionKey,
+        done: @escaping Done<Void>
     ) { done(.success(())) }
 
     func purge(_ subject: Subject, now: Duration, tombstoneUntil: Duration, done: @escaping Done<Void>) {

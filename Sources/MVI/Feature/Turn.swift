@@ -160,6 +160,8 @@ private struct TurnWithoutEnd: Error, CustomStringConvertible {
 @usableFromInline
 package final class DeferredRequests<F: Feature> {
     @exclusivity(unchecked) @usableFromInline package var reminders: [ReminderRequest<F>] = []
+    /// The addressees of directed labels, in order.
+    @exclusivity(unchecked) @usableFromInline package var addressees: [LabelTo<F>] = []
     @exclusivity(unchecked) @usableFromInline var sends: [SiblingIntent] = []
     /// The first store that the turn needs and that is not loaded.
     @exclusivity(unchecked) @usableFromInline var missing: String?

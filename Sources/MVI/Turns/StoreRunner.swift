@@ -51,6 +51,8 @@ package protocol TurnHost: AnyObject, Sendable {
     func viewers(of instance: String) -> KnownViewers
     /// True if the store's session is recorded.
     var isRecorded: Bool { get }
+    /// True if clients share the store.
+    var isShared: Bool { get }
     /// Reports a turn that took longer than the environment's `slowTurn`.
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID)
     /// Counts a use of a part that has left its list.

@@ -135,9 +135,9 @@ package typealias RunTurn = @Sendable (any StoreRunner, TurnContext) -> TurnResu
 @usableFromInline
 package typealias PendingCheck = @Sendable (any StoreRunner, TurnContext) async -> RunTurn
 
-/// A label as JSON, and the time that it is kept for clients.
+/// A label as JSON, the time that it is kept for clients, and its addressee; nil if it is for everyone.
 @usableFromInline
-package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
+package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration, to: LabelAddressee?)
 
 /// The context of a turn, without its store's state.
 @usableFromInline
@@ -206,7 +206,7 @@ package struct TurnContext: Sendable {
     /// The number of the turn that set the reminder whose turn it is; nil for other turns.
     @usableFromInline var by: UInt64? { rare?.by }
     /// The client that sent the intent to a shared store.
-    package var sender: Sender? { rare?.sender }
+    @usableFromInline package var sender: Sender? { rare?.sender }
     /// The same client as it describes itself.
     package var client: ClientInfo { ClientInfo(rare?.settings, origin) }
 

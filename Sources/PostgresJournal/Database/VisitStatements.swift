@@ -80,7 +80,9 @@ extension Statements {
     }
 
     /// See `Journal.forget`.
-    func forget(visitsOf sessions: [String], _ receipts: [ReceiptKey], in space: SessionKey) -> [PostgresStatement] {
+    func forget(
+        visitsOf sessions: [String], _ receipts: [ReceiptKey], _ labels: [LabelID], in space: SessionKey
+    ) -> [PostgresStatement] {
         let columns = receipts.map(ReceiptColumns.init)
         return [
             lock([space]),
@@ -93,6 +95,15 @@ extension Statements {
                 [
                     .key(space), .int8s(columns.map(\.hash)), .byteas(columns.map(\.scope)),
                     .byteas(columns.map(\.name)),
+                ]),
+            PostgresStatement(
+                """
+                DELETE FROM \(schema).labels AS l USING unnest($2::bigint[], $3::bigint[]) AS i (number, place)
+                WHERE l.session = $1 AND l.number = i.number AND l.place = i.place
+                """,
+                [
+                    .key(space), .int8s(labels.map { Int64(bitPattern: $0.number) }),
+                    .int8s(labels.map { Int64($0.index) }),
                 ]),
             PostgresStatement("DELETE FROM \(schema).recordings WHERE session = $1", [.key(space)]),
             PostgresStatement(

@@ -26,16 +26,18 @@ enum Rows {
             "int8 number, int8 place, text feature, int8 version, bytea intent, int8 expiry, bool written, bytea json",
             order: "r.number, r.place", hasEras: true, pages: ("number", "\(Int64.max)"))
     ) { label in
-        [
+        let label = label.packed
+        return [
             .bits(label.id.number), .int8(Int64(label.id.index)), .feature(label.feature), .bits(label.version),
             .utf8(label.intent), .time(label.expiry), .bool(label.isWritten), .bytea(label.json),
         ]
     } read: { row, first in
-        StoredLabel(
+        try StoredLabel(
             id: LabelID(number: try row.bits(first), index: Int(try row.int8(first + 1))),
             feature: try row.feature(first + 2), version: try row.bits(first + 3),
             intent: try row.optionalText(first + 4), json: try row.bytes(first + 7), expiry: try row.time(first + 5),
-            isWritten: try row.bool(first + 6))
+            isWritten: try row.bool(first + 6)
+        ).unpacked
     }
 }
 

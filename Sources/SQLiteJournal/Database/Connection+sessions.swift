@@ -168,10 +168,11 @@ extension Connection {
             WHERE session = ? AND number > ? ORDER BY number, place
             """, newer
         ) { row in
-            StoredLabel(
+            try StoredLabel(
                 id: LabelID(number: try row.number(0), index: try row.int(1)), feature: try row.feature(2),
                 version: try row.bits(3), intent: try row.optionalText(4), json: try row.blob(5),
-                expiry: try row.time(6), isWritten: try row.int(7) != 0)
+                expiry: try row.time(6), isWritten: try row.int(7) != 0
+            ).unpacked
         }
         let receipts = try query(
             """

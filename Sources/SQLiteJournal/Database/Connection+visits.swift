@@ -82,8 +82,11 @@ extension Connection {
 }
 
 extension JournalDatabase {
-    func forget(visitsOf sessions: [String], receipts: [ReceiptKey], in space: SessionKey) throws {
+    func forget(
+        visitsOf sessions: [String], receipts: [ReceiptKey], labels: [LabelID], in space: SessionKey
+    ) throws {
         for key in receipts { try deleteReceipt(key, of: space) }
+        try delete(labels, of: space)
         try connection.execute(
             "DELETE FROM recordings WHERE \(Connection.recordingsOfSession)", [.integer(space.number)])
         cache[space]?.recordings = nil

@@ -18,17 +18,13 @@ extension JournalDatabase {
 
         let session = SQLiteValue.integer(batch.session.number)
         try writeStores(of: batch, entry)
-        for label in batch.labels { try write(label, of: batch.session) }
+        for label in batch.labels { try write(label.packed, of: batch.session) }
         if let first = batch.firstLabel {
             try connection.execute(
                 "DELETE FROM labels WHERE session = ? AND (number, place) < (?, ?)",
                 [session, .integer(Int64(clamping: first.number)), .integer(first.index)])
         }
-        for label in batch.forgottenLabels {
-            try connection.execute(
-                "DELETE FROM labels WHERE session = ? AND number = ? AND place = ?",
-                [session, .bits(label.number), .integer(label.index)])
-        }
+        try delete(batch.forgottenLabels, of: batch.session)
         for key in batch.forgottenReceipts { try deleteReceipt(key, of: batch.session) }
         for receipt in batch.receipts { try write(receipt, of: batch.session) }
         if !batch.reminders.isEmpty { try write(batch.reminders, of: batch.session) }
@@ -144,6 +140,14 @@ extension JournalDatabase {
         try insertLabel.bind(label.expiry.nanoseconds, at: 7)
         try insertLabel.bind(label.isWritten ? 1 : 0, at: 8)
         _ = try insertLabel.withBound(label.json, at: 9) { try insertLabel.run() }
+    }
+
+    func delete(_ labels: [LabelID], of session: SessionKey) throws {
+        for label in labels {
+            try connection.execute(
+                "DELETE FROM labels WHERE session = ? AND number = ? AND place = ?",
+                [.integer(session.number), .bits(label.number), .integer(label.index)])
+        }
     }
 
     private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {

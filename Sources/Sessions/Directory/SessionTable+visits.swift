@@ -141,6 +141,7 @@ extension SessionTable {
 
     private func forget(_ place: Leftover) async throws(StoreError) {
         var receipts: [ReceiptKey] = []
+        var labels: [LabelID] = []
         switch await awaitResult({ done in space(place.space, permit: nil) { done($0) } }) {
         case .live(let space, _):
             let person = ForgottenPerson(
@@ -155,14 +156,15 @@ extension SessionTable {
             }
             // It may be another node's still.
             if environment.lease != nil { await space.caughtUp() }
-            receipts = space.forget(place.sessions)
+            (receipts, labels) = space.forget(place.sessions, person)
             await writeRecordings()
             environment.recordings.forget(place.key)
         case .ended, .unknown: break
         case .damaged(_, let error), .failed(let error): throw error
         }
         try await awaitResult {
-            environment.journal.forget(visitsOf: place.sessions, receipts: receipts, in: place.key, done: $0)
+            environment.journal.forget(
+                visitsOf: place.sessions, receipts: receipts, labels: labels, in: place.key, done: $0)
         }.get()
     }
 }
@@ -181,11 +183,21 @@ extension Session {
         }
     }
 
-    /// Drops what is kept of clients of sessions. Returns the keys of their receipts.
-    fileprivate func forget(_ sessions: [String]) -> [ReceiptKey] {
-        core.withLock { core in
+    /// Drops what is kept of a person and its sessions. Returns the keys of its receipts, and the labels to it.
+    fileprivate func forget(_ sessions: [String], _ person: ForgottenPerson) -> ([ReceiptKey], [LabelID]) {
+        // Another person's name has a suffix; see `visitor`.
+        let ids = Set(sessions.map { String($0.prefix { $0 != "~" }) })
+        return core.withLock { core in
             core.rare?.visits?.remove(sessions)
-            return core.receipts.forget(callersOf: sessions)
+            let labels = core.outbox.remove { label in
+                switch label.to {
+                case nil, .audience?: false
+                case .sender(let id)?: person.senders.contains(id)
+                case .session(let id)?: ids.contains(id)
+                case .subject(let subject)?: subject == person.subject
+                }
+            }
+            return (core.receipts.forget(callersOf: sessions), labels)
         }
     }
 }

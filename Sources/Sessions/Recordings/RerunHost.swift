@@ -4,6 +4,7 @@ import MVI
 /// The other stores of a session, as turns that run again read them.
 package final class RerunHost: TurnHost {
     package var isRecorded: Bool { true }
+    package var isShared: Bool { false }
 
     /// Returns the runner of an instance with the state after the turn of a number; nil if that is not recorded.
     package typealias Reader =

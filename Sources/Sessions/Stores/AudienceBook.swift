@@ -16,6 +16,9 @@ struct AudienceKey: Hashable, Sendable {
 
     @usableFromInline
     func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
+
+    /// Nil if no label can be directed to it.
+    var json: [UInt8]? { (value as? any Encodable).flatMap { try? WireJSON.encode($0) } }
 }
 
 /// A committed state of a store whose feature has audiences. Views are made of it when somebody looks.

@@ -178,7 +178,7 @@ struct ErasedStore: Sendable {
             if let requests = turn.rare?.reminders, !requests.isEmpty { reminders = try Self.reminders(requests) }
             return TurnResult(
                 turn, state: state, view: shown,
-                labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, turn.feature, limit: limits.outbox),
+                labels: turn.labels.isEmpty ? [] : try labels(of: turn, limit: limits.outbox),
                 reminders: reminders,
                 recording: secrets.flatMap {
                     // A text without secrets is that of the recording.
@@ -191,22 +191,48 @@ struct ErasedStore: Sendable {
 
     @usableFromInline
     static func labels<F: Feature>(
-        of labels: [F.Label], _ feature: F, limit: (labels: Int, bytes: Int)
+        of turn: borrowing Turn<F>, limit: (labels: Int, bytes: Int)
     ) throws(StoreError) -> [EncodedLabel] {
+        let (labels, feature) = (turn.labels, turn.feature)
         guard labels.count <= limit.labels else {
             throw StoreError(.tooLarge, "The turn published \(labels.count) labels; at most \(limit.labels) are kept.")
         }
+        var addressees = (turn.rare?.addressees ?? [])[...]
         var encoded: [EncodedLabel] = []
         var bytes = 0
-        for label in labels {
+        for (index, label) in labels.enumerated() {
             let json = try encoding { () throws(WireEncodingError) in try WireJSON.encode(label) }
-            bytes += json.count
-            encoded.append(EncodedLabel(json: json, timeToLive: feature.timeToLive(of: label)))
+            var to: LabelAddressee?
+            if let next = addressees.first, next.label == index {
+                to = try addressee(next.to, of: turn)
+                addressees.removeFirst()
+            }
+            bytes += json.count + (to?.size ?? 0)
+            encoded.append(EncodedLabel(json: json, timeToLive: feature.timeToLive(of: label), to: to))
         }
         guard bytes <= limit.bytes else {
             throw StoreError(.tooLarge, "The turn's labels would take \(bytes) bytes; at most \(limit.bytes) are kept.")
         }
         return encoded
+    }
+
+    /// An addressee as it is stored; nil for everyone.
+    private static func addressee<F: Feature>(
+        _ addressee: Addressee<F.Audience>, of turn: borrowing Turn<F>
+    ) throws(StoreError) -> LabelAddressee? {
+        switch addressee.kind {
+        case .everyone: return nil
+        case .audience(let audience):
+            // `audience` is available only for those.
+            guard let audience = audience as? any Encodable else { return nil }
+            return .audience(try encoding { () throws(WireEncodingError) in try WireJSON.encode(audience) })
+        case .sender:
+            if let sender = turn.sender { return .sender(sender.id) }
+            guard !turn.isShared else { throw .noSender }
+            return nil
+        case .subject(let subject): return .subject(subject)
+        case .session(let id): return .session(id)
+        }
     }
 
     @usableFromInline
@@ -272,6 +298,13 @@ struct ErasedStore: Sendable {
             throw StoreError(.notEncodable, "The turn's outcome cannot be written as JSON: \(error)")
         }
     }
+}
+
+extension StoreError {
+    fileprivate static let noSender = StoreError(
+        .failed,
+        "The turn has no sender to whom a label could be directed. In work and reminders, use `.session` with "
+            + "`turn.sender?.session` of the intent.")
 }
 
 /// Stands for a turn that cannot be recorded.

@@ -108,7 +108,9 @@ package final class FeatureDefinition: Sendable {
         replayer: Replayer,
         make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     ) throws {
-        guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
+        guard FeatureID.isName(F.name.utf8), F.name != StoredLabel.directed.name else {
+            throw FeatureDefinitionError.name(F.name)
+        }
         if let fault = Migration.fault(of: F.self) { throw FeatureDefinitionError.migrations(fault) }
         name = F.name
         summary = F.summary

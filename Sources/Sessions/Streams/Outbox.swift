@@ -24,13 +24,15 @@ struct Outbox {
         }
 
         /// The bytes that count towards the limit.
-        var size: Int { label.json.count }
+        var size: Int { label.json.count + (label.to?.size ?? 0) }
     }
 
     private(set) var entries: Deque<Entry> = []
     private var bytes = 0
     /// The place of the next label.
     private(set) var endPlace: UInt64
+    /// The place after the last directed label; 0 if there was none.
+    private(set) var directedEnd: UInt64 = 0
     /// A lower bound of the entries' expiry times.
     private var nextExpiry = Duration.nanoseconds(Int64.max)
     /// The labels that were dropped by the limits, as long as a client may have to be told.
@@ -65,6 +67,7 @@ struct Outbox {
     mutating func append(_ label: StoredLabel, expiry: Duration) {
         let entry = Entry(label: label, expiry: expiry, place: endPlace, isWritten: label.isWritten)
         endPlace += 1
+        if label.to != nil { directedEnd = endPlace }
         nextExpiry = min(nextExpiry, expiry)
         bytes += entry.size
         entries.append(entry)
@@ -121,20 +124,36 @@ struct Outbox {
     /// owed one of them have lost it.
     mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [Entry] {
         let before = entries.count
-        while let first = entries.first, first.expiry <= now { bytes -= entries.removeFirst().size }
+        var isLoss = false
+        while let first = entries.first, first.expiry <= now {
+            isLoss = isLoss || first.label.to == nil
+            bytes -= entries.removeFirst().size
+        }
         if nextExpiry <= now, entries.count > maxCount || bytes > maxBytes { removeExpired(now: now) }
         var dropped: [Entry] = []
         while let first = entries.first, entries.count > maxCount || bytes > maxBytes {
             dropped.append(first)
-            noteDropped(first)
+            // A directed one is owed to open streams only.
+            if first.label.to == nil { noteDropped(first) }
             bytes -= entries.removeFirst().size
         }
-        if entries.count < before { hasRemoved() }
+        if entries.count < before { hasRemoved(isLoss: isLoss || dropped.contains { $0.label.to == nil }) }
         return dropped
+    }
+
+    /// Removes labels to a person that is deleted, which is no loss.
+    mutating func remove(where isMeant: (StoredLabel) -> Bool) -> [LabelID] {
+        let removed = entries.filter { isMeant($0.label) }
+        guard !removed.isEmpty else { return [] }
+        for entry in removed { bytes -= entry.size }
+        entries.removeAll { isMeant($0.label) }
+        hasRemoved(isLoss: false)
+        return removed.map(\.label.id)
     }
 
     private mutating func removeExpired(now: Duration) {
         let before = entries
+        var isLoss = false
         entries = []
         nextExpiry = .nanoseconds(Int64.max)
         for entry in before {
@@ -143,20 +162,22 @@ struct Outbox {
                 entries.append(entry)
             } else {
                 bytes -= entry.size
+                isLoss = isLoss || entry.label.to == nil
                 // The journal learns about those before the first stored label by that label's name.
                 if !entries.isEmpty, forgotten.count < Self.forgottenLimit { forgotten.insert(entry.label.id) }
             }
         }
-        if entries.count < before.count { hasRemoved() }
+        if entries.count < before.count { hasRemoved(isLoss: isLoss) }
     }
 
-    private mutating func hasRemoved() {
+    /// - Parameter isLoss: false if all that were removed are directed labels.
+    private mutating func hasRemoved(isLoss: Bool) {
         firstPlace = entries.first?.place ?? endPlace
         if !forgotten.isEmpty {
             let first = entries.first?.label.id
             forgotten = first.map { first in forgotten.filter { $0 > first } } ?? []
         }
-        guard !lost.hasAny else { return }
+        guard isLoss, !lost.hasAny else { return }
         lost.hasAny = true
         lostIsNews = true
     }
@@ -229,7 +250,7 @@ extension SessionCore {
             now: now.monotonic, maxCount: limits.outboxLabels(of: life), maxBytes: limits.outboxBytes)
         var undelivered: [FeatureID: Int] = [:]
         for entry in dropped {
-            streams.change(showing: entry.label.feature) { $0.dropped(entry.place) }
+            streams.change(showing: entry.label.feature) { $0.dropped(entry) }
             if !entry.isWritten { undelivered[entry.label.feature, default: 0] += 1 }
         }
         applied.changes += undelivered.map { .undelivered(count: $1, $0) }

@@ -24,7 +24,7 @@ extension SessionStream {
         let now = session.shared.time.monotonic()
         if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
         func take(_ core: inout SessionCore, _ access: StreamAccess) -> (PartStep, EventTally) {
-            let step = core.nextStep(of: number, now: now, access)
+            let step = core.nextStep(of: self, now: now, access)
             return (core.part(step, of: number, beginning), core.streams.takeTally(of: number))
         }
         let (part, tally) =

@@ -115,7 +115,7 @@ extension Session {
             core.lastTouch = now
             let superseded = core.streams.takeWakers()
             let (stores, left, beginning) = core.open(
-                number, filter, start, delta, isPart, credential, access, lives, session: self)
+                number, filter, start, delta, isPart, client, access, lives, session: self)
             if let index = core.streams.index(of: number) {
                 (core.streams.all[index].opened, core.streams.all[index].place) = (now, place)
                 if shared.features.haveAudiences(filter) {
@@ -155,14 +155,20 @@ extension SessionCore {
     /// Adds a stream. Returns the stores that it watches, and those of this build that left memory before it opened.
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?, _ isPart: Bool,
-        _ credential: Credential?, _ access: StreamAccess, _ lives: StoreLives?, session: Session
+        _ client: SessionClient, _ access: StreamAccess, _ lives: StoreLives?, session: Session
     ) -> (watched: [SessionStore], left: [FeatureID], beginning: SessionStream.Beginning) {
         let denied = access.denied
+        // Streams of a space are counted in the sessions of their clients.
+        let credential = life == .space ? nil : client.credential
         let shown = stores.filter { slot in
             slot.isShowable && filter.shows(slot.feature) && !denied.contains(slot.feature)
         }.sorted { $0.feature.text < $1.feature.text }
         noteAccess(of: credential, access)
-        let place = locate(start, filter, shown, credential)
+        let reader = outbox.directedEnd > outbox.firstPlace ? LabelReader(client, in: session) : nil
+        let place = locate(start, filter, shown, credential) { entry in
+            filter.shows(entry.label.feature)
+                && (entry.label.to == nil || reader?.isMeant(by: entry.label, nil) == true)
+        }
         var stream = StreamState(
             number: number, filter: filter, credential: credential, replayThrough: head.number,
             nextLabel: place.label, startedResumed: place.isResumed || place.isReplay)
@@ -219,8 +225,10 @@ extension SessionCore {
         var reset: (reason: ResetReason, labelsLost: Bool)?
     }
 
+    /// - Parameter isMeant: true for labels that the stream may show.
     private func locate(
-        _ start: StreamStart, _ filter: StreamFilter, _ shown: [StoreSlot], _ credential: Credential?
+        _ start: StreamStart, _ filter: StreamFilter, _ shown: [StoreSlot], _ credential: Credential?,
+        _ isMeant: (Outbox.Entry) -> Bool
     ) -> Place {
         switch start {
         case .now:
@@ -229,23 +237,24 @@ extension SessionCore {
             guard let first = outbox.entries.first else { return Place(number: head.number, label: outbox.endPlace) }
             return Place(number: first.label.id.number - 1, label: first.place, isReplay: true)
         case .unspecified:
-            var place = unspecified(filter, credential)
+            var place = unspecified(credential, isMeant)
             if outbox.isUnheard(filter), life != .space { place.reset = (.overflow, true) }
             return place
         case .cursor(let text):
-            return locate(after: BundleCursor.number(of: epoch, in: text), filter, shown, credential)
+            return locate(after: BundleCursor.number(of: epoch, in: text), filter, shown, credential, isMeant)
         case .part(let part, let reader):
             return locate(
-                after: part.check == reader.check(of: epoch) ? part.number : nil, filter, shown, credential)
+                after: part.check == reader.check(of: epoch) ? part.number : nil, filter, shown, credential, isMeant)
         }
     }
 
     /// - Parameter number: that of a cursor of this log; nil for another cursor.
     private func locate(
-        after number: UInt64?, _ filter: StreamFilter, _ shown: [StoreSlot], _ credential: Credential?
+        after number: UInt64?, _ filter: StreamFilter, _ shown: [StoreSlot], _ credential: Credential?,
+        _ isMeant: (Outbox.Entry) -> Bool
     ) -> Place {
-        guard let number, number <= head.number else { return reset(.unknownCursor, filter, credential) }
-        guard outbox.dropped(filter) <= number else { return reset(.expired, filter, credential) }
+        guard let number, number <= head.number else { return reset(.unknownCursor, credential, isMeant) }
+        guard outbox.dropped(filter) <= number else { return reset(.expired, credential, isMeant) }
         var place = Place(number: number, label: outbox.firstPlace(after: number), isResumed: true, isReplay: true)
         // This client last showed a store that became unreadable and was replaced.
         if shown.contains(where: { $0.summary.replaced > number }) { place.reset = (.storeReplaced, false) }
@@ -253,19 +262,21 @@ extension SessionCore {
     }
 
     /// Just before the oldest label of a shown feature that no stream received, otherwise at the head.
-    private func unspecified(_ filter: StreamFilter, _ credential: Credential?) -> Place {
+    private func unspecified(_ credential: Credential?, _ isMeant: (Outbox.Entry) -> Bool) -> Place {
         // A space owes a newcomer nothing.
         if life == .space { return Place(number: head.number, label: outbox.endPlace) }
-        for entry in outbox.entries where filter.shows(entry.label.feature) && !entry.isWritten(to: credential) {
+        for entry in outbox.entries where isMeant(entry) && !entry.isWritten(to: credential) {
             return Place(number: entry.label.id.number - 1, label: entry.place)
         }
         return Place(number: head.number, label: outbox.endPlace)
     }
 
-    private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ credential: Credential?) -> Place {
-        var place = unspecified(filter, credential)
+    private func reset(
+        _ reason: ResetReason, _ credential: Credential?, _ isMeant: (Outbox.Entry) -> Bool
+    ) -> Place {
+        var place = unspecified(credential, isMeant)
         // This client cannot get labels before the start any more, whichever client they were for.
-        let isPassedOver = outbox.entries.contains { $0.place < place.label && filter.shows($0.label.feature) }
+        let isPassedOver = outbox.entries.contains { $0.place < place.label && isMeant($0) }
         place.reset = (reason, outbox.lost.hasAny || isPassedOver)
         return place
     }

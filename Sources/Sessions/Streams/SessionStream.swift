@@ -62,7 +62,7 @@ package final class SessionStream: Sendable {
         if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
         guard showsChanges || hasAudiences else {
             let (step, tally) = session.judging(filter, of: client) { core, access in
-                (core.nextStep(of: number, now: now, access), core.streams.takeTally(of: number))
+                (core.nextStep(of: self, now: now, access), core.streams.takeTally(of: number))
             }
             session.shared.metrics.count(tally)
             return step
@@ -101,9 +101,9 @@ extension SessionCore {
     private static let batchBytes = 64 * 1024
 
     mutating func nextStep(
-        of number: UInt64, now: Duration, _ access: StreamAccess, _ forms: StreamForms? = nil
+        of stream: SessionStream, now: Duration, _ access: StreamAccess, _ forms: StreamForms? = nil
     ) -> StreamStep {
-        guard let index = streams.index(of: number), !streams.all[index].isOver else { return .finish([]) }
+        guard let index = streams.index(of: stream.number), !streams.all[index].isOver else { return .finish([]) }
         noteWritten(index)
         if streams.all[index].rare?.ended.count ?? 0 > StreamState.endLimit {
             streams.all[index].finish(.busy, at: lastPosition(now: now))
@@ -114,7 +114,10 @@ extension SessionCore {
         if access.denied != streams.all[index].denied { changeAccess(index, access) }
         if !access.denied.isEmpty { streams.all[index].dirty.removeAll { access.denied.contains($0.feature) } }
         if let forms, !forms.views.isEmpty, !noteAudiences(index, forms) { return end(index, .busy, []) }
-        if streams.lastStep != nil, let shared = sharedStep(index, now: now, forms) { return step(shared, index) }
+        if let rare = streams.all[index].rare, !rare.missed.isEmpty { noteMissed(rare, index, stream, forms) }
+        if streams.lastStep != nil, let shared = sharedStep(index, stream, now: now, forms) {
+            return step(shared, index)
+        }
 
         var bytes: [UInt8] = []
         if let rare = streams.all[index].rare, !rare.isAtRest {
@@ -122,7 +125,7 @@ extension SessionCore {
             if !bytes.isEmpty { streams.tally.others += 1 }
             appendControl(rare, index, into: &bytes)
         }
-        appendBatch(index, now: now, access, forms, into: &bytes)
+        appendBatch(index, stream, now: now, access, forms, into: &bytes)
         // The farewell is a step of its own, so that the labels before it count as written.
         if let farewell = streams.all[index].farewell, !streams.all[index].isWaitingForSocket, !hasMore(index) {
             return end(index, farewell.reason, bytes)
@@ -228,7 +231,8 @@ extension SessionCore {
     /// Appends states first, then labels in order. The last label of each turn carries that turn's cursor, the last
     /// event the batch's: the client has then received everything up to the cursor.
     private mutating func appendBatch(
-        _ index: Int, now: Duration, _ access: StreamAccess, _ forms: StreamForms?, into bytes: inout [UInt8]
+        _ index: Int, _ stream: SessionStream, now: Duration, _ access: StreamAccess, _ forms: StreamForms?,
+        into bytes: inout [UInt8]
     ) {
         let before = streams.tally
         let place =
@@ -236,7 +240,7 @@ extension SessionCore {
             ? StreamPlace(self, index, forms) : nil
         // Many large states take several steps, so that the bytes that wait for a socket are bounded.
         let states = takeStates(index, forms)
-        let labels = takeLabels(index, now: now, access)
+        let labels = takeLabels(index, stream, now: now, access, forms)
         let isCaughtUp = streams.all[index].dirty.isEmpty && streams.all[index].nextLabel >= endPlace(index)
         let end = min(head.number, streams.all[index].lastPosition?.number ?? .max)
         for (position, store) in states.enumerated() {
@@ -317,7 +321,9 @@ extension SessionCore {
     /// Takes the places of the labels that are written now, and moves the stream's position behind them. Labels of
     /// turns whose states the stream has not shown wait. It ends between turns, since a cursor stands for whole turns.
     /// Labels of a feature that this build does not serve are held back: its rule for who may see them is unknown.
-    private mutating func takeLabels(_ index: Int, now: Duration, _ access: StreamAccess) -> [UInt64] {
+    private mutating func takeLabels(
+        _ index: Int, _ stream: SessionStream, now: Duration, _ access: StreamAccess, _ forms: StreamForms?
+    ) -> [UInt64] {
         let endPlace = endPlace(index)
         guard streams.all[index].nextLabel < endPlace else { return [] }
         var end = streams.all[index].dirty.map(\.since).min() ?? .max
@@ -332,7 +338,8 @@ extension SessionCore {
             if number >= end { break }
             if size >= Self.batchBytes, let last = labels.last, outbox[last].label.id.number != number { break }
             if entry.expiry > now, streams.all[index].filter.shows(entry.label.feature),
-                !isHidden(entry.label, from: index)
+                !isHidden(entry.label, from: index),
+                entry.label.to == nil || isMeant(by: entry.label, index, stream, forms)
             {
                 if streams.all[index].leftOut.contains(entry.label.feature) || !access.serves(entry.label.feature) {
                     let rare = streams.all[index].makeRare()
@@ -356,14 +363,6 @@ extension SessionCore {
             for index in stores.indices { stores[index].forgetPatches() }
         }
         return removed
-    }
-
-    /// True if a label was published while the stream's client could not see its feature.
-    private func isHidden(_ label: StoredLabel, from index: Int) -> Bool {
-        // A space keeps no history of access: what is written now is judged by the access now.
-        if life == .space { return streams.all[index].denied.contains(label.feature) }
-        guard let access, let record = access[streams.all[index].credential?.number ?? 0] else { return false }
-        return record.hides(label.feature, number: label.id.number)
     }
 }
 

@@ -39,6 +39,8 @@ final class StreamForms {
     var generation: UInt64 = 0
     /// True if the audiences that the stream has seen are those of that generation.
     var areAudiencesKnown = true
+    /// The JSON of its audiences by that generation; nil unless labels are directed to somebody.
+    var audiences: [FeatureID: [UInt8]]?
 
     func made(_ feature: FeatureID) -> Made? { views.first { $0.feature == feature } }
 }
@@ -53,7 +55,7 @@ extension SessionStream {
         var attempts = 0
         while true {
             let generation = accessGeneration
-            if generation != forms.generation { forms.views = [] }
+            if generation != forms.generation { (forms.views, forms.audiences) = ([], nil) }
             forms.generation = generation
             forms.areAudiencesKnown = !hasAudiences || audiences.withLock { $0.generation } == generation
             typealias Attempt = (step: StreamStep?, patches: [SharedPatch], views: [WantedView])
@@ -63,12 +65,18 @@ extension SessionStream {
                 let patches =
                     attempts < Self.patchAttempts
                     ? core.wantedPatches(of: number, without: access.denied, beside: forms.patches) : []
-                guard views.isEmpty, patches.isEmpty else { return (nil, patches, views) }
-                return (core.nextStep(of: number, now: now, access, forms), [], [])
+                guard views.isEmpty, patches.isEmpty, !core.wantsAudiences(of: number, forms) else {
+                    return (nil, patches, views)
+                }
+                return (core.nextStep(of: self, now: now, access, forms), [], [])
             }
             if let step = attempt.step {
                 audiences.withLock { $0.generation = generation }
                 return step
+            }
+            if attempt.views.isEmpty, attempt.patches.isEmpty {
+                forms.audiences = audiencesAsJSON(areKnown: forms.areAudiencesKnown)
+                continue
             }
             attempts += 1
             for patch in attempt.patches { forms.patches[patch.name] = .some(patch.bytes) }
@@ -261,7 +269,7 @@ extension SessionCore {
 
     /// True if the last step of another stream is that of this one.
     private func canShare(_ index: Int, _ forms: StreamForms) -> Bool {
-        streams.lastStep.map { $0.place == StreamPlace(self, index, forms) } ?? false
+        !hasDirected(index) && streams.lastStep.map { $0.place == StreamPlace(self, index, forms) } ?? false
     }
 }
 

@@ -217,12 +217,15 @@ final class SharedStep: Sendable {
 
 extension SessionCore {
     /// Returns the bytes for the stream if another was sent the same, and moves the stream on.
-    mutating func sharedStep(_ index: Int, now: Duration, _ forms: StreamForms?) -> [UInt8]? {
+    mutating func sharedStep(
+        _ index: Int, _ stream: SessionStream, now: Duration, _ forms: StreamForms?
+    ) -> [UInt8]? {
         // A label that was hidden from one credential may be visible to another.
         guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest,
             !streams.all[index].holdsBack,
             step.place == StreamPlace(self, index, forms),
-            streams.all[index].replayThrough < step.firstLabel, now < step.expiry
+            streams.all[index].replayThrough < step.firstLabel, now < step.expiry,
+            !isAnyDirected(to: index, stream, forms)
         else { return nil }
         noteShown(index)
         for (view, bytes) in step.seen { streams.all[index].makeRare().note(view, bytes) }
@@ -241,7 +244,8 @@ extension SessionCore {
         with stream: StreamState, _ forms: StreamForms?, _ tally: EventTally
     ) {
         let first = labels.first.map { outbox[$0].label.id.number } ?? .max
-        guard stream.replayThrough < first, !stream.holdsBack else { return }
+        guard stream.replayThrough < first, !stream.holdsBack, !labels.contains(where: { outbox[$0].label.to != nil })
+        else { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
         let seen = forms.map { forms in states.compactMap { seenView(stores[$0].feature, stream, forms) } } ?? []
         streams.lastStep = SharedStep(

@@ -239,6 +239,10 @@ struct StreamState {
         /// Features whose store is gone, which the client has yet to be told.
         var ended: [FeatureID] = []
         var reset: (reason: ResetReason, labelsLost: Bool)?
+        /// Directed labels that left the outbox before the stream came to them.
+        var missed: [StoredLabel] = []
+        /// Its client, once a directed label was in its way.
+        var reader: LabelReader?
         /// The bytes before anything else.
         var opening: [UInt8] = []
         /// For a part of a bundle, whose events have no ids of their own: the number of the turn up to which it has shown
@@ -327,11 +331,16 @@ struct StreamState {
         rare.ended.append(feature)
     }
 
+    /// The maximum number of directed labels that left the outbox and may have been owed. Beyond it, the client is told.
+    static let missedLimit = 64
+
     /// Handles a label that left the outbox: if it was still owed, the client must be told.
-    mutating func dropped(_ place: UInt64) {
-        guard place >= nextLabel, place < lastPosition?.label ?? .max else { return }
-        nextLabel = place + 1
-        makeRare().reset = (.overflow, true)
+    mutating func dropped(_ entry: Outbox.Entry) {
+        guard entry.place >= nextLabel, entry.place < lastPosition?.label ?? .max else { return }
+        let rare = makeRare()
+        if entry.label.to != nil, rare.missed.count < Self.missedLimit { return rare.missed.append(entry.label) }
+        nextLabel = entry.place + 1
+        rare.reset = (.overflow, true)
     }
 
     /// The position at which it ends; nil if it was not told to end, or writes nothing more.
@@ -367,34 +376,4 @@ struct StreamFarewell {
     let reason: GoAwayReason
     /// Nil if it writes nothing more.
     let last: Position?
-}
-
-/// The reason why the server ends a stream, which the client is told before.
-package enum GoAwayReason: String, Sendable, CaseIterable {
-    /// The server shuts down. Another one, or the same one after a restart, replaces it.
-    case drain
-    /// The stream is old; connect again.
-    case rotate
-    /// The session has a newer stream and no room for both.
-    case superseded
-    /// The session has expired.
-    case expired
-    /// The session was deleted.
-    case ended
-    /// The server has no room for the stream now.
-    case busy
-    /// The principal has expired, or a client has signed in and the stream's credential is no longer valid.
-    case identity
-
-    /// The time until a client should reconnect that came without renewing its identity, in milliseconds.
-    package static func retryAfterExpiry() -> Int { Int.random(in: 15_000...60_000) }
-
-    /// The time until the client should reconnect, in milliseconds; random, to spread many clients.
-    package func retry() -> Int {
-        switch self {
-        case .superseded: 60_000
-        case .busy: Int.random(in: 5_000...15_000)
-        case .drain, .rotate, .expired, .ended, .identity: Int.random(in: 1_000...5_000)
-        }
-    }
 }

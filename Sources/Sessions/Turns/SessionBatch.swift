@@ -287,7 +287,7 @@ extension SessionCore {
                 batch.labels.append(
                     StoredLabel(
                         id: LabelID(number: number, index: index), feature: feature, version: version,
-                        intent: intent, json: label.json, expiry: now + label.timeToLive))
+                        intent: intent, json: label.json, expiry: now + label.timeToLive, to: label.to))
             }
             if let recording = turn.recording {
                 batch.recordings.append(

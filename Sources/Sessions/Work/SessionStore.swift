@@ -353,6 +353,8 @@ extension SessionStore: TurnHost {
         return session.core.withLock { $0.isRecorded(now: now) }
     }
 
+    package var isShared: Bool { session.space != nil }
+
     package func number(of instance: String) -> UInt64 { session.number(of: instance) }
 
     package func viewers(of instance: String) -> KnownViewers { session.viewers(of: feature, definition) }

@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import Testing
 
@@ -20,6 +21,27 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.stored(log).labels == labels)
             #expect(try await journal.news(log, since: .empty).labels == labels)
+        },
+        JournalCheck("labels keep their addressees, whatever is in them, and the others have none") { journal in
+            var log = try await journal.newLog()
+            let addressees: [LabelAddressee?] = [
+                nil, .audience(Sample.bytes(#"{"type":"guest","value":"a b\n"}"#)), .audience(Sample.bytes("true")),
+                .sender("s 1"), .session(""), .session("id"), .subject(Subject(issuer: "", id: "")),
+                .subject(Subject(issuer: "https://i.example 3\n", id: "caf\u{e9} 1\n{}")),
+                .subject(Subject(issuer: "1 2", id: "3")), nil,
+            ]
+            let labels = addressees.enumerated().map { index, to in
+                StoredLabel(
+                    id: LabelID(number: 1, index: index), feature: Sample.feature(index % 2), version: 1, intent: "i",
+                    json: Sample.bytes(#"{"type":"a","text":"\n"}"#), expiry: Sample.later, to: to)
+            }
+            try await journal.commit(log.batch(.made(), labels: labels), to: &log)
+            for _ in 0..<2 {
+                #expect(try await journal.stored(log).labels == labels)
+                #expect(try await journal.news(log, since: .empty).labels == labels)
+                #expect(try await journal.exported(log).session.labels == labels)
+                try await journal.reload()
+            }
         },
         JournalCheck("labels before the first that is still kept are gone, the others stay") { journal in
             var log = try await journal.newLog()

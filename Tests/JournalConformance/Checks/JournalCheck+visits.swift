@@ -141,7 +141,8 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.sortedVisits(.forgotten) == expected)
         },
-        JournalCheck("a person's visits, receipts and the recorded turns of a space are deleted, and nothing else") {
+        JournalCheck("a person's visits, receipts, labels and the space's recorded turns are deleted, and nothing else")
+        {
             journal in
             var space = try await journal.newLog(Sample.space("board:a"))
             var other = try await journal.newLog(Sample.space("board:b"))
@@ -152,20 +153,23 @@ extension JournalCheck {
             let receipts = keys.map { Sample.receipt($0, outcome: .ran(version: 1)) }
             let turns = [RecordedTurn(number: 1, feature: Sample.counter, time: .zero, recording: Sample.bytes("{}"))]
             func fill(_ log: inout Log) async throws {
-                let batch = log.batch(.made(), labels: log.labels("a"), receipts: receipts, visits: visits)
+                let batch = log.batch(.made(), labels: log.labels("a", "b"), receipts: receipts, visits: visits)
                 try await journal.commit(batch, to: &log)
                 try await journal.record(turns, of: log, RecordingLimit(turns: 9))
             }
             try await fill(&space)
             try await fill(&other)
             let before = (try await journal.exported(space), try await journal.picture(other))
-            try await journal.forget(["s1", "s3", "none"], keys.prefix(2) + [.sequence(9, epoch: "tab")], in: space)
-                .get()
-            try await journal.forget(["s1"], [keys[0]], in: Log(key: SessionKey(99), record: space.record)).get()
+            let ids = [(1, 0), (1, 7), (9, 0)].map { LabelID(number: $0, index: $1) }
+            try await journal.forget(
+                ["s1", "s3", "none"], keys.prefix(2) + [.sequence(9, epoch: "tab")], ids, in: space
+            ).get()
+            try await journal.forget(["s1"], [keys[0]], ids, in: Log(key: SessionKey(99), record: space.record)).get()
             try await journal.reload()
             let after = try await journal.exported(space)
             var expected = before.0
             (expected.turns, expected.session.receipts) = ([], [before.0.session.receipts[2]])
+            expected.session.labels.removeFirst()
             #expect(before.0.turns == turns && pictured(after) == pictured(expected))
             #expect(try await journal.picture(other) == before.1)
             let left = [space.visited(by: visits[1])] + visits.map { other.visited(by: $0) }
@@ -241,10 +245,10 @@ extension TestedJournal {
     }
 
     fileprivate func forget(
-        _ sessions: [String], _ receipts: some Sequence<ReceiptKey>, in space: Log
+        _ sessions: [String], _ receipts: some Sequence<ReceiptKey>, _ labels: [LabelID] = [], in space: Log
     ) async throws -> Result<Void, StoreError> {
         try await start("forget") {
-            $0.forget(visitsOf: sessions, receipts: Array(receipts), in: space.key, done: $1)
+            $0.forget(visitsOf: sessions, receipts: Array(receipts), labels: labels, in: space.key, done: $1)
         }.value
     }
 }

@@ -160,7 +160,9 @@ extension PlannedDatabase {
         let space = try await awaitResult { journal.create(TestSession.space("floor"), credential: nil, done: $0) }
             .get()
         try await awaitResult {
-            journal.forget(visitsOf: ["1"], receipts: [.key("k", feature: TestSession.counter)], in: space, done: $0)
+            journal.forget(
+                visitsOf: ["1"], receipts: [.key("k", feature: TestSession.counter)],
+                labels: [LabelID(number: 1, index: 0)], in: space, done: $0)
         }.get()
         try await awaitResult { journal.remove(space, tombstoneUntil: .zero, done: $0) }.get()
         let old = TestSession.start + .seconds(2_000)

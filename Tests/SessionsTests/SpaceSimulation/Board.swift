@@ -3,10 +3,12 @@ import MVI
 /// A list that many write to. Each intent has a number of its own.
 struct Board: Feature {
     struct State: Codable, Equatable, Sendable { var entries: [Int] = [] }
-    enum Intent: Codable, Sendable { case enter(value: Int), say(value: Int), both(value: Int) }
+    enum Intent: Codable, Sendable {
+        case enter(value: Int), say(value: Int), both(value: Int), tell(value: Int, to: String)
+    }
     enum Message: Codable, Sendable { case entered(Int) }
     enum Label: Codable, Equatable, Sendable { case said(value: Int) }
-    static let examples: [Intent] = [.enter(value: 1), .say(value: 2), .both(value: 3)]
+    static let examples: [Intent] = [.enter(value: 1), .say(value: 2), .both(value: 3), .tell(value: 4, to: "sender")]
     static let labelExamples: [Label] = [.said(value: 1)]
     static let name = "board"
 
@@ -19,6 +21,9 @@ struct Board: Feature {
         case .say(let value), .both(let value):
             turn.dispatch(.entered(value))
             turn.publish(.said(value: value))
+        case .tell(let value, let to):
+            turn.dispatch(.entered(value))
+            turn.publish(.said(value: value), to: Addressee(to))
         }
     }
 
@@ -48,6 +53,9 @@ struct Parted: Feature {
         case .say(let value), .both(let value):
             turn.dispatch(.entered(value))
             turn.publish(.said(value: value))
+        case .tell(let value, let to):
+            turn.dispatch(.entered(value))
+            turn.publish(.said(value: value), to: Addressee(to) { .audience($0 == "users") })
         }
     }
 

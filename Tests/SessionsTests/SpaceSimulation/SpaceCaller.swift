@@ -81,11 +81,6 @@ final class SpaceCaller: NodeUser {
     }
 
     private func fault(_ text: String) { faults.append("caller \(index): \(text)") }
-    static func name(_ feature: FeatureID) -> SpaceName {
-        guard let name = SpaceName(feature.text) else { preconditionFailure("an instance is a name") }
-        return name
-    }
-    static func isGuarded(_ feature: FeatureID) -> Bool { feature.key?.hasPrefix("s") == true }
     // MARK: Intents
     func intend(_ random: inout SplitMix) {
         guard open.count < (usesNumbers ? 1 : 3), count < 60 else { return }
@@ -98,10 +93,10 @@ final class SpaceCaller: NodeUser {
             sequence += 1
             name = .sequence(sequence, epoch: "\(epoch)\(feature.text)")
         }
-        let body = [#"{"type":"enter","value":\#(number)}"#, #"{"type":"both","value":\#(number)}"#]
+        let body = log.body(of: number, to: feature, &random)
         open.append(
             Request(
-                number: number, feature: feature, body: body[Int(random.next() % 2)], name: name,
+                number: number, feature: feature, body: body, name: name,
                 losses: log[Self.name(feature)]?.losses ?? 0))
         if usesNumbers { (epoch, sequence) = ("e\(count)", 0) }
     }
@@ -264,6 +259,7 @@ final class SpaceCaller: NodeUser {
             var id: String?
             var replay: Bool?
             var state: Board.State?
+            var label: Board.Label?
         }
         let body = try WireJSON.decode(Body.self, from: event.data)
         let feature = body.feature.flatMap { FeatureID($0) }
@@ -275,7 +271,9 @@ final class SpaceCaller: NodeUser {
         case "state":
             if let feature, let version = body.version, let state = body.state { see(state, version, of: feature) }
         case "label":
-            if let feature, let id = body.id { see(label: id, of: feature, body.version ?? 0, body.replay == true) }
+            guard let feature, let id = body.id, case .said(let value)? = body.label else { break }
+            see(label: id, of: feature, body.version ?? 0, body.replay == true)
+            if !log.isMeant(index, isUser: isUser, by: value) { fault("the label of \(value) is not for it") }
         case "reset":
             for name in (body.features ?? features.map(\.text)).compactMap({ SpaceName($0) }) {
                 shown[name] = Shown(check: shown[name]?.check)
@@ -330,8 +328,10 @@ final class SpaceCaller: NodeUser {
     private func missing(_ known: Shown, of name: SpaceName) -> [UInt64] {
         guard let space = log[name], isCurrent(known, space) else { return [] }
         let now = log.time.value ?? .zero
-        return space.labels.filter { now - $0.value < Self.labelLife && !known.labels.contains($0.key) }
-            .map(\.key.number)
+        return space.labels.filter { id, label in
+            now - label.time < Self.labelLife && !known.labels.contains(id)
+                && log.isMeant(index, isUser: isUser, by: label.value)
+        }.map(\.key.number)
     }
 
     /// Shorter than a label's life by what the nodes' clocks may differ.

@@ -12,8 +12,8 @@ final class SpaceLog: CommitWitness {
         var key: SessionKey
         var epoch = ""
         var entries: [Int] = []
-        /// The times of its labels, true ones since the start.
-        var labels: [LabelID: Duration] = [:]
+        /// The times of its labels, true ones since the start, and their values.
+        var labels: [LabelID: (time: Duration, value: Int)] = [:]
         /// The number of times that it went back, or ended.
         var losses = 0
         /// The states of each version, those of lost logs too.
@@ -21,11 +21,13 @@ final class SpaceLog: CommitWitness {
         var receipts: Set<ReceiptKey> = []
     }
 
-    private struct State {
+    struct State {
         var spaces: [SpaceName: Space] = [:]
         var callers: [SessionToken] = []
         /// The number of commits with an intent's turn.
         var ran: [Int: Int] = [:]
+        /// To whom the labels of intents are directed, those that are.
+        var addressees: [Int: String] = [:]
         var lives: [NodeID: Int] = [:]
         var nodes: Set<NodeID> = []
         var faults: [String] = []
@@ -33,7 +35,7 @@ final class SpaceLog: CommitWitness {
     }
 
     private let kept: MemoryJournal
-    private let state = Lock(State())
+    let state = Lock(State())
     private let told = Lock<[String]>([])
     /// The true time since the start.
     let time = Box<Duration>()
@@ -173,7 +175,7 @@ extension SpaceLog.Space {
         }
         for label in batch.labels {
             if labels[label.id] != nil { faults.append("two labels have the id \(label.id)") }
-            labels[label.id] = time
+            labels[label.id] = (time, Board.value(of: label.json))
         }
         return faults
     }

@@ -15,10 +15,11 @@ struct Door: Feature {
     }
     enum Intent: Codable, Sendable {
         case join(name: String, secret: String), leave, note(text: String), call(text: String)
+        case tell(text: String, to: String)
     }
     enum Message: Codable, Sendable { case joined(Party), left(guest: String), noted(String) }
     enum Label: Codable, Equatable, Sendable { case called(text: String) }
-    enum Audience: Hashable, Sendable { case guest(String, isGerman: Bool), host }
+    enum Audience: Hashable, Codable, Sendable { case guest(String, isGerman: Bool), host }
     struct ViewState: Codable, Equatable, Sendable {
         var place: Int?
         var parties: [String]
@@ -26,7 +27,10 @@ struct Door: Feature {
         var rules = Door.rules
     }
 
-    static let examples: [Intent] = [.join(name: "ann", secret: "s"), .leave, .note(text: "full"), .call(text: "tea")]
+    static let examples: [Intent] = [
+        .join(name: "ann", secret: "s"), .leave, .note(text: "full"), .call(text: "tea"),
+        .tell(text: "tea", to: "host"),
+    ]
     static let labelExamples: [Label] = [.called(text: "tea")]
 
     let initialState = State()
@@ -58,6 +62,9 @@ struct Door: Feature {
         case .leave: turn.dispatch(.left(guest: turn.sender?.id ?? ""))
         case .note(let text): turn.dispatch(.noted(text))
         case .call(let text): turn.publish(.called(text: text))
+        case .tell(let text, let to):
+            turn.publish(
+                .called(text: text), to: Addressee(to) { .audience($0 == "host" ? .host : .guest($0)) })
         }
     }
 

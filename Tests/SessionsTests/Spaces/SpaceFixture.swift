@@ -16,12 +16,19 @@ struct Chores: Feature {
         var by: String
     }
     struct State: Codable, Equatable, Sendable { var items: [Item] = [] }
-    enum Intent: Codable, Sendable { case add(text: String), call(text: String), report, sibling }
-    enum Action: Codable, Sendable { case forget(senders: [String]) }
+    enum Intent: Codable, Sendable {
+        case add(text: String), call(text: String), report, sibling, tell(text: String, to: String)
+        /// Tells in work.
+        case tellLater(text: String, to: String)
+    }
+    enum Action: Codable, Sendable { case forget(senders: [String]), tell(text: String, to: String) }
     enum Message: Codable, Sendable { case added(Item), removed(by: [String]) }
     enum Label: Codable, Equatable, Sendable { case called(text: String), told(Int) }
 
-    static let examples: [Intent] = [.add(text: "milk"), .call(text: "tea"), .report, .sibling]
+    static let examples: [Intent] = [
+        .add(text: "milk"), .call(text: "tea"), .report, .sibling, .tell(text: "tea", to: "sender"),
+        .tellLater(text: "tea", to: "sender"),
+    ]
     static let labelExamples: [Label] = [.called(text: "tea"), .told(1)]
     static let summary = "A list of chores."
 
@@ -33,6 +40,9 @@ struct Chores: Feature {
         case .call(let text): turn.publish(.called(text: text))
         case .report: turn.publish(.told(turn.state.items.count))
         case .sibling: turn.send(.add(amount: 1), to: Tally.self)
+        case .tell(let text, let to): turn.publish(.called(text: text), to: Addressee(to))
+        case .tellLater(let text, let to):
+            turn.launch { work in await work.publish(.called(text: text), to: Addressee(to)) }
         }
     }
 
@@ -42,13 +52,30 @@ struct Chores: Feature {
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
         guard turn.state.items.last?.text != "glue" else { throw Refusal(.conflict, code: "glued", "It is glued.") }
-        if case .forget(let senders) = action { turn.dispatch(.removed(by: senders)) }
+        switch action {
+        case .forget(let senders): turn.dispatch(.removed(by: senders))
+        case .tell(let text, let to): turn.publish(.called(text: text), to: Addressee(to))
+        }
     }
 
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
         case .added(let item): state.items.append(item)
         case .removed(let senders): state.items.removeAll { senders.contains($0.by) }
+        }
+    }
+}
+
+extension Addressee {
+    /// Reads `everyone`, `sender`, `session ID` or `subject ID`, or the name of an audience.
+    init(_ text: String, audience: (String) -> Self = { _ in .everyone }) {
+        let words = text.split(separator: " ").map(String.init)
+        switch words[0] {
+        case "everyone": self = .everyone
+        case "sender": self = .sender
+        case "session": self = .session(words[1])
+        case "subject": self = .subject(Subject(issuer: "i", id: words[1]))
+        default: self = audience(text)
         }
     }
 }

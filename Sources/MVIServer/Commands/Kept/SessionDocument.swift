@@ -112,6 +112,7 @@ package enum SessionDocument {
         object.add("version", label.version)
         if let intent = label.intent { object.add("intent", intent) }
         object.add(kept: label.json, as: "label", orHex: "labelHex")
+        if let to = label.to { object.add("to", to.text) }
         object.add("expiry", Timestamp(sinceEpoch: label.expiry).description)
         object.add("isWritten", label.isWritten)
         return object.close()
