@@ -19,10 +19,20 @@ final class Inbox<F: Feature>: Sendable {
         var text: String { "\(describe(value)) to \(instance)" }
     }
 
+    /// A published label.
+    struct Published: Sendable {
+        let label: F.Label
+        var to: Addressee<F.Audience> = .everyone
+        /// The sender of its turn.
+        var sender: Sender?
+
+        var text: String { to == .everyone ? describe(label) : "\(describe(label)) to \(to.text)" }
+    }
+
     /// The events that the test has not asserted, in order.
     struct Open: Sendable {
         var messages: [Reduced] = []
-        var labels: [F.Label] = []
+        var labels: [Published] = []
         var failures: [Failure] = []
         var sent: [Sent] = []
     }
@@ -50,9 +60,10 @@ final class Inbox<F: Feature>: Sendable {
     // MARK: Recording
 
     /// Records a turn of the store under test.
-    func note(_ events: [StoreObservation<F>.Event], _ intentID: IntentID) {
+    func note(_ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ witnessed: Witnessed<F>) {
         state.withLock { state in
             state.turns += 1
+            var labels = 0
             for event in events {
                 switch event {
                 case .intent: if state.intents[intentID] == nil { state.intents[intentID] = state.turns }
@@ -60,7 +71,11 @@ final class Inbox<F: Feature>: Sendable {
                     state.open.messages.append(
                         Reduced(message: message, before: before, after: after, turn: state.turns))
                 case .action(let action): state.actions.append(action)
-                case .label(let label): state.open.labels.append(label)
+                case .label(let label):
+                    let to = witnessed.addressees.first { $0.label == labels }?.to
+                    state.open.labels.append(
+                        Published(label: label, to: to ?? .everyone, sender: witnessed.sender))
+                    labels += 1
                 case .started, .refused, .failed, .ended: break
                 }
             }
@@ -122,7 +137,7 @@ final class Inbox<F: Feature>: Sendable {
     }
 
     /// Removes and returns the labels up to the first expected one; none if there is no such label.
-    func takeLabels(to isExpected: (F.Label) -> Bool) -> [F.Label] { take(\.open.labels, to: isExpected) }
+    func takeLabels(to isExpected: (Published) -> Bool) -> [Published] { take(\.open.labels, to: isExpected) }
     func takeActions(to isExpected: (F.Action) -> Bool) -> [F.Action] { take(\.actions, to: isExpected) }
     func takeSent(to isExpected: (Sent) -> Bool) -> [Sent] { take(\.open.sent, to: isExpected) }
 
@@ -170,7 +185,7 @@ extension Inbox.Open {
     var texts: [String] {
         let kinds = [
             ("message was not received", "messages were not received", messages.map { describe($0.message) }),
-            ("label was not expected", "labels were not expected", labels.map { describe($0) }),
+            ("label was not expected", "labels were not expected", labels.map(\.text)),
             ("failure was not expected", "failures were not expected", failures.map { describe($0) }),
             (
                 "intent or action to another store was not expected",
@@ -190,10 +205,10 @@ struct InboxWitness<F: Feature>: CommonMiddleware {
 
     func middleware<Other: Feature>(for feature: Other.Type) -> Middleware<Other> {
         let own = inbox as? Inbox<Other>
-        return Middleware(witness: { [inbox] events, intentID, instance, isSent in
+        return Middleware(witness: { [inbox] events, intentID, instance, witnessed in
             if let own, instance == own.instance {
-                own.note(events, intentID)
-            } else if isSent {
+                own.note(events, intentID, witnessed)
+            } else if witnessed.isSent {
                 inbox.note(sent: events, instance)
             }
         })

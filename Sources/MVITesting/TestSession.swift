@@ -14,7 +14,7 @@ final class TestSession: Sendable {
     private let timeout: Duration
     private let key: SessionKey
     private let environment: SessionEnvironment
-    private let callers = Lock<[String: Session]>([:])
+    private let callers = Lock<[String: (caller: TestCaller, session: Session)]>([:])
     private let streams = Lock<[SessionStream]>([])
 
     /// - Parameters:
@@ -133,10 +133,16 @@ final class TestSession: Sendable {
 
     func sender(_ caller: TestCaller) -> Sender { session.sender(own(caller), caller.principal, nil) }
 
+    /// The callers that the test has used, each as it was used last.
+    var usedCallers: [TestCaller] { callers.withLock { $0.values.map(\.caller) } }
+
     /// The caller's own session.
     private func own(_ caller: TestCaller) -> Session {
         callers.withLock { callers in
-            if let session = callers[caller.session] { return session }
+            if let known = callers[caller.session] {
+                callers[caller.session]?.caller = caller
+                return known.session
+            }
             let token = TokenHash(0, 0, 0, UInt64(callers.count))
             let record = SessionRecord(
                 id: caller.session, tokenHash: token, epoch: "test", credential: .bearer, created: time.sinceEpoch(),
@@ -145,7 +151,7 @@ final class TestSession: Sendable {
                 key: SessionKey(-1), record: record, recentHeads: [], stores: [], labels: [], lostLabels: LostLabels(),
                 receipts: [])
             let session = Session(stored, lastSeen: time.monotonic(), environment: environment)
-            callers[caller.session] = session
+            callers[caller.session] = (caller, session)
             return session
         }
     }

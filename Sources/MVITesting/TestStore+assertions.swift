@@ -51,26 +51,6 @@ extension TestStore {
         fail("Expected the action \(describe(action)), but it was not performed.\(list)", sourceLocation)
     }
 
-    /// Asserts the next label.
-    public func expect(_ label: F.Label, sourceLocation: SourceLocation = #_sourceLocation) async {
-        await settle(sourceLocation)
-        let isExhaustive = isExhaustive
-        let inbox = inbox
-        await wait { isExhaustive ? !inbox.open.labels.isEmpty : inbox.open.labels.contains(label) }
-        let labels = inbox.takeLabels { isExhaustive || $0 == label }
-        if let found = labels.last {
-            showSkipped(Inbox.Open(labels: labels.dropLast()), sourceLocation)
-            guard found != label else { return }
-            fail(
-                """
-                Another label was published than expected (- expected, + published):
-                \(difference(expected: label, actual: found))
-                """, sourceLocation)
-        } else {
-            fail("Expected the label \(describe(label)), but it was not published.\(whatMayBeMissing)", sourceLocation)
-        }
-    }
-
     /// Asserts the next error of a feature's code outside of a `send`: in bootstrap, in launched work, for a reminder
     /// or in an interceptor, of this store or of another one of the session.
     @discardableResult

@@ -16,9 +16,8 @@ public struct Middleware<F: Feature>: Sendable {
     /// which need the ends of turns and must not miss events. Called without locks held.
     let witnesses: [Witness]
 
-    /// `isSent`: true if a turn of another store of the session sent the intent or the action.
     package typealias Witness =
-        @Sendable (_ events: [StoreObservation<F>.Event], IntentID, _ instance: String, _ isSent: Bool) -> Void
+        @Sendable (_ events: [StoreObservation<F>.Event], IntentID, _ instance: String, Witnessed<F>) -> Void
 
     /// Creates middleware with the given observers and interceptors, in order.
     public init(observers: [Observer] = [], interceptors: [Interceptor] = []) {
@@ -48,6 +47,21 @@ public struct Middleware<F: Feature>: Sendable {
     }
 
     @usableFromInline var isObserving: Bool { !observers.isEmpty || !witnesses.isEmpty }
+}
+
+/// What a witness is told of a turn in addition to its events.
+@usableFromInline
+package struct Witnessed<F: Feature>: Sendable {
+    /// True if a turn of another store of the session sent the intent or the action.
+    package let isSent: Bool
+    package let sender: Sender?
+    /// The addressees of directed labels.
+    package let addressees: [LabelTo<F>]
+
+    @usableFromInline
+    init(isSent: Bool = false, sender: Sender? = nil, addressees: [LabelTo<F>] = []) {
+        (self.isSent, self.sender, self.addressees) = (isSent, sender, addressees)
+    }
 }
 
 /// Middleware for every feature of a server, such as logging.

@@ -30,9 +30,9 @@ final class ObserverQueue<F: Feature>: Sendable {
     @usableFromInline
     func append(
         _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ instance: String, _ session: SessionInfo,
-        _ principal: Principal?, _ trace: ServiceContext?, isSent: Bool
+        _ principal: Principal?, _ trace: ServiceContext?, _ witnessed: Witnessed<F>
     ) {
-        for witness in witnesses { witness(events, intentID, instance, isSent) }
+        for witness in witnesses { witness(events, intentID, instance, witnessed) }
         if observers.isEmpty { return }
         let observations = events.map {
             StoreObservation(

@@ -206,7 +206,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
                 // What an audience sees may change with the state.
                 isViewChanged = hasAudiences ? after.state != before.state : after.view != before.view
             }
-            if observers != nil { turn.makeRare().observe = telling(turn.observations, context) }
+            if observers != nil {
+                turn.makeRare().observe = telling(turn.observations, context, turn.rare?.addressees ?? [])
+            }
             if let judged { turn.makeRare().judged = judged }
             result = try output(turn, after.view, isViewChanged)
             if let reminders = result.reminders { try context.host.check(reminders) }
@@ -281,19 +283,23 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     @inlinable
-    func telling(_ events: [StoreObservation<F>.Event], _ context: TurnContext) -> (@Sendable () -> Void)? {
-        telling(events, context.intentID, context.principal, context.trace, isSent: context.isSent)
+    func telling(
+        _ events: [StoreObservation<F>.Event], _ context: TurnContext, _ addressees: [LabelTo<F>] = []
+    ) -> (@Sendable () -> Void)? {
+        telling(
+            events, context.intentID, context.principal, context.trace,
+            Witnessed(isSent: context.isSent, sender: context.sender, addressees: addressees))
     }
 
     @usableFromInline
     func telling(
         _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ principal: Principal?,
-        _ trace: ServiceContext? = nil, isSent: Bool = false
+        _ trace: ServiceContext? = nil, _ witnessed: Witnessed<F> = Witnessed()
     ) -> (@Sendable () -> Void)? {
         guard let observers, !events.isEmpty else { return nil }
         return { [environment] in
             observers.append(
-                events, intentID, environment.instance, environment.session, principal, trace, isSent: isSent)
+                events, intentID, environment.instance, environment.session, principal, trace, witnessed)
         }
     }
 
