@@ -477,6 +477,7 @@ const reasons = {
   checked: "An intent that was checked first.", action: "An action from a reminder, another store or other code.",
   step: "A step of launched work.", failure: "onFailure, after an error.",
 };
+const addresseeOf = ({ label, to, name = "" }) => `${label + 1}: ${to} ${name}`;
 function showDetail(entry) {
   const { turn, isShape } = entry, name = h("code", {}, plain(turn.feature));
   const list = (title, values = []) => (values.length > 0
@@ -492,7 +493,8 @@ function showDetail(entry) {
     showValue("State", "state", entry), showValue("View", "view", entry),
     part("Facts", factsOf([["Reason", reasons[turn.kind]], ["Time", moment(turn.time)], ["Now", turn.now && moment(turn.now)],
       ["Intent", plain(turn.intent)], ["Duration", durationOf(turn)],
-      ["Launched", textsOf(turn.launched)], ["Subject", turn.subject && subjectOf(turn.subject)],
+      ["Launched", textsOf(turn.launched)], ["Directed labels", textsOf(turn.directed?.map(addresseeOf))],
+      ["Subject", turn.subject && subjectOf(turn.subject)],
       ["Schema version", turn.schemaVersion], ["UUIDs", textsOf(turn.uuids)]])),
   ].filter(Boolean));
   byId("detail").hidden = false;

@@ -30,6 +30,31 @@ public struct TurnFacts: Sendable, Equatable {
         public init(feature: String, number: UInt64) { (self.feature, self.number) = (feature, number) }
     }
 
+    /// The addressee of a label that is not for everyone.
+    public struct Directed: Codable, Sendable, Equatable {
+        /// The index of the label in the turn.
+        public let label: Int
+        /// `audience`, `sender`, `subject` or `session`.
+        public let to: String
+        /// The audience, or the id of the subject or session. Nil for the sender, and in exports without personal data.
+        public let name: String?
+
+        /// Creates an addressee.
+        public init(label: Int, to: String, name: String?) { (self.label, self.to, self.name) = (label, to, name) }
+
+        @usableFromInline
+        init<Audience>(_ label: Int, _ addressee: Addressee<Audience>) {
+            self.label = label
+            switch addressee.kind {
+            case .everyone: (to, name) = ("everyone", nil)
+            case .audience(let audience): (to, name) = ("audience", "\(audience)")
+            case .sender: (to, name) = ("sender", nil)
+            case .subject(let subject): (to, name) = ("subject", "\(subject)")
+            case .session(let id): (to, name) = ("session", id)
+            }
+        }
+    }
+
     /// The reason why the turn ran.
     public var kind: Kind?
     /// The schema version of the feature.
@@ -51,6 +76,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var reads: [Read] = []
     /// The feature instances that the turn sent intents or actions to, in order.
     public var sends: [String] = []
+    /// The addressees of labels that are not for everyone, in order.
+    public var directed: [Directed] = []
     /// The ids of the work that the turn launched or registered, in order. Work without an id is `""`.
     public var launched: [String] = []
     /// The number of the turn that launched the work of this step or failure, if that turn was recorded; or that set the
@@ -79,6 +106,7 @@ public struct TurnFacts: Sendable, Equatable {
         (now, viewers) = (rare.now, rare.viewers?.json)
         if rare.uuidCount > 0 { uuids = Array(rare.uuids.prefix(rare.uuidCount)) }
         (reads, failure, refusal) = (rare.reads, rare.failure, rare.refusal)
+        if !rare.addressees.isEmpty { directed = rare.addressees.map { Directed($0.label, $0.to) } }
         if !rare.sends.isEmpty { sends = rare.sends.map(\.instance) }
         microseconds = rare.start.map { (monotonicNanoseconds() &- $0) / 1_000 }
     }

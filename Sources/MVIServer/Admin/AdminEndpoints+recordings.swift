@@ -135,6 +135,7 @@ struct TurnList {
         let uuids: JSONText?
         let viewers: JSONText?
         let reads: JSONText?
+        let directed: [TurnFacts.Directed]?
         let sends: JSONText?
         let launched: JSONText?
         let by: JSONText?
@@ -219,6 +220,10 @@ struct TurnList {
         add("uuids", value: parts.uuids)
         add("viewers", value: parts.viewers)
         add("reads", parts.reads)
+        if let directed = parts.directed {
+            let shown = shape == nil ? directed : directed.map { .init(label: $0.label, to: $0.to, name: nil) }
+            object.add("directed", json: (try? WireJSON.encode(shown)) ?? [])
+        }
         add("sends", parts.sends)
         add("launched", value: parts.launched)
         add("by", parts.by)

@@ -43,6 +43,9 @@ package final class Redactor: Sendable {
                 TurnFacts.Read(feature: redaction.feature($0.feature), number: $0.number)
             }
             recording.facts.sends = recording.facts.sends.map { redaction.feature($0) }
+            recording.facts.directed = recording.facts.directed.map {
+                TurnFacts.Directed(label: $0.label, to: $0.to, name: nil)
+            }
             recording.facts.subject = recording.facts.subject.flatMap { redaction.pseudonyms.subject($0) }
             // Its id is one in this space only; states may have it.
             recording.facts.sender = recording.facts.sender.map { Sender(id: $0.id, session: "") }

@@ -104,6 +104,7 @@ package struct Rerun<F: Feature> {
             ("actions", RecordedValues(recorded.actions), RecordedValues(again.actions)),
             ("messages", RecordedValues(recorded.messages), RecordedValues(again.messages)),
             ("labels", recorded.labels, again.labels), ("sends", old.sends, new.sends),
+            ("directed", old.directed, new.directed.map { $0.comparable(with: old.directed) }),
             ("launched", old.launched, new.launched),
         ]
         for (what, recorded, again) in pairs {
@@ -113,6 +114,13 @@ package struct Rerun<F: Feature> {
     }
 
     private func json(_ value: any Encodable) -> [UInt8] { (try? WireJSON.encode(value)) ?? [] }
+}
+
+extension TurnFacts.Directed {
+    /// Without its name if a recording has no names.
+    fileprivate func comparable(with recorded: [Self]) -> Self {
+        recorded.contains { $0.name != nil } ? self : Self(label: label, to: to, name: nil)
+    }
 }
 
 /// What the handlers did otherwise, as JSON. Outside of `Rerun`: the optimizer of Swift 6.3 crashes at a typed error that is

@@ -4,8 +4,8 @@ import WireJSON
 /// The members of a recording. Outside of `TurnRecording`, since a generic type's own types are looked up at run time.
 private enum Member: CodingKey {
     case intent, cause, actions, messages, state, view, labels
-    case kind, schemaVersion, subject, sender, locale, timeZone, now, uuids, viewers, reads, sends, launched, by
-    case microseconds, failure, refusal
+    case kind, schemaVersion, subject, sender, locale, timeZone, now, uuids, viewers, reads, directed, sends, launched
+    case by, microseconds, failure, refusal
 }
 
 /// In this module, since `MVI` does not know the wire's JSON.
@@ -37,6 +37,7 @@ extension TurnRecording {
             try object.add("viewers", storing: Viewers<F.Presence>(json: Array(viewers.utf8), of: F.self))
         }
         if !facts.reads.isEmpty { try object.add("reads", storing: facts.reads) }
+        if !facts.directed.isEmpty { try object.add("directed", storing: facts.directed) }
         if !facts.sends.isEmpty { try object.add("sends", storing: facts.sends) }
         if !facts.launched.isEmpty { try object.add("launched", storing: facts.launched) }
         if let turn = facts.by { object.add("by", turn) }
@@ -63,6 +64,7 @@ extension TurnRecording {
             String(decoding: try WireJSON.encode($0), as: UTF8.self)
         }
         (facts.uuids, facts.reads) = (try list(.uuids), try list(.reads))
+        facts.directed = try list(.directed)
         (facts.sends, facts.launched) = (try list(.sends), try list(.launched))
         facts.by = try members.decodeIfPresent(UInt64.self, forKey: .by)
         facts.microseconds = try members.decodeIfPresent(UInt64.self, forKey: .microseconds)
