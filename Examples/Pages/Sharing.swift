@@ -90,12 +90,21 @@ enum Sharing {
         struct Party: Codable, Equatable, Sendable { let name: String, guest: String? }
         struct State: Codable, Equatable, Sendable { var parties: [Party] = [] }
         // snippet.hide
-        enum Intent: Codable, Sendable { case join(name: String) }
+        enum Intent: Codable, Sendable { case join(name: String), call }
         enum Message: Codable, Sendable { case joined(Party) }
-        static let examples: [Intent] = [.join(name: "Ann")]
+        enum Label: Codable, Equatable, Sendable { case tableReady, called(name: String) }
+        static let examples: [Intent] = [.join(name: "Ann"), .call]
         let initialState = State()
         func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
-            if case .join(let name) = intent { turn.dispatch(.joined(Party(name: name, guest: turn.sender?.id))) }
+            switch intent {
+            case .join(let name): turn.dispatch(.joined(Party(name: name, guest: turn.sender?.id)))
+            case .call:
+                guard let next = turn.state.parties.first else { return }
+                // snippet.show
+                turn.publish(.tableReady, to: .audience(.guest(next.guest)))
+                turn.publish(.called(name: next.name), to: .sender)
+            // snippet.hide
+            }
         }
         func reduce(_ state: inout State, _ message: Message) {
             if case .joined(let party) = message { state.parties.append(party) }
@@ -103,7 +112,7 @@ enum Sharing {
 
         // snippet.show
         struct ViewState: Codable, Equatable, Sendable { var place: Int?, parties: [String] = [] }
-        enum Audience: Hashable, Sendable { case guest(String?), host }
+        enum Audience: Hashable, Codable, Sendable { case guest(String?), host }
 
         func audience(of viewer: Viewer) -> Audience {
             viewer.principal?.claim("role") == "host" ? .host : .guest(viewer.sender?.id)

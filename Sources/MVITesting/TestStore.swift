@@ -50,7 +50,8 @@ import Testing
 /// - ``receive(_:sourceLocation:_:)-((First,Second,Third,Fourth)->F.Message,_,_)``
 /// - ``receive(_:where:sourceLocation:_:)``
 /// - ``receive(action:sourceLocation:)``
-/// - ``expect(_:sourceLocation:)``
+/// - ``expect(_:to:sourceLocation:)``
+/// - ``expect(_:to:_:sourceLocation:)``
 /// - ``expectFailure(sourceLocation:)``
 /// - ``expectSent(_:to:key:sourceLocation:)``
 /// - ``expectSent(action:to:key:sourceLocation:)``

@@ -43,7 +43,11 @@ import WireJSON
             labels: [
                 StoredLabel(
                     id: LabelID(number: 40, index: 1), feature: counter, version: 6, intent: nil,
-                    json: bytes(#"{"type":"toast","text":"a\nb"}"#), expiry: start + .seconds(60), isWritten: true)
+                    json: bytes(#"{"type":"toast","text":"a\nb"}"#), expiry: start + .seconds(60), isWritten: true),
+                StoredLabel(
+                    id: LabelID(number: 41, index: 0), feature: counter, version: 7, intent: nil,
+                    json: bytes(#"{"type":"ping"}"#), expiry: start + .seconds(60),
+                    to: .subject(Subject(issuer: "i", id: "ann"))),
             ],
             lostLabels: lost,
             receipts: [
@@ -78,7 +82,8 @@ import WireJSON
                 {"format":"mvi-session/1","session":{"id":"s-1","epoch":"k3","credential":"cookie","subject":{"issuer":"https://id","id":"ada"},"isShared":true,"created":"2026-09-21T14:13:20.123Z","lastSeen":"2026-09-21T14:13:21.123Z","sequence":41,"hasLostLabels":true,"lostLabels":[{"feature":"counter","sequence":2,"isUnheard":true}]},"stores":[
                 {"feature":"counter","schemaVersion":2,"sequence":8,"version":7,"madeSequence":1,"state":{"count":5,"name":"ä"},"view":{"text":"5"},"viewIntent":"intent-1","replacedSequence":1},
                 {"feature":"order-detail:9","schemaVersion":2,"sequence":8,"version":7,"madeSequence":1,"state":null,"view":{"text":"5"},"replacedSequence":1}],"labels":[
-                {"sequence":40,"index":1,"feature":"counter","version":6,"label":{"type":"toast","text":"a\nb"},"expiry":"2026-09-21T14:14:20.123Z","isWritten":true}],"receipts":[
+                {"sequence":40,"index":1,"feature":"counter","version":6,"label":{"type":"toast","text":"a\nb"},"expiry":"2026-09-21T14:14:20.123Z","isWritten":true},
+                {"sequence":41,"index":0,"feature":"counter","version":7,"label":{"type":"ping"},"to":"subject 1 iann","expiry":"2026-09-21T14:14:20.123Z","isWritten":false}],"receipts":[
                 {"key":"\"quoted\"","feature":"counter","sequence":5,"intent":"i1","bodySHA256":"001fff","version":6,"made":"2026-09-21T14:13:20.123Z"},
                 {"number":4,"epoch":"mine","sequence":6,"intent":"i2","bodySHA256":"","status":422,"body":{"title":"no"},"made":"2026-09-21T14:13:20.123Z"}],"credentials":[
                 {"kind":"bearer","number":1,"made":"2026-09-21T14:13:20.123Z","revokedUntil":"2026-09-21T14:13:20.123Z"},

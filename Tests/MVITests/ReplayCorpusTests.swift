@@ -31,6 +31,7 @@ private struct ReplayedOrder: Feature {
         turn.dispatch(.placed("\(turn.client.locale ?? "-") \(turn.client.timeZone ?? "-") \(turn.viewers.shown)"))
         if fault == "messages" { turn.dispatch(.expired) }
         turn.publish(.placed(count: fault == "labels" ? count + 1 : count))
+        turn.publish(.placed(count: 0), to: .session(fault == "directed" ? "other" : "s"))
         if fault != "sends" { turn.send(.clear, to: ReplayedBasket.self) }
         turn.launch(id: fault == "launched" ? "other" : "mail") { [isRecording] _ in
             if !isRecording { Issue.record("launched work ran in a replay") }
@@ -94,7 +95,9 @@ struct ReplayCorpusTests {
         #expect(count.compared >= 8 && count.skipped == 0 && count.turns > count.compared)
     }
 
-    @Test(arguments: ["read", "messages", "labels", "sends", "launched", "actions", "state", "outcome", "refusal"])
+    @Test(arguments: [
+        "read", "messages", "labels", "directed", "sends", "launched", "actions", "state", "outcome", "refusal",
+    ])
     func `what another build does otherwise is found with its turn`(fault: String) async throws {
         let corpus = try await corpus()
         let error = #expect(throws: FixtureError.self) {

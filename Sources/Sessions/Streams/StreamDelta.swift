@@ -244,8 +244,8 @@ extension SessionCore {
         with stream: StreamState, _ forms: StreamForms?, _ tally: EventTally
     ) {
         let first = labels.first.map { outbox[$0].label.id.number } ?? .max
-        guard stream.replayThrough < first, !stream.holdsBack, !labels.contains(where: { outbox[$0].label.to != nil })
-        else { return }
+        guard stream.replayThrough < first, !stream.holdsBack else { return }
+        if outbox.directedEnd > outbox.firstPlace, labels.contains(where: { outbox[$0].label.to != nil }) { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
         let seen = forms.map { forms in states.compactMap { seenView(stores[$0].feature, stream, forms) } } ?? []
         streams.lastStep = SharedStep(

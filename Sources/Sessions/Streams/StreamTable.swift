@@ -260,7 +260,7 @@ struct StreamState {
 
         var isBlank: Bool {
             isAtRest && delta == nil && denied.isEmpty && identityNotice == nil && leftOut.isEmpty && heldFrom == .max
-                && covered == nil && scope == nil
+                && covered == nil && scope == nil && reader == nil
         }
     }
 

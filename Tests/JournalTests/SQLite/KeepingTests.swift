@@ -1,4 +1,5 @@
 import Logging
+import MVI
 import SQLite
 import SessionJournal
 import Testing
@@ -26,6 +27,27 @@ import Testing
         #expect(found.labels.map(\.id.number) == [1, 2, 3])
         #expect(try await again.state(session) == "3")
         await again.close()
+    }
+
+    @Test func `rows of labels are as they were, and those of directed labels name a feature that no server has`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        var turn = session.turn(labels: [#"{"type":"a"}"#, #"{"type":"b"}"#])
+        turn.labels[1].to = .subject(Subject(issuer: "i", id: "ann"))
+        #expect(await journal.append(turn).isCommitted)
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        let rows = try connection.query("SELECT feature, json FROM labels ORDER BY place") { row in
+            "\(try row.text(0)) \(String(decoding: try row.blob(1), as: UTF8.self))"
+        }
+        #expect(
+            rows == [
+                #"counter {"type":"a"}"#,
+                "mvi-directed-label counter 14\nsubject 1 iann" + #"{"type":"b"}"#,
+            ])
     }
 
     @Test func `what was answered is there after a kill`() async throws {
