@@ -24,7 +24,7 @@ public struct Addressee<Audience: Hashable & Sendable>: Hashable, Sendable {
     public static var sender: Self { Self(kind: .sender) }
     /// The clients that are signed in as a user, in any session.
     public static func subject(_ subject: Subject) -> Self { Self(kind: .subject(subject)) }
-    /// The clients of a session: see ``Sender/session``.
+    /// The clients of a session, whoever they are by then: see ``Sender/session``.
     public static func session(_ id: String) -> Self { Self(kind: .session(id)) }
 }
 

@@ -79,6 +79,8 @@ extension SessionStream {
                 continue
             }
             attempts += 1
+            // A view may be of a store that the stream did not show before.
+            if !attempt.views.isEmpty { forms.audiences = nil }
             for patch in attempt.patches { forms.patches[patch.name] = .some(patch.bytes) }
             for view in attempt.views { forms.views.append(make(view, areAudiencesKnown: forms.areAudiencesKnown)) }
         }

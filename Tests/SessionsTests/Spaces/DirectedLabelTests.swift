@@ -146,6 +146,22 @@ struct DirectedLabelTests {
         for reader in [host, again] { #expect(try texts(reader) == ["third-canary"]) }
     }
 
+    @Test("do not reach a client of whom it is not known now whether it is meant")
+    func inDoubt() async throws {
+        let fixture = try SpaceFixture()
+        let hal = try await fixture.user("hal", ["role": "host"])
+        let reader = try hal.stream(door)
+        _ = try reader.events()
+        // Until the journal has the renewal, both principals count.
+        let guest = Principal(issuer: "i", subject: "hal", claims: ["role": "guest"])
+        _ = try #require(hal.credential).restrict(to: guest, since: 0)
+        hal.session.core.withLock { hal.session.noteAccessChange(&$0) }.finish()
+        let other = try await fixture.user("una", ["role": "host"])
+        _ = try other.send(tell("host"), to: door).get()
+        _ = try other.send(tell("subject hal", "for hal"), to: door).get()
+        #expect(try texts(reader) == ["for hal"] && !has("canary", reader))
+    }
+
     @Test("do not reach the person who signs in to a client's session without its stores, or who signed out")
     func signedIn() async throws {
         let fixture = try SpaceFixture()
