@@ -124,7 +124,7 @@ struct OriginTests {
     func options(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             for (target, allow) in [
-                ("/sessions/current", "GET, HEAD, DELETE, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
+                ("/sessions/current", "GET, HEAD, PUT, DELETE, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
                 ("*", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
             ] {
                 let response = try await server.send(TestRequest("OPTIONS", target))

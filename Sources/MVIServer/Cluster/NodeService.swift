@@ -64,7 +64,8 @@ struct NodeService: Service {
         }
     }
 
-    private func tellOfWatchers() {
+    /// Tells other nodes what streams of this one show, and who looks.
+    func tellOfWatchers() {
         guard let link = assembly.link else { return }
         for (node, watched) in sessions.watchedElsewhere {
             tell(link.client, node, watched.map { WatchedSession(token: $0.token, features: $0.features) })

@@ -18,6 +18,8 @@ struct NodePresenceTests {
         }
         while !isDone.withLock({ $0 }) {
             pair.pass(1)
+            // As every few seconds: a report counts for fifteen.
+            for node in [pair.near, pair.far] { NodeService(node.assembly).tellOfWatchers() }
             for node in [pair.near, pair.far] {
                 node.clock.advance(by: .seconds(1))
                 #expect(try await node.isServing())
