@@ -284,6 +284,27 @@ fault("queue-of-somebody", 69, "lost-anonymous-session-of-somebody",
       ("session.py", "if lost is not None and user != self.user:", "if lost is not None and user not in (self.user, (None, None)):"))
 fault("lost-session-refuses-its-user", 69, "lost-session-of-the-same-user", ("session.py", "if lost is not None and user != self.user:", "if lost is not None:"))
 
+# --- Presence ---
+CHANGED = "        if presence != self.presences.get(feature):"
+fault("shows-nobody", 76, "presence", ("stream.py", "            self.screen.presence(data)", "            pass"))
+fault("repeats-presence", 76, "presence", ("screen.py", CHANGED, "        if True:"))
+fault("shows-strangers", 76, "presence", ("stream.py", '        if data["feature"] in self.features:\n            self.screen.presence', "        if True:\n            self.screen.presence"))
+fault("counts-the-shown", 76, "presence", ("screen.py", '{"count": count,', '{"count": len(viewers),'))
+fault("adds-viewers", 76, "presence",
+      ("screen.py", '"viewers": viewers}', '"viewers": (self.presences.get(data["feature"]) or {"viewers": []})["viewers"] + viewers}'))
+fault("hello-forgets-presence", 76, "presence-over-reconnects",
+      ("screen.py", "        self.fresh.clear()", "        self.fresh.clear()\n        self.forget_presences()"))
+fault("epoch-forgets-presence", 76, "presence-over-reconnects", ("screen.py", "if is_another and self.life[0] != session:", "if is_another:"))
+fault("presence-of-another-session", 76, "presence-of-another-session", ("screen.py", "if is_another and self.life[0] != session:", "if False:"))
+SET_END = '        self.show("{0}", feature=data["feature"])\n        self.screen.set_presence(data["feature"], None)'
+for name in ("end", "denied"):
+    fault(f"presence-outlives-{name}", 76, "presence-of-a-lost-store", ("stream.py", SET_END.format(name), SET_END.format(name).split("\n")[0]))
+fault("presence-outlives-refusal", 76, "presence-of-a-refused-store", ("stream.py", "                self.screen.set_presence(feature, None)\n", ""))
+fault("presence-outlives-session", 76, "presence-of-an-ended-session", ("stream.py", 'in ("ended", "signedOut")', 'in ("signedOut",)'))
+fault("presence-outlives-sign-out", 76, "presence-signed-out", ("stream.py", 'in ("ended", "signedOut")', 'in ("ended",)'))
+fault("presence-outlives-watch", 76, "presence-unwatched", ("client.py", "        self.stream.screen.set_presence(feature, None)\n", ""))
+fault("shows-broken-presence", 42, "broken-presence", ("screen.py", "if not isinstance(viewers, list):", "if False:"))
+
 # --- Other sessions ---
 fault("stale-stream-is-taken-over", 70, "stale-stream",
       ("client.py", '        self.stream.last_id = ""\n        self.stream.reopen()', "        pass"),

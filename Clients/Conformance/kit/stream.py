@@ -88,6 +88,11 @@ class Stream:
         self.event("label", {"feature": feature, "version": version, "id": label_id, "replay": replay, "expiresIn": expires_in,
                              "label": label or {"type": "toast", "text": label_id}}, cursor)
 
+    def presence(self, *viewers, count=None, feature="counter", **members):
+        """All who look at a feature: what those of them show who show something, and the number of all."""
+        self.event("presence", {"feature": feature, "count": len(viewers) if count is None else count,
+                                "viewers": viewers, **members})
+
     def patch(self, start, to, patch, feature="counter", id=None):
         """One patch from a version to another."""
         self.event("patch", {"feature": feature, "from": start, "to": to, "patch": patch}, id)

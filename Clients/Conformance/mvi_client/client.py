@@ -18,10 +18,10 @@ async def no_identity():
 class Client:
     """A client of one server. Make it inside a running event loop.
 
-    `show(what, **members)` is called with `state`, `label`, `condition`, `end`, `denied` and `reset`. `identity` is
-    an async function that returns a JWT or None. `patience` is in seconds. `folder` keeps the token and the intents
-    that wait, for the next client; `abandoned` is shown for each of them that fails. `locale` and `time_zone` are told
-    to the server.
+    `show(what, **members)` is called with `state`, `presence`, `label`, `condition`, `end`, `denied` and `reset`.
+    `identity` is an async function that returns a JWT or None. `patience` is in seconds. `folder` keeps the token and
+    the intents that wait, for the next client; `abandoned` is shown for each of them that fails. `locale` and
+    `time_zone` are told to the server.
     """
 
     def __init__(self, url, show, credential="bearer", delta=None, identity=no_identity, patience=300.0,
@@ -55,6 +55,7 @@ class Client:
 
     def unwatch(self, feature):
         """Shows a feature no more."""
+        self.stream.screen.set_presence(feature, None)
         if self.stream.features.pop(feature, None):
             self.stream.reopen()
 

@@ -26,6 +26,8 @@ class Screen:
         self.labels = OrderedDict()
         # The labels that nobody reads yet, with their ends, by feature.
         self.unread = {}
+        # Who looks at the features that have told it.
+        self.presences = {}
 
     def hello(self, session, epoch):
         """A new stream; returns whether it is of another session or epoch than the one before."""
@@ -33,6 +35,8 @@ class Screen:
         if self.life == (session, epoch):
             return False
         is_another = self.life is not None
+        if is_another and self.life[0] != session:
+            self.forget_presences()
         self.life = (session, epoch)
         self.versions.clear()
         self.labels.clear()
@@ -61,6 +65,23 @@ class Screen:
         self.versions[feature] = version
         self.states[feature] = state
         self.show("state", feature=feature, version=version, state=state)
+
+    def presence(self, data):
+        """All who look at a feature, shown if they are not those from before."""
+        count, viewers = int_of(data["count"]), data["viewers"]
+        if not isinstance(viewers, list):
+            raise TypeError("viewers are a list")
+        self.set_presence(data["feature"], {"count": count, "viewers": viewers})
+
+    def set_presence(self, feature, presence):
+        if presence != self.presences.get(feature):
+            self.presences[feature] = presence
+            self.show("presence", feature=feature, presence=presence)
+
+    def forget_presences(self):
+        """What is known is another session's."""
+        for feature in self.presences:
+            self.set_presence(feature, None)
 
     def label(self, data):
         """A label, shown once."""

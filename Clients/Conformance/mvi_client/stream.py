@@ -47,6 +47,8 @@ class Stream:
     def set_condition(self, condition):
         if condition != self.condition:
             self.condition = condition
+            if condition in ("ended", "signedOut"):
+                self.screen.forget_presences()
             self.show("condition", condition=condition)
 
     def stop(self, condition):
@@ -186,11 +188,17 @@ class Stream:
     def on_label(self, data):
         self.screen.label(data)
 
+    def on_presence(self, data):
+        if data["feature"] in self.features:
+            self.screen.presence(data)
+
     def on_end(self, data):
         self.show("end", feature=data["feature"])
+        self.screen.set_presence(data["feature"], None)
 
     def on_denied(self, data):
         self.show("denied", feature=data["feature"])
+        self.screen.set_presence(data["feature"], None)
 
     def on_reset(self, data):
         self.show("reset", reason=data["reason"], labelsLost=data["labelsLost"])
@@ -247,6 +255,7 @@ class Stream:
             if len(wanted) == 1 or await self.is_refused(feature):
                 self.denied.add(feature)
                 self.show("denied", feature=feature)
+                self.screen.set_presence(feature, None)
         if self.wanted == wanted:
             raise Left(self.backoff.next())
 
