@@ -9,6 +9,7 @@ let client;
 let window;
 const watches = new Map();
 const readers = new Map();
+const presences = new Map();
 
 const say = (saw, members) => process.stdout.write(`${JSON.stringify({ saw, ...members })}\n`);
 
@@ -59,10 +60,17 @@ function open({ url, features, credential, delta, identities, patience, folder, 
 function watch(feature, labels = true) {
   const store = client.store(feature);
   let shown = {};
+  const tellPresence = () => {
+    const { presence = null } = store;
+    if (presence !== (presences.get(feature) ?? null)) say("presence", { feature, presence });
+    presences.set(feature, presence);
+  };
+  tellPresence();
   const read = () => store.onLabel((label, { id, replay }) => say("label", { feature, id, replay, label }));
   readers.set(feature, () => ends.push(read()));
   const ends = [
     store.subscribe(() => {
+      tellPresence();
       if (store.status !== "ready" || (store.state === shown.state && store.version === shown.version)) return;
       shown = { state: store.state, version: store.version };
       say("state", { feature, version: store.version, state: store.state });

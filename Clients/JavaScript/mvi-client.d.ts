@@ -1,10 +1,11 @@
 // The types of mvi-client.js. Times are milliseconds.
 
-/** The types of a feature: its view state, its intents and its labels. */
+/** The types of a feature: its view state, its intents, its labels, and what clients are shown of each other. */
 export interface FeatureTypes {
   state: unknown;
   intent: unknown;
   label: unknown;
+  presence?: unknown;
 }
 
 /**
@@ -20,6 +21,7 @@ export type FeatureOf<F, Id extends string> =
   : FeatureTypes;
 
 type Known<Feature> = Feature extends FeatureTypes ? Feature : FeatureTypes;
+type PresenceOf<Feature> = Feature extends { presence?: infer Presence } ? Presence : unknown;
 
 /** Stops the listening; call it once. */
 export type End = () => void;
@@ -134,8 +136,16 @@ export type Predictions<State, Intent> = {
     (state: State, intent: Extract<Intent, { type: Type }>) => State;
 };
 
+/** The clients that look at a store. */
+export interface Viewers<Presence = unknown> {
+  /** Their number, also of those that show nothing. A client with several tabs counts once. */
+  readonly count: number;
+  /** What they show, of at most 100. */
+  readonly viewers: readonly Presence[];
+}
+
 /** One feature's state and labels. */
-export interface Store<State = unknown, Intent = unknown, Label = unknown> {
+export interface Store<State = unknown, Intent = unknown, Label = unknown, Presence = unknown> {
   readonly id: string;
   /**
    * The view state with the predictions of pending intents, undefined before the first one, after the end of the session
@@ -146,6 +156,11 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
   readonly confirmed: State | undefined;
   /** The version of the confirmed state. */
   readonly version: number | undefined;
+  /**
+   * Who looks at the store, while it is watched and if the feature tells. Kept over reconnects; undefined before the first,
+   * after the end of the store or the session, and while signed out. The same object until it changes.
+   */
+  readonly presence: Viewers<Presence> | undefined;
   /** The intents that a prediction shows, in order, and those of them that failed. The same array until it changes. */
   readonly pending: readonly Pending<Intent>[];
   /** `ended`: the store was disposed. `denied`: the caller must not see it. `missing`: there is no such feature. */
@@ -154,7 +169,7 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
   readonly isWatched: boolean;
   /** The labels from now on. */
   readonly labels: AsyncIterable<Label>;
-  /** Watches the store: calls `listener` after each change of its state or status. Needs no `this`. */
+  /** Watches the store: calls `listener` after each change of its state, status or presence. Needs no `this`. */
   subscribe: (listener: () => void) => End;
   /**
    * Watches the store: calls `listener` once for each label. Labels that arrived while only `subscribe` watched come
@@ -263,7 +278,8 @@ export interface Client<F = Features> {
    */
   store<Id extends string>(
     id: Id, options?: { predict?: Predictions<FeatureOf<F, Id>["state"], FeatureOf<F, Id>["intent"]> },
-  ): Store<FeatureOf<F, Id>["state"], FeatureOf<F, Id>["intent"], FeatureOf<F, Id>["label"]>;
+  ): Store<
+    FeatureOf<F, Id>["state"], FeatureOf<F, Id>["intent"], FeatureOf<F, Id>["label"], PresenceOf<FeatureOf<F, Id>>>;
   /** Calls `listener` after each change of the condition. Needs no `this`. */
   onCondition: (listener: () => void) => End;
   /**

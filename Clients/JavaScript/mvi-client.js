@@ -14,7 +14,7 @@ const members = {
   hello: { session: "string", epoch: "string" }, state: { feature: "string", version: "number", state: "any" },
   patch: { feature: "string", from: "number", to: "number", patch: "any" },
   label: { feature: "string", id: "string", label: "any" }, end: { feature: "string" }, denied: { feature: "string" },
-  goaway: { reason: "string" }, ping: {}, reset: {}, identity: {},
+  presence: { feature: "string", count: "number", viewers: "array" }, goaway: { reason: "string" }, ping: {}, reset: {}, identity: {},
 };
 
 // ---------------------------------------------------------------- errors
@@ -101,7 +101,8 @@ export class EventParser {
 
 function checkEvent(event, data) {
   const isGood = isObject(data) && Object.entries(members[event]).every(
-    ([name, type]) => type === "any" ? Object.hasOwn(data, name) : typeof data[name] === type);
+    ([name, type]) => type === "any" ? Object.hasOwn(data, name)
+      : type === "array" ? Array.isArray(data[name]) : typeof data[name] === type);
   if (!isGood) throw new Error(`A member of the event "${event}" is missing or invalid.`);
 }
 
@@ -614,6 +615,7 @@ class Stream {
   #timer; #watchdog; #lastByte = 0; #attempts = 0; #retry = limits.retry; #isRenewed = false; #isRefreshed = false;
   /** What this connection has shown, by feature. */
   #shown = new Map();
+  #presences = new Map();
   #delta; #doubts = 0; #isNamed = false; #next; #lostAt = 0;
 
   constructor(options, platform, session, emit) {
@@ -734,11 +736,16 @@ class Stream {
   // ------------------------------------------------------------ one connection
 
   #begin() {
-    this.#shown.clear();
+    this.#clear();
     this.#connection = new AbortController();
     this.#show(this.condition === "reconnecting" ? "reconnecting" : "connecting");
     this.#sign();
     return this.#connection;
+  }
+
+  #clear() {
+    this.#shown.clear();
+    this.#presences.clear();
   }
 
   #cut() {
@@ -856,7 +863,7 @@ class Stream {
         this.hello = data;
         this.#attempts = 0;
         this.#isRenewed = this.#isRefreshed = false;
-        this.#shown.clear();
+        this.#clear();
         this.#sign();
         this.condition = "live";
         this.#emit("hello", data);
@@ -866,8 +873,10 @@ class Stream {
         this.#shown.set(feature, { version: data.version, data });
         break;
       case "patch": return this.#patch(data);
+      case "presence": this.#presences.set(feature, data); break;
       case "end": case "denied":
         this.#shown.delete(feature);
+        this.#presences.delete(feature);
         break;
       case "identity": this.#refreshSoon(); break;
       case "goaway":
@@ -907,8 +916,9 @@ class Stream {
 
   snapshot() {
     const states = [...this.#shown.values()].map(({ data }) => ["state", data]);
+    const presences = [...this.#presences.values()].map((data) => ["presence", data]);
     return [
-      ...(this.condition === "live" ? [["hello", this.hello], ...states] : []),
+      ...(this.condition === "live" ? [["hello", this.hello], ...states, ...presences] : []),
       ["condition", { condition: this.condition }],
     ];
   }
@@ -1422,6 +1432,7 @@ function listen(listeners, listener) {
 class Store {
   id;
   state;
+  presence;
   pending = [];
   status = "loading";
   #client; #platform; #watched; #listeners = new Set(); #labelListeners = new Set(); #unheard = []; #waits = []; #predictions;
@@ -1540,15 +1551,26 @@ class Store {
         this.status = "ready";
         return this.#predictions.show(data);
       case "label": return this.#predictions.label(data);
+      case "presence": return this.#seePresence(data);
       case "reset": case "forget":
         this.#settle(false);
-        if (data?.isEmpty) this.status = "loading";
+        if (data?.isEmpty) {
+          this.status = "loading";
+          this.presence = undefined;
+        }
         return this.#predictions.reset({ forgets: event === "forget", ...data });
       default:
         this.status = event === "end" ? "ended" : event;
+        this.presence = undefined;
         this.#settle(false);
         return this.#predictions.end(event === "end");
     }
+  }
+
+  #seePresence({ count, viewers }) {
+    if (!this.isWatched || isEqual({ count, viewers }, this.presence)) return;
+    this.presence = { count, viewers };
+    this.#changed();
   }
 
   #changed() {
@@ -1583,6 +1605,7 @@ class Store {
 
   #left() {
     if (this.isWatched) return;
+    this.presence = undefined;
     this.#predictions.unwatched();
     this.#settle(false);
     this.#watched();
@@ -1978,7 +2001,7 @@ class Client {
       case "condition": return this.#show(data);
     }
     this.report(event, data);
-    if (["state", "label", "end", "denied", "missing"].includes(event)) this.#stores.get(data.feature)?.handle(event, data);
+    if (["state", "label", "presence", "end", "denied", "missing"].includes(event)) this.#stores.get(data.feature)?.handle(event, data);
   }
 
   report(event, data) {

@@ -64,7 +64,14 @@ test("states, intents and labels have the types of their feature, as the manual 
     // @ts-expect-error The key changes nothing about the types.
     client.store("order-detail:42").send({ type: "add" });
     createClient<{ order: { state: { id: string }; intent: never; label: never } }>().store("order:7").state?.id;
-    export { keyed, other, read, confirmed };
+    const viewers: unknown = client.store("counter").presence?.viewers[0];
+    const here = createClient<{ room: { state: {}; intent: {}; label: {}; presence: { name: string } } }>().store("room:1");
+    const names: string[] | undefined = here.presence?.viewers.map(({ name }) => name);
+    // @ts-expect-error There may be no presence yet.
+    here.presence.count;
+    // @ts-expect-error Viewers show no such member.
+    here.presence?.viewers[0].face;
+    export { keyed, other, read, confirmed, viewers, names };
   `), "");
 });
 
