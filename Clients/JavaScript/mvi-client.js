@@ -2039,7 +2039,17 @@ class Client {
       if (this.#isClosed) return;
       this.#tabs.announce();
       this.#updateStream();
+      this.#catchUp();
     }, 0);
+  }
+
+  /** Another tab may have watched the same before: this one's stream does not tell it again. */
+  #catchUp() {
+    if (!this.#tabs.isLeader) return;
+    for (const [event, data] of this.#stream.snapshot()) {
+      const store = this.#stores.get(data.feature);
+      if (event === "presence" || (event === "state" && store?.status === "loading")) store?.handle(event, data);
+    }
   }
 
   #updateStream() {

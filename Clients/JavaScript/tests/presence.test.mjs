@@ -116,3 +116,30 @@ test("tabs get the presence by the leader's stream, also one that comes later, w
   assert.deepEqual(all.map(({ presence }) => presence?.viewers), [[ana], [ben], [ana], undefined]);
   assert.equal(shared.server.streams.filter(({ isOpen }) => isOpen).length, 1);
 });
+
+test("a later tab gets no presence of a store that ended, nor of the stream before", async () => {
+  const shared = { browser: new Browser(), server: new Server(), clock: new Clock() };
+  const { server, clock } = shared;
+  const open = async () => {
+    const { client } = start({ ...shared, page: new Page() });
+    const stores = ["counter", "order:1"].map((feature) => client.store(feature));
+    for (const store of stores) store.subscribe(() => {});
+    await clock.advance();
+    return stores;
+  };
+  const told = await open();
+  await server.stream.hello();
+  await look(server, [ana]);
+  await look(server, [ana], { feature: "order:1" });
+  await server.stream.send("end", { feature: "counter" });
+  const whose = (stores) => stores.map(({ presence }) => presence?.viewers);
+  assert.deepEqual(whose(told), [undefined, [ana]]);
+  assert.deepEqual(whose(await open()), [undefined, [ana]]);
+  await server.stream.end();
+  await next(server, clock);
+  assert.deepEqual(whose(told), [undefined, [ana]]);
+  const late = await open();
+  assert.deepEqual(whose(late), [undefined, undefined]);
+  await look(server, [ben], { feature: "order:1" });
+  assert.deepEqual(whose(late), [undefined, [ben]]);
+});

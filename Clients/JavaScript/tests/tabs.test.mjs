@@ -49,6 +49,25 @@ test("a later tab gets the state at once, by the same stream", async () => {
   assert.equal(late.client.condition, "live");
 });
 
+test("the leader's tab gets at once what another tab watches already, by the same stream", async () => {
+  const { server, clock, tabs: [a] } = await tabs("counter", "order:1");
+  await show(server);
+  await server.stream.send("presence", { feature: "order:1", count: 1, viewers: [] });
+  const store = a.client.store("order:1");
+  const { length } = server.streams;
+  let end;
+  for (let times = 0; times < 2; times += 1) {
+    end?.();
+    await clock.advance();
+    assert.equal(store.presence, undefined);
+    end = store.subscribe(() => {});
+    await clock.advance();
+    assert.deepEqual(store.presence, { count: 1, viewers: [] });
+  }
+  assert.deepEqual([store.state, store.status], [{ of: "order:1" }, "ready"]);
+  assert.equal(server.streams.length, length);
+});
+
 test("each tab posts its own intents", async () => {
   const { server, tabs: [, b] } = await tabs("counter", "counter");
   await show(server);
