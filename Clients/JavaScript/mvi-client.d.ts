@@ -137,11 +137,11 @@ export type Predictions<State, Intent> = {
 };
 
 /** The clients that look at a store. */
-export interface Viewers<Presence = unknown> {
+export interface StorePresence<Viewer = unknown> {
   /** Their number, also of those that show nothing. A client with several tabs counts once. */
   readonly count: number;
   /** What they show, of at most 100. */
-  readonly viewers: readonly Presence[];
+  readonly viewers: readonly Viewer[];
 }
 
 /** One feature's state and labels. */
@@ -160,7 +160,7 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown, Prese
    * Who looks at the store, while it is watched and if the feature tells. Kept over reconnects; undefined before the first,
    * after the end of the store or the session, and while signed out. The same object until it changes.
    */
-  readonly presence: Viewers<Presence> | undefined;
+  readonly presence: StorePresence<Presence> | undefined;
   /** The intents that a prediction shows, in order, and those of them that failed. The same array until it changes. */
   readonly pending: readonly Pending<Intent>[];
   /** `ended`: the store was disposed. `denied`: the caller must not see it. `missing`: there is no such feature. */
