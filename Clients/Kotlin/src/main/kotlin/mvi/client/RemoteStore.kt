@@ -51,6 +51,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
     private val shownState = MutableStateFlow<State?>(null)
     private val confirmedState = MutableStateFlow<State?>(null)
     private val pendingIntents = MutableStateFlow<List<PredictedIntent<Intent>>>(emptyList())
+    private val shownPresence = MutableStateFlow<StorePresence?>(null)
     private val shownAvailability = MutableStateFlow(Availability.UNKNOWN)
     private val lastFailure = MutableStateFlow<RemoteError?>(null)
 
@@ -65,6 +66,12 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
 
     /** The intents that are shown by a prediction and not confirmed, in order, and those that failed. */
     val pending: StateFlow<List<PredictedIntent<Intent>>> = pendingIntents.asStateFlow()
+
+    /**
+     * Who looks at the store, if its feature shows clients to each other. It is kept over reconnects; null until the
+     * first event, while the store is not watched, and after its end or the session's.
+     */
+    val presence: StateFlow<StorePresence?> = shownPresence.asStateFlow()
 
     /** The availability of the store. */
     val availability: StateFlow<Availability> = shownAvailability.asStateFlow()
@@ -84,6 +91,7 @@ class RemoteStore<State : Any, Intent : Any, Label : Any>(
         confirmedState.value = picture.confirmed
         shownState.value = picture.state
         pendingIntents.value = picture.pending.map(::predicted)
+        shownPresence.value = picture.presence
         shownAvailability.value = picture.availability
         lastFailure.value = picture.failure
     }

@@ -170,6 +170,10 @@ private class Driver(command: JsonObject) {
                 "label", named, "id" to Wire.quoted(delivery.id), "replay" to "${delivery.isReplay}",
                 "label" to delivery.label.toString(),
             )
+            is Delivery.Presence -> {
+                val json = delivery.presence?.let { "{\"count\":${it.count},\"viewers\":${JsonArray(it.shown)}}" }
+                say("presence", named, "presence" to "$json")
+            }
             Delivery.Ended -> say("end", named)
             Delivery.Denied, Delivery.Missing -> say("denied", named)
             Delivery.Forgotten -> {}

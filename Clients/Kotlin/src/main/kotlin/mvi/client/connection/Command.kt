@@ -6,6 +6,7 @@ import mvi.client.Condition
 import mvi.client.HttpRequest
 import mvi.client.IntentReceipt
 import mvi.client.RemoteError
+import mvi.client.StorePresence
 import mvi.client.WaitingIntent
 
 /** An action that a [Connection] requests. Actions are performed in order. */
@@ -62,6 +63,9 @@ internal sealed interface Delivery {
         val label: JsonElement,
         val end: Duration? = null,
     ) : Delivery
+
+    /** Other clients look at the store; null if it is not known any more who does. */
+    data class Presence(val presence: StorePresence?) : Delivery
 
     /** The store was disposed of. */
     data object Ended : Delivery

@@ -6,12 +6,15 @@ import kotlin.time.Duration.Companion.seconds
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import mvi.client.DeltaFormat
+import mvi.client.StorePresence
 import mvi.client.wire.JsonPatch
 import mvi.client.wire.MergePatch
 import mvi.client.wire.ParsedEvent
 import mvi.client.wire.Wire
 import mvi.client.wire.WireException
 import mvi.client.wire.any
+import mvi.client.wire.array
+import mvi.client.wire.count
 import mvi.client.wire.optionalBoolean
 import mvi.client.wire.optionalNumber
 import mvi.client.wire.optionalString
@@ -50,6 +53,11 @@ private class LabelEvent(members: JsonObject, now: Duration) {
     )
 }
 
+private class PresenceEvent(members: JsonObject) {
+    val feature = members.string("feature")
+    val presence = StorePresence(members.count("count"), members.array("viewers"))
+}
+
 private class GoAway(members: JsonObject) {
     val reason = members.string("reason")
     val retry = members.optionalNumber("retry")
@@ -67,6 +75,7 @@ internal fun Connection.take(event: ParsedEvent) {
             "state" -> show(StateEvent(Wire.readObject(event.data)))
             "patch" -> patch(PatchEvent(Wire.readObject(event.data)))
             "label" -> hand(LabelEvent(Wire.readObject(event.data), now))
+            "presence" -> see(PresenceEvent(Wire.readObject(event.data)))
             "end" -> lose(Wire.readObject(event.data).string("feature"), Delivery.Ended)
             "denied" -> lose(Wire.readObject(event.data).string("feature"), Delivery.Denied)
             "reset" -> {
@@ -84,9 +93,26 @@ internal fun Connection.take(event: ParsedEvent) {
     }
 }
 
-private fun Connection.lose(feature: String, delivery: Delivery) {
+/** Ends what is known of a store. */
+internal fun Connection.lose(feature: String, delivery: Delivery) {
     endShownWaits { it.intent.feature == feature }
-    if (feature in watched) deliver(feature, delivery)
+    if (feature !in watched) return
+    deliver(feature, delivery)
+    see(null, feature)
+}
+
+private fun Connection.see(event: PresenceEvent) {
+    if (event.feature in watched) see(event.presence, event.feature)
+}
+
+private fun Connection.see(presence: StorePresence?, feature: String) {
+    if (stream.presences[feature] == presence) return
+    if (presence == null) stream.presences.remove(feature) else stream.presences[feature] = presence
+    deliver(feature, Delivery.Presence(presence))
+}
+
+internal fun Connection.forgetPresences() {
+    for (feature in stream.presences.keys.toList()) see(null, feature)
 }
 
 private fun Connection.greet(hello: Hello) {
@@ -99,7 +125,8 @@ private fun Connection.greet(hello: Hello) {
         }
         failIntentsOfOtherSession()
     }
-    if (hello.session != session.id || hello.epoch != session.epoch) forgetLog()
+    val isSame = hello.session == session.id
+    if (!isSame || hello.epoch != session.epoch) forgetLog(keepsPresences = isSame)
     session.id = hello.session
     session.epoch = hello.epoch
     sessionWasTaken()

@@ -162,6 +162,7 @@ private fun Connection.putIdentityLater(asked: Duration?) {
 /** Enters the signed-out state, since no identity is accepted. The session's credential is kept for [signIn]. */
 internal fun Connection.signOut(problem: ServerProblem?) {
     session.phase = SessionPhase.SignedOut
+    forgetPresences()
     session.renewal = null
     closeStream()
     failIntents(RemoteError.Code.SIGNED_OUT, "The server requires an identity; sign in again.", problem)

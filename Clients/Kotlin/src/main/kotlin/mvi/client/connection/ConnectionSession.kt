@@ -212,6 +212,7 @@ internal fun Connection.failIntentsOfOtherSession() {
 /** Ends the session for good. The app decides how to continue. */
 internal fun Connection.endSession() {
     session.phase = SessionPhase.Ended
+    forgetPresences()
     session.token = null
     session.renewal = null
     commands += Command.SaveCredential(null)

@@ -28,11 +28,13 @@ internal fun Connection.watch(feature: String) {
     if (watched.add(feature)) return gatherWatches()
     // For another watcher of the same store.
     stream.shown[feature]?.let { deliver(feature, Delivery.State(it.version, null, it.state)) }
+    stream.presences[feature]?.let { deliver(feature, Delivery.Presence(it)) }
 }
 
 internal fun Connection.unwatch(feature: String) {
     if (!watched.remove(feature)) return
     stream.shown.remove(feature)
+    stream.presences.remove(feature)
     stream.refused.remove(feature)
     endShownWaits { it.intent.feature == feature }
     gatherWatches()
@@ -145,8 +147,13 @@ internal fun Connection.checkWatchdog() {
     stream.attempts += 1
 }
 
-/** Forgets the cursor, versions and label ids, which belong to another log. */
-internal fun Connection.forgetLog() {
+/**
+ * Forgets the cursor, versions and label ids, which belong to another log.
+ *
+ * @param keepsPresences true if it is a log of the same session.
+ */
+internal fun Connection.forgetLog(keepsPresences: Boolean = false) {
+    if (!keepsPresences) forgetPresences()
     session.id = null
     session.epoch = null
     stream.cursor = ""
@@ -244,8 +251,7 @@ private fun Connection.featureRefused(refusal: Refusal, features: List<String>) 
 
 private fun Connection.refuseFeature(feature: String, refusal: Refusal) {
     if (feature !in watched || stream.refused.put(feature, refusal) != null) return
-    endShownWaits { it.intent.feature == feature }
-    deliver(feature, refusal.delivery)
+    lose(feature, refusal.delivery)
 }
 
 internal fun Connection.looked(feature: String, result: Answered) {

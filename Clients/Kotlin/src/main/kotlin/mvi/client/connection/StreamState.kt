@@ -5,6 +5,7 @@ import kotlin.time.Duration.Companion.seconds
 import kotlinx.serialization.json.JsonElement
 import mvi.client.HttpAnswer
 import mvi.client.ServerProblem
+import mvi.client.StorePresence
 import mvi.client.wire.Bytes
 import mvi.client.wire.EventParser
 
@@ -78,6 +79,9 @@ internal class StreamState {
     /** The value of `Last-Event-ID`. */
     var cursor = ""
     val shown = mutableMapOf<String, Shown>()
+
+    /** Kept over reconnects. */
+    val presences = mutableMapOf<String, StorePresence>()
     var seen = SeenLabels()
     val refused = mutableMapOf<String, Refusal>()
 

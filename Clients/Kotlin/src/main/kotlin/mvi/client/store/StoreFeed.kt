@@ -8,6 +8,7 @@ import kotlinx.serialization.json.JsonElement
 import mvi.client.Availability
 import mvi.client.RemoteError
 import mvi.client.SendCompletion
+import mvi.client.StorePresence
 import mvi.client.connection.Delivery
 import mvi.client.connection.Progress
 import mvi.client.core.ClientCore
@@ -40,6 +41,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
         val state: State?,
         val confirmed: State?,
         val pending: List<Predictions.Entry<Intent>>,
+        val presence: StorePresence?,
         val availability: Availability,
         /** The error of the store, or else of the last intent of `post`. */
         val failure: RemoteError?,
@@ -55,6 +57,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
     private val number = core.number()
     private val book = Predictions<State, Intent, DatedLabel<Label>>(prediction)
     private val labels = LabelQueue<Label>(core::now)
+    private var presence: StorePresence? = null
     private var availability = Availability.UNKNOWN
     private var failure: RemoteError? = null
 
@@ -104,6 +107,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
         if (readers > 0 || !isWatched || departure != departures) return
         isWatched = false
         core.unwatch(feature, number)
+        presence = null
         book.unwatched()
     }
 
@@ -137,6 +141,8 @@ internal class StoreFeed<State : Any, Intent, Label>(
                 val label = decoded(labelSerializer, delivery.label, "label") ?: return
                 change { book.deliver(DatedLabel(label.value, delivery.end)) }
             }
+            // It may come behind the end of the watch.
+            is Delivery.Presence -> change { if (isWatched) presence = delivery.presence?.by(json) }
             Delivery.Ended -> end(Availability.ENDED)
             Delivery.Denied -> end(Availability.DENIED)
             Delivery.Missing -> end(Availability.MISSING)
@@ -247,7 +253,7 @@ internal class StoreFeed<State : Any, Intent, Label>(
      * @param before the number of the state that was held before.
      */
     private fun follow(before: Int?) {
-        onChange(Picture(book.shown, book.confirmed, book.entries, availability, outdated ?: failure))
+        onChange(Picture(book.shown, book.confirmed, book.entries, presence, availability, outdated ?: failure))
         if (!book.isHolding) {
             val error = outdated?.let { RemoteError(it.code, it.message.orEmpty(), mayHaveRun = true) }
             for (waiter in settled) if (error == null) waiter.complete(Unit) else waiter.completeExceptionally(error)

@@ -107,6 +107,11 @@ internal fun JsonObject.optionalBoolean(name: String): Boolean? {
     return flag ?: throw mistyped(name, "true or false")
 }
 
+internal fun JsonObject.count(name: String): Int =
+    version(name).toInt().takeIf { it.toLong() == version(name) } ?: throw mistyped(name, "a count")
+
+internal fun JsonObject.array(name: String): JsonArray = this[name] as? JsonArray ?: throw mistyped(name, "an array")
+
 /** Returns a member of any type. */
 internal fun JsonObject.any(name: String): JsonElement = this[name] ?: throw WireException("\"$name\" is missing.")
 

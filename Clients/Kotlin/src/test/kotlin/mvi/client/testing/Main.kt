@@ -26,7 +26,7 @@ fun <Value> requireEqual(found: Value, expected: Value, place: String = "") {
 fun main(arguments: Array<String>) {
     val word = arguments.firstOrNull().orEmpty()
     val all = predictionVectorTests() + predictionRunTests() + keptRunTests() + keptTests() + storeTests() +
-        intentTests() + transportTests() + wireTests() + patchTests()
+        presenceTests() + intentTests() + transportTests() + wireTests() + patchTests()
     val tests = all.filter { word in it.name }
     var failed = 0
     tests.forEachIndexed { index, test ->

@@ -86,6 +86,7 @@ internal class PredictionPlay(random: Double) {
                 Json.decodeFromJsonElement(IdList.serializer(), delivery.state), delivery.version, delivery.intent,
             )
             is Delivery.Label -> book.deliver((delivery.label as JsonPrimitive).content)
+            is Delivery.Presence -> {}
             Delivery.Ended, Delivery.Denied, Delivery.Missing -> book.end()
             is Delivery.Reset -> book.reset()
             Delivery.Forgotten -> book.reset(forgetsVersion = true)
