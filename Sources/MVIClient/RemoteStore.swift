@@ -33,6 +33,9 @@ public final class RemoteStore<
     public private(set) var confirmed: State?
     /// The intents that are shown by a prediction and not confirmed, in order, and those that failed.
     public private(set) var pending: [PredictedIntent<Intent>] = []
+    /// Who looks at the store, if its feature shows clients to each other. It is kept over reconnects; nil until the first
+    /// event, while the store is not watched, and after its end or the session's.
+    public private(set) var presence: StorePresence?
     /// The availability of the store.
     public private(set) var availability = Availability.unknown
     /// The error of the last intent of ``post(_:)``; nil if it succeeded. While the store is ``Availability/outdated``, the
@@ -88,6 +91,7 @@ public final class RemoteStore<
                     retries: { feed.retry(entry.key) }, dismisses: { feed.dismiss(entry.key) })
             }
         }
+        if presence != picture.presence { presence = picture.presence }
         if availability != picture.availability { availability = picture.availability }
         if failure != picture.failure { failure = picture.failure }
     }

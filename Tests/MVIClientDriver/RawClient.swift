@@ -16,6 +16,7 @@ final class RawClient: Sendable {
         case label(feature: String, id: String, isReplay: Bool, label: [UInt8])
         /// A label that waited for its reader.
         case readLabel(feature: String, label: [UInt8])
+        case presence(feature: String, StorePresence?)
         case ended(feature: String)
         case denied(feature: String)
         case reset(reason: String, labelsLost: Bool)
@@ -72,6 +73,7 @@ final class RawClient: Sendable {
                     case .label(let label):
                         guard readsLabels else { return }
                         told(.label(feature: feature, id: label.id, isReplay: label.isReplay, label: label.label))
+                    case .presence(let presence): told(.presence(feature: feature, presence))
                     case .forgotten: break
                     case .ended: told(.ended(feature: feature))
                     case .denied, .missing: told(.denied(feature: feature))

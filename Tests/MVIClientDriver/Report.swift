@@ -76,6 +76,10 @@ extension Report {
                 .with("label", json: label)
         case .readLabel(let feature, let label):
             self = Report("label").with("feature", feature).with("label", json: label)
+        case .presence(let feature, let presence):
+            let viewers = presence?.viewers(as: JSONText.self).map { String(decoding: $0.bytes, as: UTF8.self) }
+            let json = presence.map { #"{"count":\#($0.count),"viewers":[\#(viewers?.joined(separator: ",") ?? "")]}"# }
+            self = Report("presence").with("feature", feature).with("presence", json: Array((json ?? "null").utf8))
         case .ended(let feature): self = Report("end").with("feature", feature)
         case .denied(let feature): self = Report("denied").with("feature", feature)
         case .reset(let reason, let labelsLost):

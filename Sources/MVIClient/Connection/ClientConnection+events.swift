@@ -30,6 +30,11 @@ extension ClientConnection {
         var expiresIn: Double?
         var label: JSONText
     }
+    private struct PresenceEvent: Decodable {
+        var feature: String
+        var count: Int
+        var viewers: [JSONText]
+    }
     private struct FeatureEvent: Decodable { var feature: String }
     private struct ResetEvent: Decodable {
         var reason: String
@@ -52,14 +57,12 @@ extension ClientConnection {
             case "state": show(try WireJSON.decode(StateEvent.self, from: event.data))
             case "patch": patch(try WireJSON.decode(PatchEvent.self, from: event.data))
             case "label": hand(try WireJSON.decode(LabelEvent.self, from: event.data))
-            case "end":
-                let feature = try WireJSON.decode(FeatureEvent.self, from: event.data).feature
-                endShownWaits { $0.intent.feature == feature }
-                if watched.contains(feature) { deliver(feature, .ended) }
-            case "denied":
-                let feature = try WireJSON.decode(FeatureEvent.self, from: event.data).feature
-                endShownWaits { $0.intent.feature == feature }
-                if watched.contains(feature) { deliver(feature, .denied) }
+            case "presence":
+                let presence = try WireJSON.decode(PresenceEvent.self, from: event.data)
+                guard watched.contains(presence.feature) else { break }
+                see(StorePresence(count: presence.count, shown: presence.viewers), at: presence.feature)
+            case "end": lose(try WireJSON.decode(FeatureEvent.self, from: event.data).feature, .ended)
+            case "denied": lose(try WireJSON.decode(FeatureEvent.self, from: event.data).feature, .denied)
             case "reset":
                 let reset = try WireJSON.decode(ResetEvent.self, from: event.data)
                 endShownWaits { _ in true }
@@ -76,6 +79,24 @@ extension ClientConnection {
         }
     }
 
+    /// Ends what is known of a store.
+    mutating func lose(_ feature: String, _ delivery: IntentDelivery) {
+        endShownWaits { $0.intent.feature == feature }
+        guard watched.contains(feature) else { return }
+        deliver(feature, delivery)
+        see(nil, at: feature)
+    }
+
+    private mutating func see(_ presence: StorePresence?, at feature: String) {
+        guard stream.presences[feature] != presence else { return }
+        stream.presences[feature] = presence
+        deliver(feature, .presence(presence))
+    }
+
+    mutating func forgetPresences() {
+        for feature in stream.presences.keys.sorted() { see(nil, at: feature) }
+    }
+
     private mutating func greet(_ hello: Hello) {
         guard case .open(var open) = stream.phase else { return }
         if let id = session.id, id != hello.session {
@@ -86,7 +107,8 @@ extension ClientConnection {
             }
             failIntentsOfOtherSession()
         }
-        if hello.session != session.id || hello.epoch != session.epoch { forgetLog() }
+        let isSame = hello.session == session.id
+        if !isSame || hello.epoch != session.epoch { forgetLog(keepsPresences: isSame) }
         session.id = hello.session
         session.epoch = hello.epoch
         sessionWasTaken()

@@ -145,6 +145,7 @@ extension ClientConnection {
     /// Enters the signed-out state, since no identity is accepted. The session's credential is kept for `signIn`.
     mutating func signOut(_ problem: ServerProblem?) {
         session.phase = .signedOut
+        forgetPresences()
         session.renewal = nil
         closeStream()
         failIntents(

@@ -199,6 +199,7 @@ extension ClientConnection {
         session.phase = .ended
         session.token = nil
         session.renewal = nil
+        forgetPresences()
         commands.append(.saveCredential(nil))
         closeStream()
         failIntents(RemoteError(.sessionEnded, "The session was ended before the intent was answered."))

@@ -23,6 +23,7 @@ extension ClientConnection {
         guard watched.insert(feature).inserted else {
             // For another watcher of the same store.
             if let shown = stream.shown[feature] { deliver(feature, .state(version: shown.version, shown.state)) }
+            if let presence = stream.presences[feature] { deliver(feature, .presence(presence)) }
             return
         }
         gatherWatches()
@@ -31,6 +32,7 @@ extension ClientConnection {
     mutating func unwatch(_ feature: String) {
         guard watched.remove(feature) != nil else { return }
         stream.shown[feature] = nil
+        stream.presences[feature] = nil
         stream.refused[feature] = nil
         endShownWaits { $0.intent.feature == feature }
         gatherWatches()
@@ -143,7 +145,10 @@ extension ClientConnection {
     }
 
     /// Forgets the cursor, versions and label ids, which belong to another log.
-    mutating func forgetLog() {
+    ///
+    /// - Parameter keepsPresences: true if it is a log of the same session.
+    mutating func forgetLog(keepsPresences: Bool = false) {
+        if !keepsPresences { forgetPresences() }
         session.id = nil
         session.epoch = nil
         stream.cursor = ""
@@ -244,8 +249,7 @@ extension ClientConnection {
 
     private mutating func refuse(_ feature: String, _ refusal: ClientStream.Refusal) {
         guard watched.contains(feature), stream.refused.updateValue(refusal, forKey: feature) == nil else { return }
-        endShownWaits { $0.intent.feature == feature }
-        deliver(feature, refusal == .denied ? .denied : .missing)
+        lose(feature, refusal == .denied ? .denied : .missing)
     }
 
     mutating func looked(at feature: String, _ result: Result<HTTPAnswer, TransportFailure>) {

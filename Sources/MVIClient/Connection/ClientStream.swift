@@ -59,6 +59,8 @@ struct ClientStream: Sendable {
     /// The value of `Last-Event-ID`.
     var cursor = ""
     var shown: [String: Shown] = [:]
+    /// Kept over reconnects.
+    var presences: [String: StorePresence] = [:]
     var seen = SeenLabels()
     var refused: [String: Refusal] = [:]
     /// The refusals found so far for the features of a refused stream.

@@ -26,6 +26,8 @@ enum IntentDelivery: Sendable, Equatable {
     /// - Parameter intent: the key of the intent that led to it, if known.
     case state(version: UInt64, intent: String? = nil, [UInt8])
     case label(StreamLabel)
+    /// Other clients look at the store; nil if it is not known any more who does.
+    case presence(StorePresence?)
     /// The store was disposed of.
     case ended
     /// The caller may not see the feature.

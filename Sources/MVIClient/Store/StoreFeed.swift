@@ -19,6 +19,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         /// The number of `confirmed`, which grows with each new one.
         var confirmedNumber = 0
         var pending: [Book.Entry] = []
+        var presence: StorePresence?
         var availability = Availability.unknown
         /// The error of the newest state, or of the last intent of `post`.
         var failure: RemoteError?
@@ -37,6 +38,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
 
     private struct Contents {
         var book: Book
+        var presence: StorePresence?
         var availability = Availability.unknown
         var failure: RemoteError?
         /// The error of the newest state, if it cannot be read.
@@ -50,11 +52,13 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         var isDelivering = false
         var settled: [CheckedContinuation<Void, Never>] = []
 
+        var isRead: Bool { !states.isEmpty || !labels.isEmpty }
+
         var picture: Picture {
             Picture(
                 state: book.shown, number: shownNumber, confirmed: book.confirmed,
-                confirmedNumber: book.confirmedNumber, pending: book.entries, availability: availability,
-                failure: outdated ?? failure)
+                confirmedNumber: book.confirmedNumber, pending: book.entries, presence: presence,
+                availability: availability, failure: outdated ?? failure)
         }
     }
 
@@ -139,7 +143,9 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         core.unwatch(feature, by: number)
         change { contents, _ in
             remove(&contents)
-            if contents.states.isEmpty, contents.labels.isEmpty { contents.book.unwatched() }
+            guard !contents.isRead else { return }
+            contents.presence = nil
+            contents.book.unwatched()
         }
     }
 
@@ -170,6 +176,8 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
             } catch {
                 report("A label of \"\(feature)\" does not match the app's type: \(error)")
             }
+        // It may come behind the last reader's end.
+        case .presence(let presence): change { contents, _ in if contents.isRead { contents.presence = presence } }
         case .ended: end(.ended)
         case .denied: end(.denied)
         case .missing: end(.missing)

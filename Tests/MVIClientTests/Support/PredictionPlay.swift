@@ -64,6 +64,7 @@ struct PredictionPlay {
             book.show(state, version: version, intent: intent)
         case .label(let label):
             if let text = try? WireJSON.decode(String.self, from: label.label) { book.deliver(text) }
+        case .presence: break
         case .ended, .denied, .missing: book.end()
         case .reset: book.reset()
         case .forgotten: book.reset(forgetsVersion: true)
