@@ -85,7 +85,9 @@ struct PresenceMessage: Codable {
     static func read(_ body: [UInt8]) -> [PresenceReport]? {
         guard let message = try? WireJSON.decode(PresenceMessage.self, from: body) else { return nil }
         let reports = message.stores.compactMap { store -> PresenceReport? in
-            guard let token = NodeStamp.bytes(hex: store.session), let feature = FeatureID(store.feature) else { return nil }
+            guard let token = NodeStamp.bytes(hex: store.session), let feature = FeatureID(store.feature) else {
+                return nil
+            }
             let faces = store.clients.map { Face(id: $0.id, since: $0.since, shown: $0.shown.map { Array($0.utf8) }) }
             return PresenceReport(session: TokenHash(token), feature: feature, faces: faces)
         }

@@ -157,7 +157,9 @@ extension Session {
     func look(at book: PresenceBook) {
         let look = book.look(now: shared.time.monotonic())
         if let time = look.next { shared.after(time) { [weak self] in self?.look(at: book) } }
-        if let faces = look.report { shared.tellOfPresence(PresenceReport(session: tokenHash, feature: book.feature, faces: faces)) }
+        if let faces = look.report {
+            shared.tellOfPresence(PresenceReport(session: tokenHash, feature: book.feature, faces: faces))
+        }
         if look.isChanged {
             let wakers = core.withLock { core in
                 core.streams.change(showing: book.feature)
@@ -189,7 +191,8 @@ extension Session {
 
     /// Has exactly these clients look at a store in memory, without a stream, for tests of features.
     package func show(viewers clients: [SessionClient], of feature: FeatureID) {
-        guard let write = core.withLock({ $0.stores[feature]?.store?.presence }), let book = presence(of: feature) else {
+        guard let write = core.withLock({ $0.stores[feature]?.store?.presence }), let book = presence(of: feature)
+        else {
             return
         }
         book.become(

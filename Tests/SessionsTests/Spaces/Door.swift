@@ -64,7 +64,8 @@ struct Door: Feature {
         case .call(let text): turn.publish(.called(text: text))
         case .tell(let text, let to):
             turn.publish(
-                .called(text: text), to: Addressee(to) { .audience($0 == "host" ? .host : .guest($0, isGerman: false)) })
+                .called(text: text), to: Addressee(to) { .audience($0 == "host" ? .host : .guest($0, isGerman: false)) }
+            )
         }
     }
 
