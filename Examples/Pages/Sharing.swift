@@ -11,8 +11,10 @@ enum Sharing {
         static let examples: [Intent] = [.close]
         let initialState = State()
 
+        // snippet.show
         func presence(of viewer: Viewer) -> String? { viewer.principal?.claim("name")?.string ?? "guest" }
         static func viewersChanged(_ viewers: Viewers<String>) -> Action? { .crowd(viewers.count) }
+        // snippet.hide
 
         func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(.closed) }
         func perform(_ action: Action, _ turn: inout Turn<Self>) {

@@ -47,11 +47,6 @@ struct OtherLanguageTests {
         }
     }
 
-    @Test(.enabled(if: Tool("python3") != nil))
-    func `in Python compiles`() async throws {
-        try await check("python", with: Tool("python3"), ["-m", "py_compile"])
-    }
-
     @Test(.enabled(if: Tool("bash") != nil))
     func `in a shell parses`() async throws {
         try await check("sh", with: Tool("bash"), ["-n"])
@@ -74,7 +69,7 @@ struct OtherLanguageTests {
 
     @Test func `is only in languages that a test checks`() throws {
         let known: Set = [
-            "", "console", "swift", "ts", "js", "html", "python", "sh", "json", "yaml",
+            "", "console", "swift", "ts", "js", "html", "sh", "json", "yaml",
             // Checked elsewhere, see above, or not at all.
             "nginx", "haproxy", "apache", "jsx", "kotlin", "http",
         ]

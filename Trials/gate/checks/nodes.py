@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 import urllib.request
 
 from callers import Caller, Lists, judge_lists
@@ -9,7 +10,9 @@ from client import Client, begin_all, judge, load
 from link import Link, Stream
 from processes import TERMINATE, until
 
-HOLDS = "nodes forward to the owner of work and of shared lists; a kill and a drain lose nothing and double nothing"
+HOLDS = ("nodes forward to the owner of work and of shared lists; a kill and a drain lose nothing and double nothing; "
+         "who looks at a list is told on both nodes")
+LIST = "checklist:here"
 FEATURES = ("counter", "video-list", "user-info", "order-detail:42", "order-detail:43")
 
 
@@ -17,7 +20,9 @@ async def run(world):
     database = await world.database()
     nodes = await world.nodes(2, database.url(), demo_latency="5s")
     balancer = await world.balancer(nodes)
-    await forwarding(world, nodes, balancer)
+    others = Lookers(world, nodes, balancer)
+    await asyncio.gather(forwarding(world, nodes, balancer), others.come())
+    await others.go()
     await crowd(world, nodes, balancer)
 
 
@@ -48,6 +53,53 @@ async def forwarding(world, nodes, balancer):
     figures.show("streams", "on both nodes show the intents")
     for link in links:
         link.close()
+
+
+class Lookers:
+    """Three clients that look at a list on two nodes. The first notes the numbers of all that it is told."""
+
+    def __init__(self, world, nodes, balancer):
+        self.figures, self.nodes, self.told = world.figures, nodes, []
+        self.clients = [Client(world.notes, balancer.port, 200 + index) for index in range(3)]
+        self.streams = []
+
+    async def come(self):
+        for client, node in zip(self.clients, (self.nodes[1], self.nodes[0], self.nodes[1])):
+            await client.begin()
+            self.streams.append(self.look(client, node))
+        await self.tells(3)
+        # A reload shows nobody going and nobody coming.
+        told = len(self.told)
+        self.streams[1].cancel()
+        await asyncio.sleep(3)
+        self.streams[1] = self.look(self.clients[1], self.nodes[0])
+        await asyncio.sleep(3)
+        if len(self.told) != told:
+            self.figures.fault(f"a reload of three seconds was told: {self.told[told:]}")
+
+    async def go(self):
+        """One leaves, and another's node is killed."""
+        began = time.monotonic()
+        self.streams[2].cancel()
+        await self.nodes[0].kill()
+        for count, what in ((2, "one that left"), (1, "one of a killed node")):
+            await self.tells(count)
+            self.figures.show(f"gone: {what}", f"{time.monotonic() - began:.1f} s")
+        for stream in self.streams:
+            stream.cancel()
+        for client in self.clients:
+            client.close()
+        await self.nodes[0].start()
+
+    def look(self, client, node):
+        async def watch():
+            async for event in Stream(node.port).events(f"/events?feature={LIST}", client.token):
+                if event.name == "presence" and client is self.clients[0]:
+                    self.told.append(event.data["count"])
+        return asyncio.create_task(watch())
+
+    async def tells(self, count):
+        await until(f"{count} clients look", lambda: self.told and self.told[-1] == count, 120)
 
 
 async def shown(port, token, count):
