@@ -7,7 +7,7 @@ import urllib.request
 
 from callers import Caller, Lists, judge_lists
 from client import Client, begin_all, judge, load
-from link import Link, Stream
+from link import Link, Lost, Stream
 from processes import TERMINATE, until
 
 HOLDS = ("nodes forward to the owner of work and of shared lists; a kill and a drain lose nothing and double nothing; "
@@ -93,9 +93,15 @@ class Lookers:
 
     def look(self, client, node):
         async def watch():
-            async for event in Stream(node.port).events(f"/events?feature={LIST}", client.token):
-                if event.name == "presence" and client is self.clients[0]:
-                    self.told.append(event.data["count"])
+            # A node that does not know the list's owner yet asks its clients to come again.
+            while True:
+                try:
+                    async for event in Stream(node.port).events(f"/events?feature={LIST}", client.token):
+                        if event.name == "presence" and client is self.clients[0]:
+                            self.told.append(event.data["count"])
+                except Lost:
+                    pass
+                await asyncio.sleep(1)
         return asyncio.create_task(watch())
 
     async def tells(self, count):
