@@ -61,8 +61,8 @@ import Testing
         let older = try await schema.journal { $0.migrations = before }
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 16)
         // That program's statements name no column of later migrations, but those of this build do.
-        try await schema.run(
-            "ALTER TABLE @.sessions ADD COLUMN client text; ALTER TABLE @.credentials ADD COLUMN client text;")
+        let tables = ["sessions", "credentials"]
+        for table in tables { try await schema.run("ALTER TABLE @.\(table) ADD COLUMN client text") }
         try await schema.run(
             """
             INSERT INTO @.sessions (token, id, credential, created, noted, shared, space)
@@ -71,7 +71,7 @@ import Testing
         try await schema.run("UPDATE @.meta SET minimum = 16")
         let session = try await older.newSession()
         #expect(await older.append(session.turn()).isCommitted)
-        try await schema.run("ALTER TABLE @.sessions DROP COLUMN client; ALTER TABLE @.credentials DROP COLUMN client;")
+        for table in tables { try await schema.run("ALTER TABLE @.\(table) DROP COLUMN client") }
         await (try await schema.journal()).close()
         #expect(await older.append(session.turn()).failure == .unavailable)
         await older.close()

@@ -245,7 +245,7 @@ package struct SessionClient: Sendable {
     var caller: Session? { rare?.caller }
 
     /// True if it has neither a credential nor a session of its own beside the one in which it acts.
-    var isPlain: Bool { credential == nil && rare?.caller == nil }
+    @inline(__always) var isPlain: Bool { credential == nil && rare?.caller == nil }
 
     /// Its principal now; nil for an anonymous client.
     package var principal: Principal? { credential?.principal ?? rare?.principal }

@@ -53,10 +53,11 @@ package final class SessionStream: Sendable {
 
     /// Returns the next bytes to write.
     package func nextStep() -> StreamStep {
-        let step = nextStepOfStores()
-        return presences.map { withPresence($0, step) } ?? step
+        guard let presences else { return nextStepOfStores() }
+        return withPresence(presences, nextStepOfStores())
     }
 
+    @inline(__always)
     private func nextStepOfStores() -> StreamStep {
         let now = session.shared.time.monotonic()
         if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
