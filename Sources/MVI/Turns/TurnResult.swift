@@ -175,15 +175,16 @@ package struct TurnContext: Sendable {
     package init(
         _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, earlier: [Effect] = [],
         inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
-        isSent: Bool = false, by: UInt64? = nil, sender: Sender? = nil, client: ClientInfo = ClientInfo(nil, nil)
+        isSent: Bool = false, by: UInt64? = nil, sender: Sender? = nil, settings: ClientSettings? = nil,
+        origin: (any ClientOrigin)? = nil
     ) {
-        (self.intentID, self.host, self.earlier, origin) = (intentID, host, earlier, client.origin)
+        (self.intentID, self.host, self.earlier, self.origin) = (intentID, host, earlier, origin)
         let isPlain =
             principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent && by == nil
-            && sender == nil && client.settings == nil
+            && sender == nil && settings == nil
         rare =
             isPlain
-            ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender, client.settings)
+            ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender, settings)
     }
 
     private init(readingAtOnce other: TurnContext) {
@@ -223,7 +224,7 @@ package struct TurnContext: Sendable {
         let copy = TurnContext(
             intentID, host, principal: principal, earlier: earlier, inputs: inputs ?? self.inputs,
             failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by, sender: sender,
-            client: client)
+            settings: rare?.settings, origin: origin)
         return readsAtOnce ? copy.readingAtOnce : copy
     }
 }

@@ -77,7 +77,7 @@ package struct Rerun<F: Feature> {
                 viewers: facts.viewers.map {
                     KnownViewers(Viewers(json: Array($0.utf8), of: F.self), json: $0)
                 }), sender: facts.sender,
-            client: ClientInfo(locale: facts.locale, timeZone: facts.timeZone))
+            settings: ClientSettings(locale: facts.locale, timeZone: facts.timeZone))
         let run: RunTurn?
         switch (facts.kind, recording.cause, recording.actions.first) {
         case (.intent?, let intent?, _): run = TurnRunner<F>.execute(intent, isJudged: true)

@@ -244,8 +244,6 @@ package struct SessionClient: Sendable {
     /// Its own session, if it acts in a space.
     var caller: Session? { rare?.caller }
 
-    /// True if it has neither a credential nor a session of its own beside the one in which it acts.
-    @inline(__always) var isPlain: Bool { credential == nil && rare?.caller == nil }
 
     /// Its principal now; nil for an anonymous client.
     package var principal: Principal? { credential?.principal ?? rare?.principal }

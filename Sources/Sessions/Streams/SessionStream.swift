@@ -53,12 +53,6 @@ package final class SessionStream: Sendable {
 
     /// Returns the next bytes to write.
     package func nextStep() -> StreamStep {
-        guard let presences else { return nextStepOfStores() }
-        return withPresence(presences, nextStepOfStores())
-    }
-
-    @inline(__always)
-    private func nextStepOfStores() -> StreamStep {
         let now = session.shared.time.monotonic()
         if client.credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
         guard showsChanges || hasAudiences else {
@@ -66,11 +60,11 @@ package final class SessionStream: Sendable {
                 (core.nextStep(of: self, now: now, access), core.streams.takeTally(of: number))
             }
             session.shared.metrics.count(tally)
-            return step
+            return presences == nil ? step : withPresence(step)
         }
         let step = nextStepOfChanges(now: now)
         session.shared.metrics.count(session.core.withLock { $0.streams.takeTally(of: number) })
-        return step
+        return presences == nil ? step : withPresence(step)
     }
 
     /// Handles the end of the connection, or that none came. A second call does nothing.

@@ -62,7 +62,8 @@ extension SessionStream {
     }
 
     /// Adds what a step tells of other clients.
-    func withPresence(_ presences: Lock<Presences>, _ step: StreamStep) -> StreamStep {
+    func withPresence(_ step: StreamStep) -> StreamStep {
+        guard let presences else { return step }
         let isKnown = presences.withLock { $0.generation == accessGeneration && filter.isNamed }
         if !isKnown { entersPresence() }
         switch step {

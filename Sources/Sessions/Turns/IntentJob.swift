@@ -139,7 +139,9 @@ final class IntentJob: QueueJob {
         case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }
         let principal = client.principal
-        let settings = outside != nil ? nil : client.isPlain ? own : session.settings(of: client)
+        let settings =
+            outside != nil
+            ? nil : client.credential == nil && client.caller == nil ? own : session.settings(of: client)
         do throws(StoreError) {
             switch store {
             case .store(let store, let version, let effects):
@@ -187,7 +189,7 @@ final class IntentJob: QueueJob {
                 context: TurnContext(
                     intentID, store, principal: principal, inputs: stage.inputs, trace: request.trace,
                     sender: request.client.caller.map { session.sender($0, principal, request.client.credential) },
-                    client: ClientInfo(settings, request.origin ?? request.client.origin)),
+                    settings: settings, origin: request.origin ?? request.client.origin),
                 run: run, receipt: receipt),
             after: effects)
     }

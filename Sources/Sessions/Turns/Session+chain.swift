@@ -155,7 +155,7 @@ extension Session {
             var context = TurnContext(
                 call.context.intentID, store, principal: call.context.principal, earlier: earlier, inputs: knownInputs,
                 failures: call.context.failures, isSent: true, sender: call.context.sender,
-                client: call.context.client)
+                settings: call.context.client.settings, origin: call.context.client.origin)
             if call.context.readsAtOnce { context = context.readingAtOnce }
             let turn = next.run(store.runner, context)
             inputs.append(turn.inputs)

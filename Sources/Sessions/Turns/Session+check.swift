@@ -19,8 +19,8 @@ extension Session {
         let principal = job.request.client.principal
         let context = TurnContext(
             job.intentID, store, principal: principal,
-            client: ClientInfo(
-                settings(of: job.request.client), job.request.origin ?? job.request.client.origin))
+            settings: settings(of: job.request.client),
+            origin: job.request.origin ?? job.request.client.origin)
         let judgement = Lock<RunTurn?>(nil)
         let wait = Wait(number: 0) { [self] came in
             let judged = came ? judgement.withLock { $0 } : nil
