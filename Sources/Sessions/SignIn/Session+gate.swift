@@ -244,7 +244,6 @@ package struct SessionClient: Sendable {
     /// Its own session, if it acts in a space.
     var caller: Session? { rare?.caller }
 
-
     /// Its principal now; nil for an anonymous client.
     package var principal: Principal? { credential?.principal ?? rare?.principal }
 

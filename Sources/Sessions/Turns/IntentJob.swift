@@ -139,9 +139,8 @@ final class IntentJob: QueueJob {
         case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }
         let principal = client.principal
-        let settings =
-            outside != nil
-            ? nil : client.credential == nil && client.caller == nil ? own : session.settings(of: client)
+        let isOwn = client.credential == nil && client.caller == nil
+        let settings = outside != nil ? nil : isOwn ? own : session.settings(of: client)
         do throws(StoreError) {
             switch store {
             case .store(let store, let version, let effects):
