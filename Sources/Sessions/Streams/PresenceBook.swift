@@ -40,7 +40,7 @@ final class PresenceBook: Sendable {
         var isChanged = false
         /// The clients of this node, if other nodes have to be told.
         var report: [Face]?
-        /// The time until the next look; nil if one is due earlier, or none.
+        /// The time of the next look; nil if one is due earlier, or none.
         var next: Duration?
         /// True if nobody is left, and streams were told.
         var isEmpty = false
@@ -152,8 +152,13 @@ final class PresenceBook: Sendable {
     var faces: [Face]? { state.withLock { $0.local.isEmpty ? nil : $0.faces } }
 
     /// Removes who is gone, and finds what is to be told now.
-    func look(now: Duration) -> Look {
-        state.withLock { $0.look(now: now) }
+    ///
+    /// - Parameter due: the time for which an earlier look asked for this one, which may come too early; nil for others.
+    func look(now: Duration, due: Duration? = nil) -> Look {
+        state.withLock { state in
+            if due == state.timer { state.timer = nil }
+            return state.look(now: now)
+        }
     }
 
     /// The set that streams were told.
@@ -213,7 +218,7 @@ extension PresenceBook.State {
         look.isEmpty = local.isEmpty && remote.isEmpty && told.count == 0 && isReported
         if let next, timer.map({ next < $0 }) ?? true {
             timer = next
-            look.next = next - now
+            look.next = next
         }
         return look
     }

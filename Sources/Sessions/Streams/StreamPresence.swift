@@ -155,9 +155,10 @@ extension Session {
     }
 
     /// Tells streams, the feature and other nodes who looks at a store if that has changed, now or later.
-    func look(at book: PresenceBook) {
-        let look = book.look(now: shared.time.monotonic())
-        if let time = look.next { shared.after(time) { [weak self] in self?.look(at: book) } }
+    func look(at book: PresenceBook, due: Duration? = nil) {
+        let now = shared.time.monotonic()
+        let look = book.look(now: now, due: due)
+        if let next = look.next { shared.after(next - now) { [weak self] in self?.look(at: book, due: next) } }
         if let faces = look.report {
             shared.tellOfPresence(PresenceReport(session: tokenHash, feature: book.feature, faces: faces))
         }
