@@ -104,7 +104,7 @@ extension TestJournal {
             case .committed?: return true
             case .conflict?: continue
             case .failed(let error)?, .unknown(let error)?: throw error
-            case .duplicate?, .callersChanged?, nil:
+            case .duplicate?, .callersChanged?, .heardBefore?, nil:
                 preconditionFailure("a journal in memory answers at once, and the batch has no receipt and no caller")
             }
         }

@@ -36,8 +36,8 @@ package struct JournalBatch: Sendable {
     /// The number of changes of access to the session that the writer knows of, compared like the head. Nil if no other
     /// process writes. Journals of one process may ignore it.
     package var expectedAccess: UInt64?
-    /// Nil for a session's batch.
-    package var ofSpace: SpaceBatch?
+    /// Nil if it has nothing of it.
+    package var rare: RareBatch?
     /// The change of the owner, or nil to keep it.
     package var ownerChange: OwnerChange?
 }
@@ -49,13 +49,13 @@ extension JournalBatch {
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         forgottenReceipts: [ReceiptKey] = [], firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [],
         lostLabels: LostLabels? = nil, epoch: String? = nil, expectedOwner: SessionOwner? = nil,
-        expectedAccess: UInt64? = nil, ofSpace: SpaceBatch? = nil, ownerChange: OwnerChange? = nil
+        expectedAccess: UInt64? = nil, rare: RareBatch? = nil, ownerChange: OwnerChange? = nil
     ) {
         self.init(
             expecting: expecting, session: session, head: head, time: time, stores: stores, labels: labels,
             receipts: receipts, reminders: reminders, forgottenReceipts: forgottenReceipts, firstLabel: firstLabel,
             forgottenLabels: forgottenLabels, lostLabels: lostLabels, epoch: epoch, expectedOwner: expectedOwner,
-            expectedAccess: expectedAccess, ofSpace: ofSpace, ownerChange: ownerChange)
+            expectedAccess: expectedAccess, rare: rare, ownerChange: ownerChange)
     }
 }
 
@@ -126,6 +126,8 @@ package enum AppendResult: Sendable {
     case conflict
     /// The access of these expected callers has changed, or their sessions have ended: by their index. Nothing is stored.
     case callersChanged([Int])
+    /// These messages were received before: by their index in the batch. Nothing is stored.
+    case heardBefore([Int])
     /// This receipt was stored before. Nothing is stored.
     indirect case duplicate(StoredReceipt)
     /// The append failed. Nothing is stored.

@@ -77,9 +77,9 @@ public final class MemoryJournal: Journal {
     }
 
     package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        guard let ofSpace = batch.ofSpace else { return append(batch, changed: []) }
-        let result = append(batch, changed: changedCallers(ofSpace.expectedCallers))
-        if case .committed = result, !ofSpace.visits.isEmpty { note(ofSpace.visits, in: batch.session) }
+        guard let rare = batch.rare else { return append(batch, changed: []) }
+        let result = append(batch, changed: changedCallers(rare.expectedCallers))
+        if case .committed = result, !rare.visits.isEmpty { note(rare.visits, in: batch.session) }
         return result
     }
 

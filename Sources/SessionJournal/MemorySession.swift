@@ -47,6 +47,12 @@ final class MemorySession {
         set { change { $0.accessChanges = newValue } }
     }
 
+    /// The highest number of each sender of received messages.
+    private var heard: [[UInt8]: UInt64] {
+        get { additions?.heard ?? [:] }
+        set { change { $0.heard = newValue } }
+    }
+
     private var lostLabels: LostLabels {
         get { additions?.lostLabels ?? LostLabels() }
         set { change { $0.lostLabels = newValue } }
@@ -102,6 +108,10 @@ final class MemorySession {
             }
         }
         guard expects(batch) else { return .conflict }
+        if let rare = batch.rare, !rare.heard.isEmpty {
+            let known = rare.heard.indices.filter { rare.heard[$0].number <= heard[rare.heard[$0].sender] ?? 0 }
+            if !known.isEmpty { return .heardBefore(known) }
+        }
         let fault = batch.fault(storeCount: stores.count) { stores.index(of: $0) != nil }
         if let fault { return .failed(fault) }
 
@@ -131,6 +141,9 @@ final class MemorySession {
         for key in batch.forgottenReceipts { receipts[key] = nil }
         for receipt in batch.receipts { receipts[receipt.key] = receipt }
         if !batch.reminders.isEmpty { apply(batch.reminders) }
+        if let rare = batch.rare {
+            for message in rare.heard { heard[message.sender] = max(heard[message.sender] ?? 0, message.number) }
+        }
         if let lost = batch.lostLabels { lostLabels = lost }
         if let epoch = batch.epoch { record.epoch = epoch }
         switch batch.ownerChange {
@@ -229,18 +242,19 @@ private final class MemoryAdditions {
     var owner: (owner: SessionOwner, working: [FeatureID])?
     var accessChanges: UInt64 = 0
     var lostLabels = LostLabels()
+    var heard: [[UInt8]: UInt64] = [:]
     @exclusivity(unchecked) var recordings = RecordingRing()
     var setAside: [SetAsideState] = []
 
     var isEmpty: Bool {
         credentials.isEmpty && reminders.isEmpty && !isPassedOver && owner == nil && accessChanges == 0
-            && lostLabels == LostLabels() && recordings.turns.isEmpty && setAside.isEmpty
+            && lostLabels == LostLabels() && heard.isEmpty && recordings.turns.isEmpty && setAside.isEmpty
     }
 
     func copy() -> MemoryAdditions {
         let copy = MemoryAdditions()
         (copy.credentials, copy.reminders, copy.owner) = (credentials, reminders, owner)
-        (copy.accessChanges, copy.lostLabels) = (accessChanges, lostLabels)
+        (copy.accessChanges, copy.lostLabels, copy.heard) = (accessChanges, lostLabels, heard)
         (copy.recordings, copy.setAside) = (recordings, setAside)
         return copy
     }

@@ -41,21 +41,3 @@ package enum VisitQuery: Sendable {
     /// Those of deleted subjects.
     case forgotten
 }
-
-/// The part of a batch that only spaces have.
-package final class SpaceBatch: Sendable {
-    /// The callers by whose access the turns were judged, one for each turn at most. If one's has changed, nothing is
-    /// appended and the result is `callersChanged`. Journals of one process may ignore them.
-    package let expectedCallers: [ExpectedCaller]
-    /// Visits to note with the turns, in place of earlier ones of the same sessions. One without a subject has that of an
-    /// earlier one, or of its session in a journal of one process: that signed in after the turn was judged.
-    package let visits: [Visit]
-
-    package init(expectedCallers: [ExpectedCaller] = [], visits: [Visit] = []) {
-        self.expectedCallers = expectedCallers
-        // A statement of PostgreSQL writes a row once.
-        self.visits =
-            visits.count < 2
-            ? visits : Array(Dictionary(visits.map { ($0.session, $0) }) { $1.replacing($0) }.values)
-    }
-}

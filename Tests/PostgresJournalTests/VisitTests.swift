@@ -15,7 +15,7 @@ import Testing
         let space = TestSession(
             key: try await awaitResult { journal.create(record, credential: nil, done: $0) }.get(), record: record)
         var turn = space.turn()
-        turn.ofSpace = SpaceBatch(visits: visits)
+        turn.rare = RareBatch(visits: visits)
         try #require(await journal.append(turn).isCommitted)
         return space
     }

@@ -42,7 +42,7 @@ struct AppendGroup {
         for (row, batch) in batches.enumerated() {
             addHead(of: batch)
             if hasOwners { addOwner(of: batch) }
-            for (place, caller) in (batch.ofSpace?.expectedCallers ?? []).enumerated() {
+            for (place, caller) in (batch.rare?.expectedCallers ?? []).enumerated() {
                 callers.append(
                     batch, .int8(Int64(place)), .bytea(caller.token.bytes), .int8(caller.session?.number),
                     .bits(caller.access))
@@ -55,7 +55,7 @@ struct AppendGroup {
             addReceipts(of: batch, row)
             addReminders(of: batch)
             // In order, see `Statements.signIn`.
-            for visit in (batch.ofSpace?.visits ?? []).sorted(by: { $0.session < $1.session }) {
+            for visit in (batch.rare?.visits ?? []).sorted(by: { $0.session < $1.session }) {
                 visits.append(batch, Rows.visits.cells(visit))
             }
         }

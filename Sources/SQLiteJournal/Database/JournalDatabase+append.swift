@@ -28,7 +28,7 @@ extension JournalDatabase {
         for key in batch.forgottenReceipts { try deleteReceipt(key, of: batch.session) }
         for receipt in batch.receipts { try write(receipt, of: batch.session) }
         if !batch.reminders.isEmpty { try write(batch.reminders, of: batch.session) }
-        for visit in batch.ofSpace?.visits ?? [] { try connection.write(visit, of: batch.session) }
+        for visit in batch.rare?.visits ?? [] { try connection.write(visit, of: batch.session) }
         if batch.epoch != nil || batch.lostLabels != nil {
             try connection.execute(
                 "UPDATE sessions SET epoch = coalesce(?, epoch), lost = coalesce(?, lost) WHERE key = ?",

@@ -24,9 +24,9 @@ struct NotedVisits {
 }
 
 extension SessionBatch {
-    /// Its part for the journal that only spaces have.
-    func ofSpace(_ callers: [JudgedCaller]) -> SpaceBatch {
-        SpaceBatch(expectedCallers: callers.compactMap(\.expected), visits: visits)
+    /// Its part for the journal that few batches have.
+    func rare(_ callers: [JudgedCaller]) -> RareBatch {
+        RareBatch(expectedCallers: callers.compactMap(\.expected), visits: visits)
     }
 }
 
@@ -42,7 +42,7 @@ extension SessionCore {
 
     /// Notes that the journal has a batch's visits.
     mutating func noteVisits(of batch: JournalBatch) {
-        guard let visits = batch.ofSpace?.visits, !visits.isEmpty else { return }
+        guard let visits = batch.rare?.visits, !visits.isEmpty else { return }
         let rare = makeRare()
         var noted = rare.visits ?? NotedVisits()
         noted.note(visits)

@@ -258,7 +258,7 @@ extension AppendEnding {
         case .committed: self = .committed
         case .conflict: self = .conflict
         case .callersChanged: self = .outdated
-        case .duplicate: self = .duplicate
+        case .duplicate, .heardBefore: self = .duplicate
         case .failed: self = .failed
         case .unknown: self = .unknown
         }

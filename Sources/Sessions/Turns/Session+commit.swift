@@ -76,6 +76,10 @@ extension Session {
                 ended(error.map { (.failed($0), undone.results, []) } ?? undone)
             }
             return nil
+        case .heardBefore(let places):
+            let heard = pending.batch.rare?.heard ?? []
+            core.withLock { $0.noteHeard(places.map { heard[$0] }) }
+            return pending.end(.outdated, .rolledBack)
         case .duplicate(let receipt):
             // The book had removed it. The jobs run again, and find it.
             let now = Moment(shared.time)
@@ -195,7 +199,7 @@ extension SessionCore {
         {
             outbox.told(pending.batch)
         }
-        if pending.batch.ofSpace != nil { noteVisits(of: pending.batch) }
+        if pending.batch.rare != nil { noteVisits(of: pending.batch) }
         if !pending.batch.forgottenReceipts.isEmpty { receipts.told(forgotten: pending.batch.forgottenReceipts.count) }
         var applied = Applied()
         let entries = pending.entries
@@ -333,7 +337,7 @@ final class PendingCommit: Sendable {
                 ?? (core.outbox.lostIsNews ? core.outbox.lost : nil),
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil,
-            ofSpace: callers.isEmpty && working.visits.isEmpty ? nil : working.ofSpace(callers), ownerChange: owner)
+            rare: callers.isEmpty && working.visits.isEmpty ? nil : working.rare(callers), ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.
         span = tracer == nil ? nil : AppendSpan()

@@ -221,7 +221,7 @@ extension Log {
         time: Duration = Sample.start
     ) -> JournalBatch {
         var batch = batch(stores, labels: labels, receipts: receipts, time: time)
-        batch.ofSpace = SpaceBatch(visits: visits)
+        batch.rare = RareBatch(visits: visits)
         return batch
     }
 

@@ -79,7 +79,7 @@ extension ExpectedCaller {
 extension Log {
     fileprivate func batch(callers: [ExpectedCaller], receipts: [StoredReceipt] = []) -> JournalBatch {
         var batch = batch(receipts: receipts)
-        batch.ofSpace = SpaceBatch(expectedCallers: callers)
+        batch.rare = RareBatch(expectedCallers: callers)
         return batch
     }
 }

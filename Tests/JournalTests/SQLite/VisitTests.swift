@@ -18,7 +18,7 @@ import Testing
         let space = TestSession(key: try await journal.create(record), record: record)
         let (deletion, later) = (TestSession.start + .seconds(9), TestSession.start + .seconds(10))
         var turn = space.turn()
-        turn.ofSpace = SpaceBatch(visits: [
+        turn.rare = RareBatch(visits: [
             Visit(session: "before", subject: ada, lastUse: deletion),
             Visit(session: "after", subject: ada, lastUse: later),
             Visit(session: "other", subject: bob, lastUse: TestSession.start), Visit(session: "none", lastUse: later),
@@ -56,7 +56,7 @@ import Testing
         }
         let record = TestSession.space("board:a")
         var turn = TestSession(key: try await journal.create(record), record: record).turn()
-        turn.ofSpace = SpaceBatch(
+        turn.rare = RareBatch(
             visits: (ids.map(\.0) + ["gone"]).map { Visit(session: $0, lastUse: TestSession.start) })
         #expect(await journal.append(turn).isCommitted)
         let found = try await awaitResult { journal.visits(.subject(ada), limit: 10, done: $0) }.get()
@@ -73,7 +73,7 @@ import Testing
         for name in ["board:a", "board:b"] {
             let record = TestSession.space(name)
             var turn = TestSession(key: try await journal.create(record), record: record).turn()
-            turn.ofSpace = SpaceBatch(visits: (0..<600).map { Visit(session: "s\($0)", lastUse: .zero) })
+            turn.rare = RareBatch(visits: (0..<600).map { Visit(session: "s\($0)", lastUse: .zero) })
             #expect(await journal.append(turn).isCommitted)
             turns.append(turn)
         }

@@ -61,7 +61,7 @@ final class SourceFolder: Sendable {
         let space = TestSession(
             key: try await journal.keep(TestSession.space("board:a")), record: TestSession.space("board:a"))
         var turn = space.turn()
-        turn.ofSpace = SpaceBatch(visits: [
+        turn.rare = RareBatch(visits: [
             Visit(session: "v1", subject: Self.ann, lastUse: Self.start), Visit(session: "v2", lastUse: Self.start),
             Visit(session: "v3", subject: Self.forgotten, lastUse: Self.start),
         ])

@@ -37,7 +37,7 @@ struct Client: Sendable {
             case .conflict:
                 Issue.record("a conflict: what was certainly not kept was kept later")
                 throw ClientCannotGoOn()
-            case .duplicate, .callersChanged:
+            case .duplicate, .callersChanged, .heardBefore:
                 Issue.record("a receipt or a caller from nowhere")
                 throw ClientCannotGoOn()
             }

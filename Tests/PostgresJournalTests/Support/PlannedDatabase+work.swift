@@ -59,7 +59,7 @@ extension PlannedDatabase {
         third.expectedOwner = SessionOwner(node: node, fence: second.head)
         third.stores = [StoreChange(feature: TestSession.counter, kind: .disposed, number: 3, version: 3, made: 1)]
         third.ownerChange = .released
-        third.ofSpace = SpaceBatch(
+        third.rare = RareBatch(
             expectedCallers: [ExpectedCaller(token: session.record.tokenHash, session: session.key, access: 0)],
             visits: [Visit(session: session.record.id, lastUse: TestSession.start)])
         #expect(await journal.append(third).isCommitted)
