@@ -76,6 +76,12 @@ public protocol Feature: Sendable {
     /// crash of the server, changes may be missing, and one may come twice.
     static func viewersChanged(_ viewers: Viewers<Presence>) -> Action?
 
+    /// Returns the action that follows when a message of this feature's store is not delivered, or nil for none, which is the
+    /// default.
+    ///
+    /// It is performed without a sender in the store that told it, once, if that is still there. See ``Turn/tell(_:_:key:in:)``.
+    static func undelivered(_ message: UndeliveredMessage) -> Action?
+
     /// The state of a new store.
     var initialState: State { get }
     /// The observers and interceptors of this feature's stores, in addition to those that a server installs for all.

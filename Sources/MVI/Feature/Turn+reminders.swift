@@ -27,16 +27,22 @@ extension Turn {
 package enum ReminderRequest<F: Feature>: Sendable {
     case set(id: String, due: Timestamp, F.Action)
     case cancel(id: String)
+    case tell(MessageRequest)
 }
 
-/// A change of a reminder, with the action as JSON.
+/// A change of a reminder, or a message, with the action as JSON.
 @usableFromInline
 package struct EncodedReminder: Sendable {
+    /// Empty for a message.
     package let id: String
     /// Nil to cancel the reminder.
     package let action: (due: Duration, json: [UInt8])?
+    /// The message whose action it is.
+    package let message: MessageRequest?
 
-    package init(id: String, action: (due: Duration, json: [UInt8])?) { (self.id, self.action) = (id, action) }
+    package init(id: String, action: (due: Duration, json: [UInt8])?, message: MessageRequest? = nil) {
+        (self.id, self.action, self.message) = (id, action, message)
+    }
 }
 
 /// The error of a turn that exceeds the session's number of reminders, or sets one too far ahead.

@@ -78,10 +78,14 @@ public struct TurnFacts: Sendable, Equatable {
     public var sends: [String] = []
     /// The addressees of labels that are not for everyone, in order.
     public var directed: [Directed] = []
+    /// The feature instances of the messages that the turn told other logs, in order.
+    public var tells: [String] = []
+    /// The session, or the space, whose turn told the message that the turn ran for, by its id.
+    public var toldBy: String?
     /// The ids of the work that the turn launched or registered, in order. Work without an id is `""`.
     public var launched: [String] = []
-    /// The number of the turn that launched the work of this step or failure, if that turn was recorded; or that set the
-    /// reminder. Nil for other turns.
+    /// The number of the turn that launched the work of this step or failure, if that turn was recorded; that set the
+    /// reminder; or, in the log ``toldBy``, that told the message. Nil for other turns.
     public var by: UInt64?
     /// The duration of the turn.
     public var microseconds: UInt64?
@@ -100,13 +104,15 @@ public struct TurnFacts: Sendable, Equatable {
         sender = turn.sender
         (locale, timeZone) = (turn.client.locale, turn.client.timeZone)
         if !turn.effects.isEmpty { launched = turn.effects.compactMap { $0.request.map { $0.id?.description ?? "" } } }
-        by = turn.origin?.turn ?? turn.context.by
+        let message = turn.context.message
+        (toldBy, by) = (message?.session, turn.origin?.turn ?? turn.context.by ?? message?.number)
         guard let rare = turn.rare else { return }
         kind = rare.failure == nil ? rare.kind : .failure
         (now, viewers) = (rare.now, rare.viewers?.json)
         if rare.uuidCount > 0 { uuids = Array(rare.uuids.prefix(rare.uuidCount)) }
         (reads, failure, refusal) = (rare.reads, rare.failure, rare.refusal)
         if !rare.addressees.isEmpty { directed = rare.addressees.map { Directed($0.label, $0.to) } }
+        tells = rare.reminders.compactMap { if case .tell(let message) = $0 { message.instance } else { nil } }
         if !rare.sends.isEmpty { sends = rare.sends.map(\.instance) }
         microseconds = rare.start.map { (monotonicNanoseconds() &- $0) / 1_000 }
     }

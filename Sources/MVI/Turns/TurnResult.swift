@@ -154,14 +154,16 @@ package struct TurnContext: Sendable {
         let sender: Sender?
         let settings: ClientSettings?
         let readsAtOnce: Bool
+        let message: MessageOrigin?
 
         init(
             _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
-            isSent: Bool, by: UInt64?, _ sender: Sender?, _ settings: ClientSettings?, readsAtOnce: Bool = false
+            isSent: Bool, by: UInt64?, _ sender: Sender?, _ settings: ClientSettings?, _ message: MessageOrigin?,
+            readsAtOnce: Bool = false
         ) {
             (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
             (self.isSent, self.by, self.sender, self.readsAtOnce) = (isSent, by, sender, readsAtOnce)
-            self.settings = settings
+            (self.settings, self.message) = (settings, message)
         }
     }
 
@@ -176,22 +178,22 @@ package struct TurnContext: Sendable {
         _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, earlier: [Effect] = [],
         inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
         isSent: Bool = false, by: UInt64? = nil, sender: Sender? = nil, settings: ClientSettings? = nil,
-        origin: (any ClientOrigin)? = nil
+        origin: (any ClientOrigin)? = nil, message: MessageOrigin? = nil
     ) {
         (self.intentID, self.host, self.earlier, self.origin) = (intentID, host, earlier, origin)
         let isPlain =
             principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent && by == nil
-            && sender == nil && settings == nil
+            && sender == nil && settings == nil && message == nil
         rare =
             isPlain
-            ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender, settings)
+            ? nil : Rare(principal, inputs, failures, trace, isSent: isSent, by: by, sender, settings, message)
     }
 
     private init(readingAtOnce other: TurnContext) {
         (intentID, host, earlier, origin) = (other.intentID, other.host, other.earlier, other.origin)
         rare = Rare(
             other.principal, other.inputs, other.failures, other.trace, isSent: other.isSent, by: other.by,
-            other.sender, other.rare?.settings, readsAtOnce: true)
+            other.sender, other.rare?.settings, other.message, readsAtOnce: true)
     }
 
     /// The sender of the intent that led to the turn.
@@ -208,6 +210,10 @@ package struct TurnContext: Sendable {
     @usableFromInline var by: UInt64? { rare?.by }
     /// The client that sent the intent to a shared store.
     @usableFromInline package var sender: Sender? { rare?.sender }
+    /// The message that the turn runs for, also in its chain; nil for other turns.
+    @usableFromInline package var message: MessageOrigin? { rare?.message }
+    /// The number of messages in a row that led to the turn.
+    var hops: Int { rare?.message?.hops ?? 0 }
     /// The same client as it describes itself.
     package var client: ClientInfo { ClientInfo(rare?.settings, origin) }
 
@@ -224,7 +230,7 @@ package struct TurnContext: Sendable {
         let copy = TurnContext(
             intentID, host, principal: principal, earlier: earlier, inputs: inputs ?? self.inputs,
             failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent, by: by, sender: sender,
-            settings: rare?.settings, origin: origin)
+            settings: rare?.settings, origin: origin, message: message)
         return readsAtOnce ? copy.readingAtOnce : copy
     }
 }

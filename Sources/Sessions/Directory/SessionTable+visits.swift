@@ -26,7 +26,7 @@ struct NotedVisits {
 extension SessionBatch {
     /// Its part for the journal that few batches have.
     func rare(_ callers: [JudgedCaller]) -> RareBatch {
-        RareBatch(expectedCallers: callers.compactMap(\.expected), visits: visits)
+        RareBatch(expectedCallers: callers.compactMap(\.expected), visits: visits, heard: heard)
     }
 }
 

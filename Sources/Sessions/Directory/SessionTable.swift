@@ -82,6 +82,7 @@ package final class SessionTable: Sendable {
         self.environment = environment
         places = Places(limit: environment.limits.sessions)
         shards = (0..<Self.shardCount).map { _ in Lock(Shard()) }
+        connectMessages()
     }
 
     // Their places hold them.

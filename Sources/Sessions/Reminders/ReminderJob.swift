@@ -7,14 +7,18 @@ final class ReminderJob: QueueJob {
     private let session: Session
     private let reminder: StoredReminder
     private let event: TimedEvent
+    /// The reminder itself if that is a message which was not delivered.
+    private let undelivered: UndeliveredMessage?
     private let inputs: TurnInputs?
     /// Called once.
     private let done: @Sendable () -> Void
 
     init(
-        _ session: Session, _ reminder: StoredReminder, inputs: TurnInputs? = nil, done: @escaping @Sendable () -> Void
+        _ session: Session, _ reminder: StoredReminder, undelivered: UndeliveredMessage? = nil,
+        inputs: TurnInputs? = nil, done: @escaping @Sendable () -> Void
     ) {
         (self.session, self.reminder, self.inputs, self.done) = (session, reminder, inputs, done)
+        self.undelivered = undelivered
         event = TimedEvent(reminder)
     }
 
@@ -35,7 +39,10 @@ final class ReminderJob: QueueJob {
         case .passive(let error?): session.pause(reminder, isLasting: error.isLasting)
         case .absent: return deleteReminder()
         case .store(let store, _, _):
-            do { return session.run(try call(on: store)) } catch {
+            do {
+                guard let call = try call(on: store) else { return deleteReminder() }
+                return session.run(call)
+            } catch {
                 if session.pause(reminder, isLasting: true) {
                     let failure = Failure(stage: .execute, intentID: .reminder(reminder.id), error: error)
                     session.shared.report(.failure(failure, in: session.place(of: reminder.feature)))
@@ -55,7 +62,14 @@ final class ReminderJob: QueueJob {
         return nil
     }
 
-    private func call(on store: SessionStore) throws -> TurnCall {
+    /// Returns nil if its feature does nothing.
+    private func call(on store: SessionStore) throws -> TurnCall? {
+        if let undelivered {
+            guard let action = store.definition.undelivered(undelivered) else { return nil }
+            return TurnCall(
+                job: self, store: store, context: TurnContext(.reminder(reminder.id), store, inputs: inputs),
+                run: action.turn, kind: .reminder(reminder))
+        }
         guard event == .signIn else {
             return TurnCall(
                 job: self, store: store,
@@ -74,7 +88,7 @@ final class ReminderJob: QueueJob {
     }
 
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
-        ReminderJob(session, reminder, inputs: inputs ?? self.inputs, done: done)
+        ReminderJob(session, reminder, undelivered: undelivered, inputs: inputs ?? self.inputs, done: done)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
@@ -101,7 +115,16 @@ extension Session {
     /// Fires the due reminders. Calls `done` when their turns are over.
     package func fireReminders(done: @escaping @Sendable () -> Void) {
         let now = Moment(shared.time)
-        fire(core.withLock { $0.takeDueReminders(now: now) }, done: done)
+        let due = core.withLock { $0.takeDueReminders(now: now) { !$0.isMessage } }
+        let oneIsDone = countdown(from: 2, then: done)
+        fire(due, done: oneIsDone)
+        tellMessages(done: oneIsDone)
+    }
+
+    /// Notes the reminders that a commit has set, and tells its messages.
+    func note(_ changes: [ReminderChange]) {
+        for case .set(let reminder) in changes { shared.reminderClock.note(due: reminder.next) }
+        if changes.contains(where: \.tells) { tellMessages() }
     }
 
     /// Fires reminders that are marked as under way. Calls `done` when their turns are over.

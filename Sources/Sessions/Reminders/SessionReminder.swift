@@ -70,10 +70,17 @@ extension SessionCore {
     /// The reminders including those of the batch's turns.
     var currentReminders: [StoredReminder] { reminders.map(\.stored).applying(batch.reminders) }
 
-    /// Returns the number of the session's reminders after these changes of a feature instance, in the running chain.
-    func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
-        currentReminders.applying(rare?.chainReminders ?? []).applying(changes.map { ReminderChange($0, of: feature) })
-            .count(where: \.isAction)
+    /// Returns the numbers of the session's reminders and messages after these changes of a feature instance, in the running
+    /// chain.
+    func reminderCounts(
+        after changes: [EncodedReminder], of feature: FeatureID
+    ) -> (reminders: Int, messages: Int) {
+        let new = (rare?.chainReminders ?? []) + changes.changes(of: feature, number: 0, epoch: "")
+        let present = currentReminders.filter { !Message.names($0) }.applying(new.filter { !$0.tells })
+        return (
+            present.count(where: \.isAction),
+            currentReminders.count(where: Message.names) + new.count(where: \.tells)
+        )
     }
 
     /// True if a reminder whose turn fails now is not retried.

@@ -12,6 +12,8 @@ enum TimedEvent: Equatable {
     case signIn
     /// The end of the session's own recording; nil if its limit cannot be read. It needs no store.
     case recordingEnd(RecordingLimit?)
+    /// A message to another log; nil if this build cannot read it, and it waits for another one.
+    case message(Message?)
 
     // Not ASCII, so that they are unlikely to be ids of a feature's reminders. No turn sets the server's own: their number
     // is 0.
@@ -23,6 +25,7 @@ enum TimedEvent: Equatable {
         case (0, Self.signInID): self = .signIn
         case (0, Self.recordingID):
             self = .recordingEnd(try? WireJSON.decode(RecordingLimit.self, from: stored.action))
+        case (0, _) where Message.names(stored): self = .message(Message(stored))
         default: self = .action
         }
     }
@@ -32,6 +35,9 @@ enum TimedEvent: Equatable {
 
     /// The limit of the recording that it ends; nil for other events.
     var recording: RecordingLimit? { if case .recordingEnd(let limit) = self { limit } else { nil } }
+
+    var isMessage: Bool { if case .message = self { true } else { false } }
+    var message: Message? { if case .message(let message) = self { message } else { nil } }
 
     /// True if it ends, instead of waiting for another build, when its store is not available for this reason.
     func ends(with obstacle: StoreError) -> Bool { self == .signIn && obstacle.code == .featureNotFound }
@@ -52,7 +58,7 @@ extension StoredReminder {
     }
 
     /// True if a feature has set it.
-    var isAction: Bool { TimedEvent(self) == .action }
+    var isAction: Bool { number > 0 || TimedEvent(self) == .action }
 
     /// The limit of the recording that it ends; nil for other events.
     package var recordingLimit: RecordingLimit? { TimedEvent(self).recording }

@@ -94,6 +94,7 @@ package final class SessionEnvironment: Sendable {
     private let lastNumber = Lock<UInt64>(0)
     /// Names of features for which a state with unread members was reported.
     private let reportedLosses = Lock<Set<String>>([])
+    private let postAction = Lock<MessagePost?>(nil)
     private let presenceAction = Lock<(@Sendable (PresenceReport) -> Void)?>(nil)
     private let watchAction = Lock<(@Sendable (NodeRecord, TokenHash, [FeatureID]) -> Void)?>(nil)
     private let giveAwayAction = Lock<(@Sendable (NodeRecord, TokenHash) async -> Void)?>(nil)
@@ -173,6 +174,11 @@ package final class SessionEnvironment: Sendable {
     ) {
         watchAction.withLock { $0 = action }
     }
+
+    /// Delivers messages; nil where there are no other sessions.
+    var post: MessagePost? { postAction.withLock { $0 } }
+
+    func onMessage(_ post: @escaping MessagePost) { postAction.withLock { $0 = post } }
 
     /// Calls `action` when other nodes have to be told which clients look at a store on this one.
     package func onPresence(_ action: @escaping @Sendable (PresenceReport) -> Void) {

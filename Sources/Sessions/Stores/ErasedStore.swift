@@ -246,6 +246,9 @@ struct ErasedStore: Sendable {
                 guard let action = action as? any Encodable else { continue }
                 let json = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(action).bytes }
                 encoded.append(EncodedReminder(id: id, action: (due.sinceEpoch, json)))
+            case .tell(let message):
+                encoded.append(
+                    EncodedReminder(id: "", action: (message.time.sinceEpoch, try message.encoded()), message: message))
             }
         }
         return encoded

@@ -56,6 +56,8 @@ package final class FeatureDefinition: Sendable {
     let adopt: @Sendable (StoredStore, any StoreRunner) throws(StoreError) -> [String]
     /// The action by which a shared store removes a person; nil if it does nothing.
     let forgetting: @Sendable (ForgottenPerson) -> Delivery?
+    /// The action that follows when a message is not delivered; nil for none.
+    let undelivered: @Sendable (UndeliveredMessage) -> Delivery?
     /// Replays the recorded turns of one of its instances.
     package let replayer: Replayer
     /// Decodes a body as an intent to be delivered from outside the features.
@@ -146,6 +148,7 @@ package final class FeatureDefinition: Sendable {
         storeLife = if case .unused(let days) = F.life { .seconds(max(0, days) * 24 * 3600) } else { nil }
         action = { try ErasedStore.perform($0, of: F.self) }
         adopt = { stored, runner throws(StoreError) in try ErasedStore.adopt(stored, by: runner, of: F.self) }
+        undelivered = { F.undelivered($0).map { .action($0, of: F.self) } }
         forgetting = { F.forgetting($0).map { .action($0, of: F.self) } }
         delivery = { body throws(WireDecodingError) in
             .intent(try WireJSON.decode(F.Intent.self, from: body, limits: .value), of: F.self)

@@ -51,7 +51,12 @@ extension Session {
     /// See `TurnHost`.
     func check(_ reminders: [EncodedReminder], of feature: FeatureID) throws {
         let now = shared.time.sinceEpoch()
-        let count = core.withLock { $0.reminderCount(after: reminders, of: feature) }
+        let (count, messages) = core.withLock { $0.reminderCounts(after: reminders, of: feature) }
+        if messages > Message.limit {
+            throw ReminderLimitExceeded(
+                "\(messages) messages of the session would wait for their receivers; \(Message.limit) are allowed. Tell less, "
+                    + "or later: messages wait as long as their receivers are not available.")
+        }
         if count > shared.limits.reminders {
             throw ReminderLimitExceeded(
                 "The session would have \(count) reminders; \(shared.limits.reminders) are allowed. Use one id for "
@@ -155,7 +160,8 @@ extension Session {
             var context = TurnContext(
                 call.context.intentID, store, principal: call.context.principal, earlier: earlier, inputs: knownInputs,
                 failures: call.context.failures, isSent: true, sender: call.context.sender,
-                settings: call.context.client.settings, origin: call.context.client.origin)
+                settings: call.context.client.settings, origin: call.context.client.origin,
+                message: call.context.message)
             if call.context.readsAtOnce { context = context.readingAtOnce }
             let turn = next.run(store.runner, context)
             inputs.append(turn.inputs)
@@ -239,18 +245,32 @@ extension SessionCore {
 
     /// Adds the reminders of a turn of the running chain, which are in no batch yet.
     mutating func noteChain(_ reminders: [EncodedReminder]?, of feature: FeatureID) {
-        for change in reminders ?? [] { makeRare().chainReminders.append(ReminderChange(change, of: feature)) }
+        guard let reminders else { return }
+        makeRare().chainReminders += reminders.changes(of: feature, number: 0, epoch: "")
+    }
+}
+
+extension [EncodedReminder] {
+    /// The changes as they will be stored with the turn of that number.
+    func changes(of feature: FeatureID, number: UInt64, epoch: String) -> [ReminderChange] {
+        var messages = 0
+        return map { change in
+            guard let action = change.action else { return .forgotten(feature, id: change.id) }
+            guard let message = change.message else {
+                return .set(
+                    StoredReminder(
+                        feature: feature, id: change.id, due: action.due, number: number, action: action.json))
+            }
+            defer { messages += 1 }
+            return .set(
+                Message.stored(
+                    message, of: feature, number: number, index: messages, epoch: epoch, due: action.due,
+                    action: action.json))
+        }
     }
 }
 
 extension ReminderChange {
-    /// A change as it will be stored.
-    init(_ change: EncodedReminder, of feature: FeatureID, number: UInt64 = 0) {
-        guard let action = change.action else {
-            self = .forgotten(feature, id: change.id)
-            return
-        }
-        self = .set(
-            StoredReminder(feature: feature, id: change.id, due: action.due, number: number, action: action.json))
-    }
+    /// True if it adds a message.
+    var tells: Bool { if case .set(let stored) = self { Message.names(stored) } else { false } }
 }

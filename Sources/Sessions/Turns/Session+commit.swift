@@ -115,7 +115,7 @@ extension Session {
         guard let applied else { return .ended }
         if !applied.changes.isEmpty, applied.endsStores { queue.holdSettled() }
         follow(applied)
-        for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
+        if !pending.batch.reminders.isEmpty { note(pending.batch.reminders) }
         defer { if pending.batch.expectedOwner != nil { restoreWork(after: pending.batch) } }
         if pending.batch.ownerChange != nil {
             ownerChanged()
@@ -199,7 +199,10 @@ extension SessionCore {
         {
             outbox.told(pending.batch)
         }
-        if pending.batch.rare != nil { noteVisits(of: pending.batch) }
+        if let rare = pending.batch.rare {
+            noteVisits(of: pending.batch)
+            noteHeard(rare.heard)
+        }
         if !pending.batch.forgottenReceipts.isEmpty { receipts.told(forgotten: pending.batch.forgottenReceipts.count) }
         var applied = Applied()
         let entries = pending.entries
@@ -337,7 +340,7 @@ final class PendingCommit: Sendable {
                 ?? (core.outbox.lostIsNews ? core.outbox.lost : nil),
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil,
-            rare: callers.isEmpty && working.visits.isEmpty ? nil : working.rare(callers), ownerChange: owner)
+            rare: callers.isEmpty && working.visits.isEmpty && working.heard.isEmpty ? nil : working.rare(callers), ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.
         span = tracer == nil ? nil : AppendSpan()

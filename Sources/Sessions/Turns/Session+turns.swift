@@ -12,6 +12,8 @@ struct TurnCall {
         /// The start of its store.
         case start(StoreSlot.Start)
         case reminder(StoredReminder)
+        /// A message of another log.
+        case message(ToldMessage)
     }
 
     let job: any QueueJob
@@ -31,6 +33,7 @@ struct TurnCall {
     var rounds = 0
 
     var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
+    var message: ToldMessage? { if case .message(let message) = kind { message } else { nil } }
     var isOfReminder: Bool { if case .reminder = kind { true } else { false } }
 
     /// The stage that a failure is reported with; nil if the job's owner reports it.
@@ -70,12 +73,15 @@ struct TurnVerdict {
     /// - Parameter isLastTry: true if a reminder whose turn fails is not retried.
     init(_ kind: TurnCall.Kind, _ outcome: TurnOutcome, isLastTry: Bool) {
         switch (outcome, kind) {
-        case (.ran, .ordinary), (.ran, .start): keepsTurn = true
+        case (.ran, .ordinary), (.ran, .start), (.ran, .message): keepsTurn = true
         case (.ran, .reminder): (keepsTurn, forgetsReminder) = (true, true)
         case (.refused(let error), .ordinary), (.unjudged(let error, _), .ordinary): refusal = error
         // A refused start has failed; see `runReady`.
         case (.refused, .start), (.unjudged, .start), (.unavailable, .start): keepsTurn = true
         case (.refused, .reminder), (.unjudged, .reminder): forgetsReminder = true
+        // The log that told it decides.
+        case (.refused, .message), (.unjudged, .message), (.unavailable, .message): break
+        case (.failed(_, _, let report), .message(let message)): if message.isLastTry { failure = report }
         case (.failed(_, _, let report), .ordinary): failure = report
         case (.failed(_, _, let report), .start): (keepsTurn, failure) = (true, report)
         case (.failed(_, _, let report), .reminder):

@@ -61,6 +61,8 @@ struct SessionBatch {
     var callers: ShortList<JudgedCaller> = []
     /// Visits of them that the journal does not have yet.
     var visits: [Visit] = []
+    /// The messages that the turns ran for.
+    var heard: [HeardMessage] = []
 
     mutating func add(_ caller: JudgedCaller) {
         // The journal is told of each once. Without other writers there is no bound, so it is not looked for.
@@ -208,6 +210,7 @@ extension SessionCore {
             if !verdict.keepsTurn { batch.count += 1 }
         }
         if verdict.keepsTurn {
+            if let message = call.message { batch.heard.append(message.heard) }
             keep(turn, at: index, call, now: now)
             if !turn.effects.isEmpty {
                 batch.entries[index].effects += turn.effects
@@ -261,6 +264,7 @@ extension SessionCore {
         guard
             kind == .made || state != nil || view != nil || !turn.labels.isEmpty
                 || turn.recording != nil || receipt != nil || turn.reminders != nil || call.isOfReminder
+                || call.message != nil
         else { return }
         batch.count += 1
         let number = lastNumber
@@ -299,7 +303,7 @@ extension SessionCore {
         }
         if let reminders = turn.reminders {
             let feature = batch.entries[index].feature
-            batch.reminders += reminders.map { ReminderChange($0, of: feature, number: number) }
+            batch.reminders += reminders.changes(of: feature, number: number, epoch: epoch)
         }
         if let receipt { add(receipt, intentID, .ran(version: version), now: now) }
     }
@@ -358,7 +362,8 @@ extension SessionCore {
             }
             batch.entries[index].change = nil
         }
-        for reminder in currentReminders where reminder.feature == feature {
+        // What it told others is still told.
+        for reminder in currentReminders where reminder.feature == feature && !Message.names(reminder) {
             batch.reminders.append(.forgotten(feature, id: reminder.id))
         }
         batch.entries[index].isDisposed = true

@@ -1,0 +1,142 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// The log that a message goes to. Messages of one log to another are told in order, one at a time.
+struct MessageAddress: Hashable {
+    let receiver: Receiver
+    /// The space's name, or the instance of a feature that has none. Empty for sessions.
+    let place: String
+
+    init(_ message: Message, _ features: FeatureRegistry) {
+        receiver = message.receiver
+        place = receiver == .shared ? features.space(of: message.feature)?.text ?? message.feature.text : ""
+    }
+}
+
+/// Tells the waiting messages of a session's log.
+extension Session {
+    /// Tells messages that are new or due, unless they are being told already. Calls `done` when nothing more can be told now.
+    func tellMessages(done: @escaping @Sendable () -> Void = {}) {
+        guard let post = shared.post else { return done() }
+        let now = shared.time.sinceEpoch()
+        let addresses = core.withLock { $0.beginTelling(shared.features, now: now) }
+        guard !addresses.isEmpty else { return done() }
+        let oneIsDone = countdown(from: addresses.count, then: done)
+        for address in addresses {
+            Task(executorPreference: shared.executor) { [self] in
+                await tell(address, through: post)
+                oneIsDone()
+            }
+        }
+    }
+
+    /// The number of told messages that one commit removes.
+    private static var removedAtOnce: Int { 16 }
+
+    private func tell(_ address: MessageAddress, through post: MessagePost) async {
+        var told: [StoredReminder] = []
+        while let next = nextMessage(to: address) {
+            let outcome = await post(
+                ToldMessage(next.message, from: info.id, isLastTry: next.isLastTry))
+            switch outcome {
+            case .ran, .replayed: told.append(next.stored)
+            case .refused(let error), .unjudged(let error, _):
+                undelivered(next.stored, next.message.undelivered(error.code == .gone ? .gone : .refused, error))
+            case .failed(let error, _, _) where next.isLastTry:
+                undelivered(next.stored, next.message.undelivered(.failed, error))
+            case .unavailable(let error) where next.isExpired, .elsewhere(let error) where next.isExpired:
+                undelivered(next.stored, next.message.undelivered(.expired, error))
+            case .failed, .unavailable: fired(next.stored, outcome)
+            case .elsewhere(let error): fired(next.stored, .unavailable(error))
+            case .needsStore, .dropped: fired(next.stored, .unavailable(.storeDisposed))
+            }
+            if told.count >= Self.removedAtOnce {
+                remove(told)
+                told = []
+            }
+        }
+        remove(told)
+    }
+
+    /// Takes the next message to a receiver. Returns nil, and lets others begin to tell it, if there is none or its pause has
+    /// not ended.
+    private func nextMessage(to address: MessageAddress) -> WaitingMessage? {
+        let now = shared.time.sinceEpoch()
+        return core.withLock { $0.nextMessage(to: address, shared.features, now: now) }
+    }
+
+    /// Removes messages that their receivers ran. Until it is committed they may be told again.
+    private func remove(_ told: [StoredReminder]) {
+        guard !told.isEmpty else { return }
+        let done: @Sendable (Result<Bool, StoreError>) -> Void = { [self] _ in for message in told { fired(message, nil) } }
+        enqueue(.server, unless: { [self] in mayRun ? nil : .dropped }, done: done) { core in
+            let present = core.currentReminders
+            let removed = told.filter(present.contains)
+            core.batch.reminders += removed.map { .forgotten($0.feature, id: $0.id) }
+            if !removed.isEmpty { core.batch.count += 1 }
+            return !removed.isEmpty
+        }
+    }
+
+    /// Has the feature that told a message learn that it was not delivered.
+    private func undelivered(_ stored: StoredReminder, _ message: UndeliveredMessage) {
+        startLoads([stored.feature])
+        enqueue(ReminderJob(self, stored, undelivered: message) {})
+    }
+}
+
+/// A message to be told now.
+struct WaitingMessage {
+    let stored: StoredReminder
+    let message: Message
+    /// True if its receiver learns of a throw, since it is not tried again.
+    let isLastTry: Bool
+    /// True if it is not told later if that is impossible now.
+    let isExpired: Bool
+}
+
+extension SessionCore {
+    /// Begins to tell the receivers of messages that are new or due. Returns those that nobody tells yet.
+    mutating func beginTelling(_ features: FeatureRegistry, now: Duration) -> [MessageAddress] {
+        guard isLive else { return [] }
+        var begun: [MessageAddress] = []
+        for reminder in reminders where !reminder.isUnderWay && reminder.isDueMessage(now: now) {
+            guard let message = reminder.event.message else { continue }
+            let address = MessageAddress(message, features)
+            if makeRare().telling.insert(address).inserted { begun.append(address) }
+        }
+        return begun
+    }
+
+    /// See `Session.nextMessage`.
+    mutating func nextMessage(
+        to address: MessageAddress, _ features: FeatureRegistry, now: Duration
+    ) -> WaitingMessage? {
+        var next: (index: Int, message: Message)?
+        for index in reminders.indices where !reminders[index].isUnderWay {
+            guard let message = reminders[index].event.message, MessageAddress(message, features) == address,
+                next.map({ message.isBefore($0.message) }) ?? true
+            else { continue }
+            next = (index, message)
+        }
+        guard isLive, let next, reminders[next.index].isDueMessage(now: now) else {
+            _ = rare?.telling.remove(address)
+            rest()
+            return nil
+        }
+        reminders[next.index].isUnderWay = true
+        let reminder = reminders[next.index]
+        return WaitingMessage(
+            stored: reminder.stored, message: next.message, isLastTry: reminder.tries + 1 >= reminder.event.tryLimit,
+            isExpired: now - reminder.stored.due >= Message.life)
+    }
+}
+
+extension SessionReminder {
+    /// True for a message that may be told now. A new one does not wait for the reminders' clock.
+    fileprivate func isDueMessage(now: Duration) -> Bool {
+        guard event.message != nil else { return false }
+        return next <= now || notBefore == stored.due + Message.grace
+    }
+}
