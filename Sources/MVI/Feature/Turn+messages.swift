@@ -33,7 +33,7 @@ extension Turn {
     /// ``Feature/undelivered(_:)``. Access rules do not judge messages.
     ///
     /// 256 messages of a session may wait. A message may lead to further ones, 16 in a row. A turn that exceeds this fails.
-    /// A session that ends takes its waiting messages with it.
+    /// The end of a session waits two seconds for its messages; what cannot be told by then goes with it.
     public mutating func tell<Other: Feature>(
         _ feature: Other.Type, _ action: Other.Action, key: String? = nil, in receiver: Receiver = .shared
     ) where Other.Action: Codable {

@@ -7,6 +7,12 @@ import SessionJournal
 extension SessionTable {
     /// Ends a session when the journal has deleted it, and records its end for a while.
     package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+        session.tellLastMessages { [self] in endNow(session, completion) }
+    }
+
+    private func endNow(
+        _ session: Session, _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
         session.closeAll()
         let (key, isBeingKept, origin) = session.core.withLock { ($0.key, $0.rare?.keepers != nil, $0.rare?.origin) }
         let whole = tombstoneUntil(session)

@@ -20,15 +20,27 @@ extension Session {
     func tellMessages(done: @escaping @Sendable () -> Void = {}) {
         guard let post = shared.post else { return done() }
         let now = shared.time.sinceEpoch()
-        let addresses = core.withLock { $0.beginTelling(shared.features, now: now) }
-        guard !addresses.isEmpty else { return done() }
-        let oneIsDone = countdown(from: addresses.count, then: done)
-        for address in addresses {
-            Task(executorPreference: shared.executor) { [self] in
-                await tell(address, through: post)
-                oneIsDone()
-            }
+        let (addresses, isIdle) = core.withLock { core in
+            let addresses = core.beginTelling(shared.features, now: now)
+            guard let rare = core.rare, !rare.telling.isEmpty else { return (addresses, true) }
+            rare.tellWaiters.append(done)
+            return (addresses, false)
         }
+        if isIdle { return done() }
+        for address in addresses {
+            Task(executorPreference: shared.executor) { [self] in await tell(address, through: post) }
+        }
+    }
+
+    /// The time that the end of a session leaves to its messages.
+    private static var lastTime: Duration { .seconds(2) }
+
+    /// Calls `done` when the session's messages are told, as far as that is possible soon.
+    func tellLastMessages(done: @escaping @Sendable () -> Void) {
+        guard core.withLock({ $0.reminders.contains { $0.event.isMessage } }) else { return done() }
+        let wait = Wait(number: 0) { _ in done() }
+        tellMessages { wait.end(true) }
+        if !wait.isOver { shared.limit(wait, to: Self.lastTime) }
     }
 
     /// The number of told messages that one commit removes.
@@ -57,19 +69,22 @@ extension Session {
             }
         }
         remove(told)
+        for waiter in core.withLock({ $0.takeTellWaiters() }) { waiter() }
     }
 
     /// Takes the next message to a receiver. Returns nil, and lets others begin to tell it, if there is none or its pause has
     /// not ended.
     private func nextMessage(to address: MessageAddress) -> WaitingMessage? {
-        let now = shared.time.sinceEpoch()
+        let now = Moment(shared.time)
         return core.withLock { $0.nextMessage(to: address, shared.features, now: now) }
     }
 
     /// Removes messages that their receivers ran. Until it is committed they may be told again.
     private func remove(_ told: [StoredReminder]) {
         guard !told.isEmpty else { return }
-        let done: @Sendable (Result<Bool, StoreError>) -> Void = { [self] _ in for message in told { fired(message, nil) } }
+        let done: @Sendable (Result<Bool, StoreError>) -> Void = { [self] result in
+            for message in told { fired(message, (try? result.get()) == true ? nil : .unavailable(.storeDisposed)) }
+        }
         enqueue(.server, unless: { [self] in mayRun ? nil : .dropped }, done: done) { core in
             let present = core.currentReminders
             let removed = told.filter(present.contains)
@@ -109,9 +124,18 @@ extension SessionCore {
         return begun
     }
 
+    /// The callbacks that wait until nothing is told; none as long as something is.
+    mutating func takeTellWaiters() -> [@Sendable () -> Void] {
+        guard let rare, rare.telling.isEmpty else { return [] }
+        let waiters = rare.tellWaiters
+        rare.tellWaiters = []
+        rest()
+        return waiters
+    }
+
     /// See `Session.nextMessage`.
     mutating func nextMessage(
-        to address: MessageAddress, _ features: FeatureRegistry, now: Duration
+        to address: MessageAddress, _ features: FeatureRegistry, now: Moment
     ) -> WaitingMessage? {
         var next: (index: Int, message: Message)?
         for index in reminders.indices where !reminders[index].isUnderWay {
@@ -120,16 +144,15 @@ extension SessionCore {
             else { continue }
             next = (index, message)
         }
-        guard isLive, let next, reminders[next.index].isDueMessage(now: now) else {
+        guard isLive, let next, reminders[next.index].isDueMessage(now: now.sinceEpoch) else {
             _ = rare?.telling.remove(address)
-            rest()
             return nil
         }
-        reminders[next.index].isUnderWay = true
+        (reminders[next.index].isUnderWay, reminders[next.index].lastLook) = (true, now.monotonic)
         let reminder = reminders[next.index]
         return WaitingMessage(
             stored: reminder.stored, message: next.message, isLastTry: reminder.tries + 1 >= reminder.event.tryLimit,
-            isExpired: now - reminder.stored.due >= Message.life)
+            isExpired: now.sinceEpoch - reminder.stored.due >= Message.life)
     }
 }
 
@@ -137,6 +160,6 @@ extension SessionReminder {
     /// True for a message that may be told now. A new one does not wait for the reminders' clock.
     fileprivate func isDueMessage(now: Duration) -> Bool {
         guard event.message != nil else { return false }
-        return next <= now || notBefore == stored.due + Message.grace
+        return next <= now || lastLook == nil && notBefore == stored.due + Message.grace
     }
 }

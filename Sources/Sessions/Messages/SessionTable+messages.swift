@@ -86,10 +86,14 @@ extension SessionTable {
                 let answer = await forward(message, session.tokenHash, owner)
             {
                 guard case .elsewhere = answer else { return answer }
+            } else {
+                await environment.ask(for: session)
             }
-            count += 1
-            try? await environment.clock.sleep(for: environment.stores.pause(afterFailures: count))
+            if count > 0 {
+                try? await environment.clock.sleep(for: environment.stores.pause(afterFailures: count))
+            }
             await session.caughtUp()
+            count += 1
         }
     }
 }

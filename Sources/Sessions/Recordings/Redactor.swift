@@ -43,6 +43,8 @@ package final class Redactor: Sendable {
                 TurnFacts.Read(feature: redaction.feature($0.feature), number: $0.number)
             }
             recording.facts.sends = recording.facts.sends.map { redaction.feature($0) }
+            recording.facts.tells = recording.facts.tells.map { redaction.feature($0) }
+            recording.facts.toldBy = recording.facts.toldBy.map { _ in "" }
             recording.facts.directed = recording.facts.directed.map {
                 TurnFacts.Directed(label: $0.label, to: $0.to, name: nil)
             }

@@ -5,7 +5,7 @@ import WireJSON
 private enum Member: CodingKey {
     case intent, cause, actions, messages, state, view, labels
     case kind, schemaVersion, subject, sender, locale, timeZone, now, uuids, viewers, reads, directed, sends, launched
-    case by, microseconds, failure, refusal
+    case tells, toldBy, by, microseconds, failure, refusal
 }
 
 /// In this module, since `MVI` does not know the wire's JSON.
@@ -39,6 +39,8 @@ extension TurnRecording {
         if !facts.reads.isEmpty { try object.add("reads", storing: facts.reads) }
         if !facts.directed.isEmpty { try object.add("directed", storing: facts.directed) }
         if !facts.sends.isEmpty { try object.add("sends", storing: facts.sends) }
+        if !facts.tells.isEmpty { try object.add("tells", storing: facts.tells) }
+        if let session = facts.toldBy { object.add("toldBy", session) }
         if !facts.launched.isEmpty { try object.add("launched", storing: facts.launched) }
         if let turn = facts.by { object.add("by", turn) }
         if let microseconds = facts.microseconds { object.add("microseconds", microseconds) }
@@ -65,7 +67,8 @@ extension TurnRecording {
         }
         (facts.uuids, facts.reads) = (try list(.uuids), try list(.reads))
         facts.directed = try list(.directed)
-        (facts.sends, facts.launched) = (try list(.sends), try list(.launched))
+        (facts.sends, facts.tells, facts.launched) = (try list(.sends), try list(.tells), try list(.launched))
+        facts.toldBy = try members.decodeIfPresent(String.self, forKey: .toldBy)
         facts.by = try members.decodeIfPresent(UInt64.self, forKey: .by)
         facts.microseconds = try members.decodeIfPresent(UInt64.self, forKey: .microseconds)
         facts.failure = try members.decodeIfPresent(String.self, forKey: .failure)

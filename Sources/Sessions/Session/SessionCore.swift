@@ -104,6 +104,8 @@ struct SessionCore {
         var heard = HeardNumbers()
         /// The logs that its messages are being told to.
         var telling: Set<MessageAddress> = []
+        /// The callbacks that wait until nothing is told.
+        var tellWaiters: [@Sendable () -> Void] = []
         /// The number of jobs outside the queue that wait for observations.
         var putOff = 0
         /// The time until which the running job may wait for them, on the monotonic clock; nil if it has not waited.
@@ -117,7 +119,7 @@ struct SessionCore {
             catchUpWaiters.isEmpty && origin == nil && generation == nil && keepers == nil && loads.isBlank
                 && waits.isEmpty && chainReminders.isEmpty && checks == nil && granted.isEmpty && spaces == nil
                 && places == nil && visits == nil && putOff == 0 && readingDeadline == nil && presences.isEmpty
-                && heard.isEmpty && telling.isEmpty
+                && heard.isEmpty && telling.isEmpty && tellWaiters.isEmpty
         }
     }
 

@@ -106,6 +106,10 @@ struct SpaceFixture {
             FeatureDefinition(
                 rule: rule ?? { _, _, access in access != .dispose }, spaces: SpaceGroup("room", isKeyed: true)
             ) { _, _ in Room() },
+            FeatureDefinition(Letters<BoxPlace>()),
+            FeatureDefinition(spaces: SpaceGroup("board", isKeyed: true)) { key, _ in
+                key == "none" ? nil : Letters<BoardPlace>()
+            },
         ])
         table = SessionTable(
             environment: SessionEnvironment(
