@@ -8,7 +8,8 @@ final class NodeEndpoints: Sendable {
     static let watchers = "/nodes/watchers"
     static let giveAway = "/nodes/give-away"
     static let presence = "/nodes/presence"
-    /// The maximal size of a body: more than one session's stores, or one store's clients, need.
+    static let messages = "/nodes/messages"
+    /// The maximal size of a body: more than one session's stores, one store's clients, or a message need.
     static let bodyLimit = 1 << 20
 
     private let requests = Lock<(any NodeRequests)?>(nil)
@@ -23,6 +24,7 @@ final class NodeEndpoints: Sendable {
         case ("POST", Self.watchers): read = { WatchersMessage.read($0).map { .watched($0) } }
         case ("POST", Self.presence): read = { PresenceMessage.read($0).map { .present($0) } }
         case ("POST", Self.giveAway): read = { GiveAwayMessage.read($0).map { .giveAway($0) } }
+        case ("POST", Self.messages): read = { LogMessage.read($0).map { .deliver($0, to: $1) } }
         default: return nil
         }
         return .accept(bodyLimit: Self.bodyLimit) { [self] body, send in
@@ -36,6 +38,9 @@ final class NodeEndpoints: Sendable {
                 case .present(let reports):
                     await requests.present(on: node, reports)
                     send(Self.response(204))
+                case .deliver(let message, let token):
+                    let outcome = await requests.deliver(message, to: token)
+                    send(Self.response(200, .bytes(LogMessage.answer(outcome))))
                 case .giveAway(let token):
                     send(Self.response(await requests.giveAway(session: token) ? 204 : 409))
                 }
@@ -46,11 +51,13 @@ final class NodeEndpoints: Sendable {
     private enum Order: Sendable {
         case watched([WatchedSession])
         case present([PresenceReport])
+        case deliver(ToldMessage, to: TokenHash)
         case giveAway(TokenHash)
     }
 
-    /// Without a body, since no person reads it.
-    private static func response(_ status: Int) -> Response {
-        Response(status: status, fields: [ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff])
+    /// In most cases without a body, since no person reads it.
+    private static func response(_ status: Int, _ body: Response.Body = .empty) -> Response {
+        Response(
+            status: status, fields: [ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff], body: body)
     }
 }

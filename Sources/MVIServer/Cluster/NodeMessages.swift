@@ -128,3 +128,90 @@ struct GiveAwayMessage: Codable {
         return object.close()
     }
 }
+
+/// The body of `POST /nodes/messages`: a message of one log to another whose turns run on the asked node.
+struct LogMessage: Decodable {
+    /// The hash of the receiver's first token, in hexadecimal digits.
+    private let session: String
+    private let to: String
+    private let action: JSONText
+    /// The name of its teller's log in hexadecimal digits, and its number there.
+    private let log: String
+    private let number: UInt64
+    private let by: Teller
+    private let hops: Int
+    private let isLastTry: Bool
+
+    private struct Teller: Decodable {
+        let session: String
+        let number: UInt64
+    }
+
+    /// Decodes a body; nil if it is malformed.
+    static func read(_ body: [UInt8]) -> (ToldMessage, TokenHash)? {
+        guard let message = try? WireJSON.decode(LogMessage.self, from: body),
+            let token = NodeStamp.bytes(hex: message.session), let feature = FeatureID(message.to),
+            let log = NodeStamp.bytes(hex: message.log)
+        else { return nil }
+        let told = ToldMessage(
+            to: feature, action: message.action.bytes, heard: HeardMessage(sender: log, number: message.number),
+            origin: MessageOrigin(session: message.by.session, number: message.by.number, hops: message.hops),
+            isLastTry: message.isLastTry)
+        return (told, TokenHash(token))
+    }
+
+    static func body(_ message: ToldMessage, to session: TokenHash) -> [UInt8] {
+        var by = JSONObject()
+        by.add("session", message.origin.session)
+        by.add("number", message.origin.number)
+        var object = JSONObject(size: message.action.count + 320)
+        object.add("session", NodeStamp.hex(session.bytes))
+        object.add("to", message.feature.text)
+        object.add("log", NodeStamp.hex(message.heard.sender))
+        object.add("number", message.heard.number)
+        object.add("by", json: by.close())
+        object.add("hops", message.origin.hops)
+        object.add("isLastTry", message.isLastTry)
+        object.add("action", json: message.action)
+        return object.close()
+    }
+
+    /// The answer: what became of it.
+    private struct Outcome: Decodable {
+        let outcome: String
+        var code: String?
+        var detail: String?
+    }
+
+    static func answer(_ outcome: TurnOutcome) -> [UInt8] {
+        let text =
+            switch outcome {
+            case .ran, .replayed: "ran"
+            case .refused, .unjudged: "refused"
+            case .failed: "failed"
+            case .elsewhere: "elsewhere"
+            case .unavailable, .needsStore, .dropped: "unavailable"
+            }
+        var object = JSONObject()
+        object.add("outcome", text)
+        if let error = outcome.error {
+            object.add("code", error.code.name)
+            object.add("detail", error.detail)
+        }
+        return object.close()
+    }
+
+    /// Decodes an answer; nil if it is malformed.
+    static func outcome(_ body: [UInt8]) -> TurnOutcome? {
+        guard let answer = try? WireJSON.decode(Outcome.self, from: body) else { return nil }
+        let error = StoreError(StoreError.Code(answer.code ?? "unavailable"), answer.detail ?? "The node gave no reason.")
+        return switch answer.outcome {
+        case "ran": .ran
+        case "refused": .refused(error)
+        case "failed": .failed(error, thrown: error, nil)
+        case "elsewhere": .elsewhere(error)
+        case "unavailable": .unavailable(error)
+        default: nil
+        }
+    }
+}

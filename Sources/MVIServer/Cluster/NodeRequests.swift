@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import Sessions
 
@@ -8,6 +9,11 @@ package protocol NodeRequests: Sendable {
 
     /// Takes the clients that look at stores on another node. Stores that are not listed are unchanged.
     func present(on node: NodeID, _ reports: [PresenceReport]) async
+
+    /// Runs a message in a session whose turns run on this node. Returns `elsewhere` if they do not.
+    ///
+    /// - Parameter token: the hash of the session's first token.
+    func deliver(_ message: ToldMessage, to token: TokenHash) async -> TurnOutcome
 
     /// Stops a session's work and gives up its ownership, so that any node may run its turns.
     ///

@@ -1,3 +1,4 @@
+import MVI
 import ServiceLifecycle
 import SessionJournal
 import Sessions
@@ -58,6 +59,10 @@ struct NodeService: Service {
             tell(link.client, owner, [WatchedSession(token: token, features: features)])
         }
         sessions.environment.onPresence { report in tellOthers(link.client, [report]) }
+        sessions.connectMessages { message, token, owner in
+            // Without an answer, it may have run: the receiver's log knows.
+            try? await link.client.send(message, to: token, on: owner)
+        }
         sessions.environment.onNeed { owner, token in
             // The next try shows the result.
             _ = try? await link.client.askToGiveAway(token, from: owner)
@@ -93,6 +98,10 @@ extension NodeService: NodeRequests {
     }
 
     func present(on node: NodeID, _ reports: [PresenceReport]) async { sessions.watched(reports, of: node) }
+
+    func deliver(_ message: ToldMessage, to token: TokenHash) async -> TurnOutcome {
+        await sessions.deliver(message, to: token)
+    }
 
     func giveAway(session token: TokenHash) async -> Bool {
         await withCheckedContinuation { continuation in

@@ -1,3 +1,4 @@
+import MVI
 import MicroHTTP
 import Networks
 import SessionJournal
@@ -29,6 +30,17 @@ package struct PeerClient: Sendable {
             let answer = try await ask(NodeEndpoints.presence, body, of: receiver)
             guard answer.status == 204 else { throw Self.unexpected(answer) }
         }
+    }
+
+    /// Sends a message to the node on which its receiver's turns run.
+    ///
+    /// - Parameter token: the hash of the receiver's first token.
+    package func send(
+        _ message: ToldMessage, to token: TokenHash, on owner: NodeRecord
+    ) async throws(PeerError) -> TurnOutcome {
+        let answer = try await ask(NodeEndpoints.messages, LogMessage.body(message, to: token), of: owner)
+        guard answer.status == 200, let outcome = LogMessage.outcome(answer.body) else { throw Self.unexpected(answer) }
+        return outcome
     }
 
     /// Asks a node to give up a session. Returns false if that node does not own it.

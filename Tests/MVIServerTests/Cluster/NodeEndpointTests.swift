@@ -27,6 +27,15 @@ struct NodeEndpointTests {
 
         func present(on node: NodeID, _ reports: [PresenceReport]) async { present.withLock { $0 += reports } }
 
+        let told = Lock<[(message: ToldMessage, token: TokenHash)]>([])
+        /// What becomes of messages.
+        let outcome = Lock<TurnOutcome>(.ran)
+
+        func deliver(_ message: ToldMessage, to token: TokenHash) async -> TurnOutcome {
+            told.withLock { $0.append((message, token)) }
+            return outcome.withLock { $0 }
+        }
+
         func giveAway(session token: TokenHash) async -> Bool {
             given.withLock { $0.append(token) }
             return token == owned
@@ -71,6 +80,40 @@ struct NodeEndpointTests {
             #expect(noted.map(\.node) == [sender] && noted.first?.sessions == sessions)
             try await client.send(watched: [], to: record)
             #expect(notes.watched.withLock { $0.count } == 1)
+        }
+    }
+
+    @Test("87: a message arrives completely, and what became of it goes back", arguments: Depth.allCases)
+    func messages(depth: Depth) async throws {
+        try await run(depth) { server, client, record, _ in
+            let notes = Notes(owned: Self.hash(1))
+            try #require(server.assembly.link).connect(notes)
+            let message = ToldMessage(
+                to: FeatureID(name: "item", key: "1"), action: Array(#"{"type":"paid","order":"ä\n"}"#.utf8),
+                heard: HeardMessage(sender: [UInt8](0..<16), number: 1 << 60),
+                origin: MessageOrigin(session: "s-1", number: 7, hops: 16), isLastTry: true)
+            guard case .ran = try await client.send(message, to: Self.hash(3), on: record) else {
+                Issue.record("it ran")
+                return
+            }
+            let told = try #require(notes.told.withLock { $0.first })
+            #expect(told.message.feature == message.feature && told.message.action == message.action)
+            #expect(told.message.heard == message.heard && told.message.isLastTry && told.token == Self.hash(3))
+            #expect(told.message.origin.session == "s-1" && told.message.origin.number == 7)
+            #expect(told.message.origin.hops == 16)
+            let error = StoreError(.conflict, "It says no.")
+            let outcomes: [(TurnOutcome, String)] = [
+                (.replayed, "ran"), (.refused(error), "refused"), (.failed(error, thrown: error, nil), "failed"),
+                (.unavailable(error), "unavailable"), (.elsewhere(error), "elsewhere"), (.dropped, "unavailable"),
+            ]
+            for (outcome, name) in outcomes {
+                notes.outcome.withLock { $0 = outcome }
+                let answer = try await client.send(message, to: Self.hash(3), on: record)
+                #expect("\(answer)".hasPrefix(name))
+                if let error = outcome.error {
+                    #expect(answer.error?.code == error.code && answer.error?.detail == error.detail)
+                }
+            }
         }
     }
 
