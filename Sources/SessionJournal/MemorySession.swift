@@ -47,11 +47,10 @@ final class MemorySession {
         set { change { $0.accessChanges = newValue } }
     }
 
-    /// The highest number of each sender of received messages.
-    private var heard: [[UInt8]: UInt64] {
-        get { additions?.heard ?? [:] }
-        set { change { $0.heard = newValue } }
-    }
+    /// The sender of received messages with a name.
+    func sender(_ name: [UInt8]) -> StoredSender? { additions?.senders[name] }
+
+    func set(_ sender: StoredSender?, _ name: [UInt8]) { change { $0.senders[name] = sender } }
 
     private var lostLabels: LostLabels {
         get { additions?.lostLabels ?? LostLabels() }
@@ -108,10 +107,7 @@ final class MemorySession {
             }
         }
         guard expects(batch) else { return .conflict }
-        if let rare = batch.rare, !rare.heard.isEmpty {
-            let known = rare.heard.indices.filter { rare.heard[$0].number <= heard[rare.heard[$0].sender] ?? 0 }
-            if !known.isEmpty { return .heardBefore(known) }
-        }
+        if let known = batch.rare?.heardBefore({ sender($0)?.last.number }) { return known }
         let fault = batch.fault(storeCount: stores.count) { stores.index(of: $0) != nil }
         if let fault { return .failed(fault) }
 
@@ -141,8 +137,9 @@ final class MemorySession {
         for key in batch.forgottenReceipts { receipts[key] = nil }
         for receipt in batch.receipts { receipts[receipt.key] = receipt }
         if !batch.reminders.isEmpty { apply(batch.reminders) }
-        if let rare = batch.rare {
-            for message in rare.heard { heard[message.sender] = max(heard[message.sender] ?? 0, message.number) }
+        for new in batch.senders {
+            let time = max(new.time, sender(new.last.sender)?.time ?? new.time)
+            set(StoredSender(last: new.last, time: time), new.last.sender)
         }
         if let lost = batch.lostLabels { lostLabels = lost }
         if let epoch = batch.epoch { record.epoch = epoch }
@@ -242,19 +239,19 @@ private final class MemoryAdditions {
     var owner: (owner: SessionOwner, working: [FeatureID])?
     var accessChanges: UInt64 = 0
     var lostLabels = LostLabels()
-    var heard: [[UInt8]: UInt64] = [:]
+    var senders: [[UInt8]: StoredSender] = [:]
     @exclusivity(unchecked) var recordings = RecordingRing()
     var setAside: [SetAsideState] = []
 
     var isEmpty: Bool {
         credentials.isEmpty && reminders.isEmpty && !isPassedOver && owner == nil && accessChanges == 0
-            && lostLabels == LostLabels() && heard.isEmpty && recordings.turns.isEmpty && setAside.isEmpty
+            && lostLabels == LostLabels() && senders.isEmpty && recordings.turns.isEmpty && setAside.isEmpty
     }
 
     func copy() -> MemoryAdditions {
         let copy = MemoryAdditions()
         (copy.credentials, copy.reminders, copy.owner) = (credentials, reminders, owner)
-        (copy.accessChanges, copy.lostLabels, copy.heard) = (accessChanges, lostLabels, heard)
+        (copy.accessChanges, copy.lostLabels, copy.senders) = (accessChanges, lostLabels, senders)
         (copy.recordings, copy.setAside) = (recordings, setAside)
         return copy
     }

@@ -20,6 +20,23 @@ package final class RareBatch: Sendable {
             ? visits : Array(Dictionary(visits.map { ($0.session, $0) }) { $1.replacing($0) }.values)
         self.heard = heard
     }
+
+    /// Returns `heardBefore` if messages were received before.
+    ///
+    /// - Parameter last: Returns the highest number of a sender; nil for an unknown one.
+    package func heardBefore(_ last: ([UInt8]) throws -> UInt64?) rethrows -> AppendResult? {
+        let known = try heard.indices.filter { try heard[$0].number <= last(heard[$0].sender) ?? 0 }
+        return known.isEmpty ? nil : .heardBefore(known)
+    }
+}
+
+extension JournalBatch {
+    /// The senders of its messages, each once.
+    package var senders: [StoredSender] {
+        guard let rare, !rare.heard.isEmpty else { return [] }
+        return Dictionary(rare.heard.map { ($0.sender, $0) }) { $0.number < $1.number ? $1 : $0 }.values
+            .map { StoredSender(last: $0, time: time) }
+    }
 }
 
 /// A message that another session told this one. Of each sender the highest number is kept: a message with this number or a
@@ -34,4 +51,14 @@ package struct HeardMessage: Sendable, Hashable {
 
     /// The time after the append for which a sender's number is kept at least. Delivery gives up earlier.
     package static let life: Duration = .seconds(48 * 3600)
+}
+
+/// A sender of messages, as a session that received some keeps it.
+package struct StoredSender: Sendable, Hashable {
+    /// Its message with the highest number.
+    package var last: HeardMessage
+    /// The time of that message's append, since 1970.
+    package var time: Duration
+
+    package init(last: HeardMessage, time: Duration) { (self.last, self.time) = (last, time) }
 }

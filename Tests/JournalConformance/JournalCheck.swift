@@ -38,7 +38,7 @@ package struct JournalCheck: Sendable, CustomTestStringConvertible {
     /// All promises.
     package static let all: [JournalCheck] = [
         creation, credentials, changes, subjects, removal, stores, heads, news, units, receipts, labels, reminders,
-        alarms, touches, expiry, spaces, visits, order, recordings, contents, closing,
+        alarms, touches, expiry, spaces, visits, heard, order, recordings, contents, closing,
     ].flatMap(\.self)
 
     /// Opens a journal, records an issue of the current test for each violation of the promise, and closes it.

@@ -51,7 +51,7 @@ extension Connection {
     private mutating func deleteAll(of session: Int64) throws {
         try execute("DELETE FROM stores WHERE \(Self.ofSession)", [.integer(session)])
         try execute("DELETE FROM recordings WHERE \(Self.recordingsOfSession)", [.integer(session)])
-        for table in ["labels", "receipts", "set_aside", "reminders", "credentials", "visits"] {
+        for table in ["labels", "receipts", "set_aside", "reminders", "credentials", "visits", "heard"] {
             try execute("DELETE FROM \(table) WHERE session = ?", [.integer(session)])
         }
         try execute("DELETE FROM sessions WHERE key = ?", [.integer(session)])

@@ -13,6 +13,8 @@ extension JournalDatabase {
             if let known { return .duplicate(known) }
         }
         guard entry.head == batch.expecting else { return .conflict }
+        let known = try batch.rare?.heardBefore { try connection.lastNumber(of: $0, to: batch.session) }
+        if let known { return known }
         let fault = batch.fault(storeCount: entry.stores.count) { entry.stores.index(of: $0) != nil }
         if let fault { return .failed(fault) }
 
@@ -29,6 +31,7 @@ extension JournalDatabase {
         for receipt in batch.receipts { try write(receipt, of: batch.session) }
         if !batch.reminders.isEmpty { try write(batch.reminders, of: batch.session) }
         for visit in batch.rare?.visits ?? [] { try connection.write(visit, of: batch.session) }
+        for sender in batch.senders { try connection.write(sender, of: batch.session) }
         if batch.epoch != nil || batch.lostLabels != nil {
             try connection.execute(
                 "UPDATE sessions SET epoch = coalesce(?, epoch), lost = coalesce(?, lost) WHERE key = ?",

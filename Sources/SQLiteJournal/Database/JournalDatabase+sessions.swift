@@ -244,6 +244,7 @@ extension JournalDatabase {
         ),
         part("labels", "number, place", 256), part("receipts", "scope, name", 256),
         part("set_aside", "number", 4), part("reminders", "feature, name", 64), part("visits", "visitor", 256),
+        part("heard", "sender", 256),
     ]
 
     /// Repeats the session outside: otherwise SQLite 3.40 reads all rows of a session for each of its receipts.

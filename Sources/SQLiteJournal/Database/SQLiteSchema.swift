@@ -6,13 +6,17 @@ enum SQLiteSchema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// A migration's index plus one is the `user_version` after it.
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh]
+    static let migrations = [
+        first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh,
+        twelfth,
+    ]
 
     /// Cheap queries at opening that show if each tree is readable.
     static let tables = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
         "secrets", "credentials", "reminders", "scrub", "forgotten",
         "visits",
+        "heard",
     ]
 
     /// The number of bits in a store's id for its place in its session; the others are the session's key.
@@ -289,5 +293,17 @@ enum SQLiteSchema {
     private static let eleventh = """
         ALTER TABLE sessions ADD COLUMN client TEXT;
         ALTER TABLE credentials ADD COLUMN client TEXT;
+        """
+
+    /// The senders of messages that a session received: see `StoredSender`.
+    private static let twelfth = """
+        CREATE TABLE heard (
+            session INTEGER NOT NULL,
+            sender BLOB NOT NULL,                   -- a hash that names its log
+            number INTEGER NOT NULL,                -- of its last message
+            time INTEGER NOT NULL,                  -- of that message's append
+            PRIMARY KEY (session, sender)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX heard_by_time ON heard (time);
         """
 }

@@ -110,6 +110,11 @@ extension AppendResult {
         if case .duplicate(let receipt) = self { receipt } else { nil }
     }
 
+    /// The places of messages that were received before.
+    var heardBefore: [Int]? {
+        if case .heardBefore(let places) = self { places } else { nil }
+    }
+
     /// The code of a certain failure.
     var failure: StoreError.Code? {
         if case .failed(let error) = self { error.code } else { nil }

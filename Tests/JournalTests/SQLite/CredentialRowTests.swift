@@ -72,6 +72,7 @@ import Testing
                 ALTER TABLE sessions DROP COLUMN client;
                 ALTER TABLE credentials DROP COLUMN client;
                 DROP TABLE visits;
+                DROP TABLE heard;
                 DROP TABLE scrub;
                 DROP TABLE forgotten;
                 ALTER TABLE sessions DROP COLUMN life;

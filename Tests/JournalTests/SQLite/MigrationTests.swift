@@ -78,6 +78,22 @@ import Testing
         }
     }
 
+    @Test func `sessions of schema 11 have received no message, and can receive some`() async throws {
+        let folder = try oldFolder(schema: 11)
+        let journal = try await folder.journal()
+        let old = try export(1, of: folder).session
+        #expect(old.record.settings != nil)
+        var turn = TestSession(key: old.key, record: old.record).turn(after: old.head)
+        turn.rare = RareBatch(heard: [HeardMessage(sender: Array(0..<16), number: 1)])
+        #expect(await journal.append(turn).isCommitted)
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        #expect(try connection.first("SELECT count(*) FROM heard") { try $0.int(0) } == 1)
+        await #expect(throws: JournalOpenError.self) {
+            _ = try await folder.journal { $0.migrations = Array(SQLiteSchema.migrations.prefix(11)) }
+        }
+    }
+
     @Test func `a migration to schema 9 changes no row, and an older program refuses the journal`() async throws {
         let folder = try oldFolder(schema: 8)
         var connection = try Connection(.file(folder.database))
