@@ -27,6 +27,7 @@ enum PostgresSchema {
         Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth, sixth, seventh, eighth,
         ninth, tenth, eleventh, twelfth, thirteenth, fourteenth,
         fifteenth, sixteenth, seventeenth, eighteenth,
+        nineteenth,
     ]
 
     /// The version that a program must know to use a journal with spaces.

@@ -36,13 +36,26 @@ struct Statements: Sendable {
             """
         }
         findChangedCallers = "SELECT c.session, c.place \(changedCallers(1))"
-        // No log has the head -1.
-        let expected = """
-            ARRAY(SELECT CASE WHEN EXISTS (SELECT \(changedCallers(40)) AND c.session = i.session) THEN -1 ELSE i.number END
-                FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS i (session, number, row) ORDER BY i.row)
+        let heardBefore = { (first: Int) in
             """
-        appendOfCallersText =
-            "SELECT * FROM \(at).append($1, \(expected), \(parameters[2...].joined(separator: ", ")))"
+            FROM unnest($\(first)::bigint[], $\(first + 1)::bigint[], $\(first + 2)::bytea[], $\(first + 3)::bigint[])
+                    AS c (session, place, sender, number)
+                JOIN \(at).heard AS k ON k.session = c.session AND k.sender = c.sender WHERE k.number >= c.number
+            """
+        }
+        findHeard = "SELECT c.session, c.place \(heardBefore(1))"
+        let append = { (refused: [String]) in
+            let isRefused = refused.map { "EXISTS (SELECT \($0) AND c.session = i.session)" }
+            // No log has the head -1.
+            let expected = """
+                ARRAY(SELECT CASE WHEN \(isRefused.joined(separator: " OR ")) THEN -1 ELSE i.number END
+                    FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS i (session, number, row) ORDER BY i.row)
+                """
+            return "SELECT * FROM \(at).append($1, \(expected), \(parameters[2...].joined(separator: ", ")))"
+        }
+        appendOfCallersText = append([changedCallers(40)])
+        appendOfHeardText = append([heardBefore(40)])
+        appendOfCallersAndHeardText = append([changedCallers(40), heardBefore(45)])
         readGuard = """
             SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
                 set_config('idle_in_transaction_session_timeout', $3, true),
@@ -91,6 +104,7 @@ struct Statements: Sendable {
         addLabels = Rows.labels.table.insertion(into: at, committed: committed)
         addReceipts = Rows.receipts.table.insertion(into: at, committed: committed)
         addVisits = Rows.visits.table.insertion(into: at, committed: committed)
+        addSenders = Rows.senders.table.insertion(into: at, committed: committed)
         addReminders = Rows.reminders.table.insertion(into: at, committed: committed)
         forgetLabels = """
             DELETE FROM \(at).labels AS l
@@ -213,6 +227,10 @@ struct Statements: Sendable {
     /// The same for batches with expected callers: one with a changed caller expects a head that no log has.
     let appendOfCallersText: String
     let findChangedCallers: String
+    /// Likewise for batches with messages: one with a message from before.
+    let appendOfHeardText: String
+    let appendOfCallersAndHeardText: String
+    let findHeard: String
     let makeStores: String
     let disposeStores: String
     let addLabels: String
@@ -222,5 +240,6 @@ struct Statements: Sendable {
     let forgetReminders: String
     let addReminders: String
     let addVisits: String
+    let addSenders: String
     let noteReminded: String
 }

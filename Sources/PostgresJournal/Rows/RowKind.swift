@@ -141,6 +141,23 @@ extension Rows {
 }
 
 extension Rows {
+    static let senders = RowKind<StoredSender>(
+        table: RowTable(
+            "heard", "bytea sender, int8 number, int8 time", pages: ("sender", "decode(repeat('ff', 16), 'hex')"),
+            conflict: """
+                ON CONFLICT (session, sender) DO UPDATE SET number = excluded.number,
+                    time = greatest(t.time, excluded.time)
+                """)
+    ) { sender in
+        [.bytea(sender.last.sender), .bits(sender.last.number), .time(sender.time)]
+    } read: { row, first in
+        StoredSender(
+            last: HeardMessage(sender: try row.bytes(first), number: try row.bits(first + 1)),
+            time: try row.time(first + 2))
+    }
+}
+
+extension Rows {
     static let credentials = RowKind<StoredCredential>(
         table: RowTable(
             "credentials",
@@ -207,6 +224,7 @@ extension Rows {
     static let tables = [
         stores.table, credentials.table, reminders.table, recordings.table, setAside.table, streams, labels.table,
         receipts.table, visits.table,
+        senders.table,
     ]
     private static let streams = RowTable("streams", "int8 node, int4 count")
 }

@@ -14,6 +14,7 @@ struct AppendGroup {
     private var heads = ParameterRows(
         .int8, .int8, .int8, .bytea, .bytea, .int8, .int8, .bool, .int8, .int8)
     private var callers = ParameterRows(.int8, .bytea, .int8, .int8)
+    private var heard = ParameterRows(.int8, .bytea, .int8)
     private var checkedReceipts = ParameterRows(.int8, .bytea, .bytea)
     private var neededStores = ParameterRows(.text)
     private var setAside = ParameterRows(.text, .int8, .bytea)
@@ -27,6 +28,7 @@ struct AppendGroup {
     private var changedReminders = ParameterRows(.text, .bytea)
     private var reminders = ParameterRows(Rows.reminders.table)
     private var visits = ParameterRows(Rows.visits.table)
+    private var senders = ParameterRows(Rows.senders.table)
     /// The owners of all batches if one of them has or changes an owner; otherwise empty.
     private var owners = ParameterRows(.int8, .int8, .int8, .bool, .int8, .int8, .int8, .bytea)
     /// The indexes of the look-ups among the statements' results.
@@ -47,6 +49,10 @@ struct AppendGroup {
                     batch, .int8(Int64(place)), .bytea(caller.token.bytes), .int8(caller.session?.number),
                     .bits(caller.access))
             }
+            for (place, message) in (batch.rare?.heard ?? []).enumerated() {
+                heard.append(batch, .int8(Int64(place)), .bytea(message.sender), .bits(message.number))
+            }
+            for sender in batch.senders { senders.append(batch, Rows.senders.cells(sender)) }
             for change in batch.stores { add(change, of: batch) }
             for label in batch.labels { labels.append(batch, Rows.labels.cells(label)) }
             for label in batch.forgottenLabels {
@@ -142,10 +148,10 @@ struct AppendGroup {
     }
 
     private func furtherLookUps(_ sql: Statements) -> [PostgresStatement] {
-        receiptLookUp(sql) + (callers.isEmpty ? [] : [PostgresStatement(sql.findChangedCallers, callerValues)])
+        receiptLookUp(sql)
+            + [(callers, sql.findChangedCallers), (heard, sql.findHeard)].filter { !$0.0.isEmpty }
+            .map { PostgresStatement($1, [$0.sessionValue] + $0.values) }
     }
-
-    private var callerValues: [PostgresValue] { [callers.sessionValue] + callers.values }
 
     private var sessions: PostgresValue { .int8s(batches.map { $0.session.number }) }
 
@@ -164,11 +170,15 @@ struct AppendGroup {
         let values =
             heads.headValues + [checkedReceipts, neededStores].flatMap { [$0.sessionValue] + $0.values } + owners.values
             + [setAside, changed].flatMap { [$0.sessionValue] + $0.values }
-        let append =
-            callers.isEmpty
-            ? PostgresStatement(sql.appendText, values)
-            : PostgresStatement(sql.appendOfCallersText, values + callerValues)
-        return [append] + furtherLookUps(sql)
+        let text =
+            switch (callers.isEmpty, heard.isEmpty) {
+            case (true, true): sql.appendText
+            case (false, true): sql.appendOfCallersText
+            case (true, false): sql.appendOfHeardText
+            case (false, false): sql.appendOfCallersAndHeardText
+            }
+        let conditions = [callers, heard].filter { !$0.isEmpty }.flatMap { [$0.sessionValue] + $0.values }
+        return [PostgresStatement(text, values + conditions)] + furtherLookUps(sql)
     }
 
     /// Writes all other rows for the sessions whose heads are the new ones.
@@ -179,6 +189,7 @@ struct AppendGroup {
             receipts.statement(sql.addReceipts),
             changedReminders.statement(sql.forgetReminders), reminders.statement(sql.addReminders),
             visits.statement(sql.addVisits),
+            senders.statement(sql.addSenders),
             changedReminders.isEmpty
                 ? nil : PostgresStatement(sql.noteReminded, [changedReminders.sessionValue]),
         ].compactMap(\.self)
@@ -194,6 +205,8 @@ struct AppendGroup {
         var duplicates: [Int: StoredReceipt] = [:]
         /// The places of expected callers whose access has changed.
         var changedCallers: [Int64: [Int]] = [:]
+        /// The places of messages that were received before.
+        var heard: [Int64: [Int]] = [:]
 
         /// Returns the result of an append that changed nothing; nil if it should have been stored.
         func refusal(of batch: JournalBatch, at place: Int) -> AppendResult? {
@@ -204,6 +217,7 @@ struct AppendGroup {
                 && found.access == batch.expectedAccess ?? found.access && found.isCurrent
             guard isExpected else { return .conflict }
             return changedCallers[batch.session.number].map { .callersChanged($0) }
+                ?? heard[batch.session.number].map { .heardBefore($0) }
         }
     }
 
@@ -216,11 +230,11 @@ struct AppendGroup {
                 try row.head(1), try row.owner(4), try row.bits(7), try row.bool(3)
             )
         }
-        let others = results.dropFirst()
-        for row in (callers.isEmpty ? nil : others.last)?.rows ?? [] {
-            found.changedCallers[try row.int8(0), default: []].append(Int(try row.int8(1)))
-        }
-        for row in (checkedReceipts.isEmpty ? nil : others.first)?.rows ?? [] {
+        var others = results.dropFirst()
+        let receipts = checkedReceipts.isEmpty ? nil : others.popFirst()
+        if !callers.isEmpty, let rows = others.popFirst() { found.changedCallers = try Self.places(rows) }
+        if !heard.isEmpty, let rows = others.popFirst() { found.heard = try Self.places(rows) }
+        for row in receipts?.rows ?? [] {
             let (place, receipt) = (try row.int4(0), try Rows.receipts.read(row, 1))
             // In the order of the batch's receipts.
             let order = batches[place].receipts.map(\.key)
@@ -232,6 +246,12 @@ struct AppendGroup {
             found.duplicates[place] = receipt
         }
         return found
+    }
+
+    /// Reads places in sessions' batches, in order.
+    private static func places(_ rows: PostgresRows) throws -> [Int64: [Int]] {
+        try Dictionary(grouping: rows.map { row in (try row.int8(0), Int(try row.int8(1))) }) { $0.0 }
+            .mapValues { $0.map(\.1).sorted() }
     }
 }
 

@@ -48,6 +48,21 @@ extension SharedJournalCheck {
             try await one.journal.commit(space.batch(), to: &moved)
             #expect(try await other.journal.append(space.batch(callers: [.init(ended, access: 0)])).isConflict)
         },
+        SharedJournalCheck("a change of callers comes before messages that another node's append received") {
+            one, other in
+            var space = try await one.journal.newLog(Sample.space("board:42"))
+            let ended = try await one.journal.newLog()
+            _ = try await one.journal.remove(ended.key, tombstoneUntil: Sample.muchLater).get()
+            let heard = [HeardMessage(sender: Sample.bytes("0123456789abcdef"), number: 1)]
+            var batch = space.batch()
+            batch.rare = RareBatch(expectedCallers: [.unknown()], heard: heard)
+            try await one.journal.commit(batch, to: &space)
+            batch = space.batch()
+            batch.rare = RareBatch(expectedCallers: [ExpectedCaller(ended, access: 0)], heard: heard)
+            #expect(try await other.journal.append(batch).changedCallers == [0])
+            batch.rare = RareBatch(expectedCallers: [.unknown()], heard: heard)
+            #expect(try await other.journal.append(batch).heardBefore == [0])
+        },
         SharedJournalCheck("of appends at the same time only those of changed callers are refused") { one, other in
             let ended = try await one.journal.newLog()
             _ = try await one.journal.remove(ended.key, tombstoneUntil: Sample.muchLater).get()

@@ -45,6 +45,8 @@ extension PlannedDatabase {
         first.reminders = [
             .set(StoredReminder(feature: TestSession.counter, id: "m", due: .seconds(1), number: 1, action: marker))
         ]
+        let caller = ExpectedCaller(token: session.record.tokenHash, session: session.key, access: 0)
+        first.rare = RareBatch(expectedCallers: [caller], heard: [HeardMessage(sender: Array(0..<16), number: 1)])
         #expect(await journal.append(first).isCommitted)
         let recording = RecordedTurn(number: 1, feature: TestSession.counter, time: .zero, recording: marker)
         try await journal.record([recording], of: session.key, keeping: 9)
@@ -54,14 +56,14 @@ extension PlannedDatabase {
         (second.forgottenReceipts, second.forgottenLabels) = ([receipt.key], [LabelID(number: 1, index: 1)])
         let node = NodeID.random()
         second.ownerChange = .owned(SessionOwner(node: node, fence: second.head), working: [TestSession.counter])
+        second.rare = RareBatch(heard: [HeardMessage(sender: Array(0..<16), number: 2)])
         #expect(await journal.append(second).isCommitted)
         var third = session.turn(after: second.head, state: "3")
         third.expectedOwner = SessionOwner(node: node, fence: second.head)
         third.stores = [StoreChange(feature: TestSession.counter, kind: .disposed, number: 3, version: 3, made: 1)]
         third.ownerChange = .released
         third.rare = RareBatch(
-            expectedCallers: [ExpectedCaller(token: session.record.tokenHash, session: session.key, access: 0)],
-            visits: [Visit(session: session.record.id, lastUse: TestSession.start)])
+            expectedCallers: [caller], visits: [Visit(session: session.record.id, lastUse: TestSession.start)])
         #expect(await journal.append(third).isCommitted)
         // Checked on its own: it changes a store that is gone.
         #expect(await journal.append(session.turn(after: third.head, state: "4")).failure == .invalid)

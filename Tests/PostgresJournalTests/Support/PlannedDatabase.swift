@@ -84,6 +84,7 @@ struct PlannedDatabase {
         FROM @.sessions, generate_series(1, 3) AS n WHERE space IS NOT NULL
         """,
         "streams (session, node, count) SELECT key, 1, 1 FROM @.sessions",
+        "heard (session, sender, number, time) SELECT key, decode(md5('h' || n), 'hex'), n, \(time) + n FROM @.sessions, generate_series(1, 2) AS n",
         "forgotten (key, time, code) SELECT sha256(('f' || n)::bytea), 1, sha256('c') FROM generate_series(1, 600) AS n",
     ]
     private static let time = TestSession.start.nanoseconds
@@ -116,6 +117,7 @@ struct PlannedDatabase {
     private static let growing: Set = [
         "sessions", "heads", "tokens", "credentials", "stores", "reminders", "recordings", "set_aside", "streams",
         "labels", "receipts", "forgotten", "visits",
+        "heard",
     ]
     /// Statements that read much, with the reasons.
     private static let allowed = [
