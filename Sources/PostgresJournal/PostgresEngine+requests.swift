@@ -187,17 +187,15 @@ extension WriteTransaction {
     /// Runs a step of an expiry and commits it. Returns the removed sessions.
     fileprivate func step(_ expiry: inout Expiry, _ sql: Statements, atMost most: Int) throws -> [SessionKey] {
         let limit = expiry.stepSize(atMost: most)
-        let tombstones = expiry.hasTombstones ? [sql.dropTombstones(now: expiry.now, limit: 512)] : []
-        let visits = expiry.hasVisits ? [sql.dropVisits(before: expiry.lastSeenBefore.anonymous, limit: 512)] : []
-        let results = try run([sql.lockUnused(expiry, limit: limit)] + tombstones + visits)
+        let ending = expiry.ending
+        let results = try run([sql.lockUnused(expiry, limit: limit)] + ending.map { sql.drop($0, expiry, limit: 512) })
         let sessions = try results[0].map { row in try row.key(0) }
         // The rows of its last statement are the removed sessions.
         let first = sessions.isEmpty ? [] : sql.expire(sessions, expiry)
         let rest =
             sessions.isEmpty ? [] : sql.removeRest(of: sessions, tombstoneUntil: expiry.tombstoneUntil, isExpired: true)
         let kept = try commit(first + rest)
-        if expiry.hasTombstones { expiry.hasTombstones = results[1].affected == 512 }
-        if expiry.hasVisits { expiry.hasVisits = results.last?.affected == 512 }
+        for (rows, result) in zip(ending, results.dropFirst()) where result.affected < 512 { expiry.noteEnd(of: rows) }
         let removed = sessions.isEmpty ? [] : try kept[first.count - 1].map { row in try row.key(0) }
         expiry.removed(removed.count, isLast: sessions.count < limit)
         return removed

@@ -85,7 +85,7 @@ package protocol Journal: ServerJournal {
     /// small steps that do not block appends for long. Reports the number of deleted sessions; if it equals `limit`,
     /// there may be more. A session with a reminder stays until 30 days after the reminder's due time.
     ///
-    /// Visits without a subject end like anonymous sessions.
+    /// Visits without a subject end like anonymous sessions, senders `HeardMessage.life` after their last message.
     ///
     /// - Parameters:
     ///   - lastSeenBefore: The time since 1970 for each class of lifetime.

@@ -90,7 +90,8 @@ public final class MemoryJournal: Journal {
             }
             // A change of the log itself comes first.
             if !changed.isEmpty, session.expects(batch) { return .callersChanged(changed) }
-            return batch.reminders.isEmpty ? session.append(batch) : appendReminders(batch, to: session, in: &shard)
+            if !batch.reminders.isEmpty { return appendReminders(batch, to: session, in: &shard) }
+            return batch.rare == nil ? session.append(batch) : shard.append(batch, to: session)
         }
     }
 
@@ -154,6 +155,7 @@ public final class MemoryJournal: Journal {
         while directory.withLock({ $0.removeTombstones(now: now) }) {}
         directory.withLock { $0.visits.expire(before: lastSeenBefore.anonymous) }
         var expiry = Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit)
+        for shard in shards { while shard.withLock({ $0.forgetSenders(heardBefore: expiry.heardBefore) }) {} }
         for step in 0..<shards.count {
             let index = (first + step) & (shards.count - 1)
             for life in LifeClass.allCases { expire(life, shards[index], &expiry) }

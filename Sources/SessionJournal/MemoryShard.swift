@@ -8,7 +8,15 @@ struct MemoryShard {
     private var uses = [Heap<Due<SessionKey>>](repeating: [], count: LifeClass.allCases.count)
     /// One entry for each session that expiry skips: the due time of its last reminder, or an earlier one.
     private var passedOver: Heap<Due<SessionKey>> = []
+    /// One entry for each sender of messages to a session, and for those of removed ones until it is due: the time of its
+    /// last message, or an earlier one.
+    private var heard: Heap<Due<Heard>> = []
     private(set) var isClosed = false
+
+    private struct Heard: Equatable {
+        let session: SessionKey
+        let sender: [UInt8]
+    }
 
     /// An empty shard that accepts nothing.
     static var closed: MemoryShard {
@@ -37,14 +45,35 @@ struct MemoryShard {
                 .map { Due(time: $0.value.record.lastSeen, of: $0.key) })
     }
 
-    /// Appends to a session that can expire again once it has no reminders.
+    /// Appends to a session that can expire again once it has no reminders, and notes new senders.
     mutating func append(_ batch: JournalBatch, to session: MemorySession) -> AppendResult {
+        let new = batch.senders.filter { session.sender($0.last.sender) == nil }
         let result = session.append(batch)
+        if case .committed = result {
+            for sender in new {
+                heard.insert(Due(time: sender.time, of: Heard(session: batch.session, sender: sender.last.sender)))
+            }
+        }
         if session.isPassedOver, session.reminders.isEmpty {
             session.isPassedOver = false
             addUse(of: session, batch.session)
         }
         return result
+    }
+
+    /// Looks at some senders whose last message was received before a time, and forgets them. Returns true if there may be
+    /// more.
+    mutating func forgetSenders(heardBefore time: Duration) -> Bool {
+        for _ in 0..<64 {
+            guard let first = heard.min, first.time < time else { return false }
+            if let last = sessions[first.of.session]?.sender(first.of.sender)?.time, last >= time {
+                heard.replaceMin(with: Due(time: last, of: first.of))
+            } else {
+                heard.removeMin()
+                sessions[first.of.session]?.set(nil, first.of.sender)
+            }
+        }
+        return true
     }
 
     /// Makes sessions eligible for expiry whose reminders were all due before a time.

@@ -44,6 +44,28 @@ import Testing
         await journal.close()
     }
 
+    @Test func `expiry waits for no append that writes an old sender`() async throws {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal()
+        _ = try await turn(journal, 0..<3)
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "append"))
+        let connection = try PostgresConnection(target, deadline: .now + .seconds(30))
+        _ = try connection.run(
+            [
+                PostgresStatement("BEGIN"),
+                PostgresStatement(
+                    "UPDATE \(schema.name).heard SET number = 2 WHERE sender = (SELECT sender FROM \(schema.name).heard LIMIT 1)"
+                ),
+            ], deadline: .now + .seconds(30))
+        let late = TestSession.start + HeardMessage.life + .seconds(1)
+        #expect(try await expire(journal, seen: .zero, now: late) == 0)
+        #expect(try await schema.number("SELECT count(*) FROM @.heard") == 1)
+        _ = try connection.run([PostgresStatement("COMMIT")], deadline: .now + .seconds(30))
+        #expect(try await expire(journal, seen: .zero, now: late) == 0)
+        #expect(try await schema.number("SELECT count(*) FROM @.heard") == 0)
+        await journal.close()
+    }
+
     @Test func `programs that receive no messages go on with the schema`() async throws {
         let schema = try await TestSchema()
         let before = Array(PostgresSchema.migrations.prefix(18))

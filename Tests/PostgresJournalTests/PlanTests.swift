@@ -30,6 +30,7 @@ import Testing
             ("sessions_by_space", "s.space"), ("sessions_by_class", "NOT reminded ORDER BY"),
             ("visits_by_subject", "sha256(v.subject)"), ("visits_forgotten", "WHERE v.forgotten"),
             ("visits_by_visitor", "o.visitor = s.id"), ("visits_by_use", "AND seen <"),
+            ("heard_by_time", "heard WHERE time <"),
         ]
         for (index, _) in mutants { try await database.schema.run("DROP INDEX @.\(index)") }
         try await database.work()

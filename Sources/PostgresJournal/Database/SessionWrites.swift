@@ -158,6 +158,26 @@ extension Statements {
 
     // MARK: Expiry
 
+    /// Deletes a page of the rows that have ended.
+    func drop(_ rows: Expiry.Rows, _ expiry: Expiry, limit: Int) -> PostgresStatement {
+        switch rows {
+        case .tombstones: dropTombstones(now: expiry.now, limit: limit)
+        case .anonymousVisits: dropVisits(before: expiry.lastSeenBefore.anonymous, limit: limit)
+        case .senders: dropSenders(heardBefore: expiry.heardBefore, limit: limit)
+        }
+    }
+
+    /// Passes over those that an append writes, which would wait for rows of this transaction.
+    private func dropSenders(heardBefore time: Duration, limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            DELETE FROM \(schema).heard AS h USING (
+                SELECT session, sender FROM \(schema).heard WHERE time < $1 ORDER BY time LIMIT $2
+                FOR UPDATE SKIP LOCKED) AS l
+            WHERE h.session = l.session AND h.sender = l.sender
+            """, [.time(time), .int8(Int64(limit))])
+    }
+
     /// Deletes some tombstones that have ended.
     func dropTombstones(now: Duration, limit: Int) -> PostgresStatement {
         PostgresStatement(

@@ -18,4 +18,16 @@ extension Connection {
             """,
             [.integer(session.number), .blob(sender.last.sender), .bits(sender.last.number), .time(sender.time)])
     }
+
+    /// Deletes senders whose last message was received before a time since 1970. Returns their number, at most `limit`.
+    mutating func deleteSenders(heardBefore time: Duration, limit: Int) throws -> Int {
+        let old = try query(
+            "SELECT session, sender FROM heard WHERE time < ? ORDER BY time LIMIT ?", [.time(time), .integer(limit)]
+        ) { row in (session: try row.integer(0), sender: try row.blob(1)) }
+        // By key: for a list of keys, SQLite reads all senders of a session for each.
+        for (session, sender) in old {
+            try execute("DELETE FROM heard WHERE session = ? AND sender = ?", [.integer(session), .blob(sender)])
+        }
+        return old.count
+    }
 }

@@ -130,21 +130,13 @@ extension JournalDatabase {
 
     /// Runs one step of an expiry: as much as possible until `end`, at least a little, and at most `sessions` sessions.
     func step(_ expiry: inout SQLiteExpiry, until end: ContinuousClock.Instant, sessions: Int) throws {
-        if expiry.common.hasTombstones {
-            let count = try connection.execute(
-                "DELETE FROM tombstones WHERE token IN (SELECT token FROM tombstones WHERE until <= ? LIMIT ?)",
-                [.time(expiry.common.now), .integer(sessions)])
-            expiry.common.hasTombstones = count == sessions
-            tombstoneCount = tombstoneCount.map { $0 - Int(count) }
+        for rows in expiry.common.ending where try delete(rows, expiry.common, limit: sessions) < sessions {
+            expiry.common.noteEnd(of: rows)
         }
         if expiry.hasReminders {
             let count = try connection.execute(
                 Self.endPassingOverSQL, [.time(expiry.common.dueBefore), .integer(sessions)])
             expiry.hasReminders = count == sessions
-        }
-        if expiry.common.hasVisits {
-            let count = try connection.deleteVisits(before: expiry.common.lastSeenBefore.anonymous, limit: sessions)
-            expiry.common.hasVisits = count == sessions
         }
         guard expiry.common.hasSessions else { return }
         let isReclaim = expiry.common.usedFor != nil
@@ -182,6 +174,21 @@ extension JournalDatabase {
             }
         }
         expiry.common.removed(removed, isLast: candidates.count < limit)
+    }
+
+    /// Deletes rows that have ended. Returns their number, at most `limit`.
+    private func delete(_ rows: Expiry.Rows, _ expiry: Expiry, limit: Int) throws -> Int {
+        switch rows {
+        case .tombstones:
+            let count = try connection.execute(
+                "DELETE FROM tombstones WHERE token IN (SELECT token FROM tombstones WHERE until <= ? LIMIT ?)",
+                [.time(expiry.now), .integer(limit)])
+            tombstoneCount = tombstoneCount.map { $0 - count }
+            return count
+        case .anonymousVisits:
+            return try connection.deleteVisits(before: expiry.lastSeenBefore.anonymous, limit: limit)
+        case .senders: return try connection.deleteSenders(heardBefore: expiry.heardBefore, limit: limit)
+        }
     }
 
     /// Returns the last use, including appends, which note their time only in their store's row.

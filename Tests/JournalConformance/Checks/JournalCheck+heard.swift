@@ -97,6 +97,36 @@ extension JournalCheck {
                 #expect(isNew ? result.isCommitted : result.heardBefore == [0], "\(number): \(result)")
             }
         },
+        JournalCheck("a sender is known for 48 hours after its last message, and then forgotten") { journal in
+            let hours = { Duration.seconds($0 * 3_600) }
+            #expect(HeardMessage.life == hours(48))
+            var log = try await journal.newLogWithStore()
+            let many = (0..<1_100).map { HeardMessage.sample("m\($0)", 3) }
+            try await journal.commit(log.batch(heard: many + [.sample("a", 7), .sample("b", 7)]), to: &log)
+            let later = log.batch(heard: [.sample("b", 8)], time: Sample.start + hours(9))
+            try await journal.commit(later, to: &log)
+            // The clock of the last one was behind.
+            try await journal.commit(log.batch(heard: [.sample("b", 9)]), to: &log)
+            func expire(_ time: Duration) async throws {
+                let now = Sample.start + time
+                #expect(try await journal.expire(lastSeenBefore: Sample.start, now: now, limit: 10).get() == 0)
+                try await journal.reload()
+            }
+            func known(_ heard: [HeardMessage]) async throws -> Int? {
+                let result = try await journal.append(log.batch(heard: heard))
+                return result.heardBefore?.count
+            }
+            try await expire(hours(48))
+            #expect(try await known(many) == 1_100)
+            #expect(try await known([.sample("a", 7)]) == 1)
+            try await expire(hours(48) + .milliseconds(1))
+            #expect(try await known([.sample("b", 9)]) == 1)
+            try await journal.commit(log.batch(heard: many + [.sample("a", 1)]), to: &log)
+            try await expire(hours(57))
+            #expect(try await known([.sample("b", 9)]) == 1)
+            try await expire(hours(57) + .milliseconds(1))
+            try await journal.commit(log.batch(heard: [.sample("b", 1)]), to: &log)
+        },
     ]
 }
 

@@ -75,6 +75,7 @@ import Testing
             ("sessions_by_space", "WHERE space ="), ("visits_by_subject", "visits.subject = ?"),
             ("visits_forgotten", "WHERE forgotten = 1"), ("visits_by_visitor", "WHERE visitor ="),
             ("visits_by_use", "FROM visits WHERE subject IS NULL"),
+            ("heard_by_time", "FROM heard WHERE time"),
         ]
         for (index, _) in mutants { try connection.execute("DROP INDEX \(index)") }
         let found = try self.faults(of: texts, in: planned.database)
