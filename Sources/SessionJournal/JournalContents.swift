@@ -35,6 +35,7 @@ package struct JournalCounts: Sendable, Hashable {
     package var recordedTurns = 0
     package var statesSetAside = 0
     package var visits = 0
+    package var senders = 0
     package var endedTokens = 0
     /// The sessions that were unreadable and skipped, each with the reason.
     package var damaged: [String] = []
@@ -55,6 +56,7 @@ package struct JournalCounts: Sendable, Hashable {
             recordedTurns += export.turns.count
             statesSetAside += export.setAside.count
             visits += export.visits.count
+            senders += export.senders.count
         case .damaged(let key, let reason): damaged.append("session \(key.number): \(reason)")
         case .endedToken: endedTokens += 1
         }

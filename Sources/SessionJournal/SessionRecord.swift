@@ -186,12 +186,14 @@ package struct SessionExport: Sendable {
     package var setAside: [SetAsideState]
     /// The visits of a space, for another journal; empty in the answer of `Journal.export`.
     package var visits: [Visit]
+    /// The senders of received messages, likewise.
+    package var senders: [StoredSender]
 
     package init(
         session: StoredSession, stores: [StoredStore], turns: [RecordedTurn], setAside: [SetAsideState],
-        visits: [Visit] = []
+        visits: [Visit] = [], senders: [StoredSender] = []
     ) {
         (self.session, self.stores, self.turns, self.setAside) = (session, stores, turns, setAside)
-        self.visits = visits
+        (self.visits, self.senders) = (visits, senders)
     }
 }

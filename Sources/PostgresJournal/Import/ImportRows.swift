@@ -6,7 +6,7 @@ import SessionJournal
 struct ImportRows {
     fileprivate enum Table: Int, CaseIterable {
         case sessions, heads, tokens, credentials, stores, labels, receipts, reminders, recordings, setAside, visits,
-            endedTokens
+            senders, endedTokens
     }
 
     /// The difference between a session's new and old key.
@@ -72,6 +72,7 @@ struct ImportRows {
         try addAll(export.turns, Rows.recordings, .recordings)
         try addAll(export.setAside, Rows.setAside, .setAside)
         try addAll(export.visits, Rows.visits, .visits)
+        try addAll(export.senders, Rows.senders, .senders)
         try flush(&self)
     }
 
@@ -127,6 +128,7 @@ extension ImportRows.Table {
         case .recordings: Rows.recordings.table
         case .setAside: Rows.setAside.table
         case .visits: Rows.visits.table
+        case .senders: Rows.senders.table
         }
     }
 }

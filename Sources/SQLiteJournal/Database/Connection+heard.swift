@@ -10,6 +10,14 @@ extension Connection {
         ) { row in try row.bits(0) }
     }
 
+    mutating func senders(of session: SessionKey) throws -> [StoredSender] {
+        try query(
+            "SELECT sender, number, time FROM heard WHERE session = ? ORDER BY sender", [.integer(session.number)]
+        ) { row in
+            StoredSender(last: HeardMessage(sender: try row.blob(0), number: try row.bits(1)), time: try row.time(2))
+        }
+    }
+
     mutating func write(_ sender: StoredSender, of session: SessionKey) throws(SQLiteError) {
         try execute(
             """

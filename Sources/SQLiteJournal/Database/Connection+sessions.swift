@@ -64,6 +64,7 @@ extension Connection {
         var contents = try export(rows)
         contents.session.recentHeads = try earlierHeads(of: rows).heads(before: rows.head)
         contents.visits = try visits(of: session)
+        contents.senders = try senders(of: session)
         return contents
     }
 

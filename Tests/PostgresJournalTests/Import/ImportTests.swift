@@ -22,6 +22,7 @@ import Testing
         (expected.sessions, expected.stores, expected.credentials, expected.visits) = (7, 4, 4, 3)
         (expected.labels, expected.receipts, expected.reminders) = (111, 117, 6)
         (expected.recordedTurns, expected.statesSetAside, expected.endedTokens) = (15, 3, 2)
+        expected.senders = 2
         #expect(counts == expected)
 
         #expect(try await schema.number("SELECT minimum::bigint FROM @.meta") == PostgresSchema.spacesVersion)
@@ -43,6 +44,15 @@ import Testing
             #expect(Set(uses[0]) == Set(uses[1]))
             #expect(before.turns == after.turns && before.setAside == after.setAside)
             sessions.append(before.session)
+        }
+        for sender in SourceFolder.heard.dropFirst() {
+            let rows = try await schema.number(
+                """
+                SELECT count(*) FROM @.heard JOIN @.sessions ON key = session AND space = 'board:a'
+                WHERE number = \(sender.number) AND time = \(TestSession.start.nanoseconds)
+                    AND sender = decode(repeat('0\(sender.sender[0])', 16), 'hex')
+                """)
+            #expect(rows == 1)
         }
         let ended = try source.endedTokens()
         let (old, new) = (try await source.journal(), try await schema.journal())

@@ -13,6 +13,11 @@ final class SourceFolder: Sendable {
     static let start: Duration = .milliseconds(1_790_000_000_123)
     static let ann = Subject(issuer: "https://issuer.example", id: "ann\0")
 
+    /// Messages that the space received at `TestSession.start`.
+    static let heard = [(1, 5), (2, 7), (1, 6)].map {
+        HeardMessage(sender: Array(repeating: $0, count: 16), number: $1)
+    }
+
     static let forgotten = Subject(issuer: "https://issuer.example", id: "cleo")
 
     let path = NSTemporaryDirectory() + "/mvi-import-\(UInt64.random(in: 0 ... .max))"
@@ -61,10 +66,11 @@ final class SourceFolder: Sendable {
         let space = TestSession(
             key: try await journal.keep(TestSession.space("board:a")), record: TestSession.space("board:a"))
         var turn = space.turn()
-        turn.rare = RareBatch(visits: [
-            Visit(session: "v1", subject: Self.ann, lastUse: Self.start), Visit(session: "v2", lastUse: Self.start),
-            Visit(session: "v3", subject: Self.forgotten, lastUse: Self.start),
-        ])
+        turn.rare = RareBatch(
+            visits: [
+                Visit(session: "v1", subject: Self.ann, lastUse: Self.start), Visit(session: "v2", lastUse: Self.start),
+                Visit(session: "v3", subject: Self.forgotten, lastUse: Self.start),
+            ], heard: Self.heard)
         let result: AppendResult = await awaitResult { done in
             if let result = journal.append(turn, done: done) { done(result) }
         }

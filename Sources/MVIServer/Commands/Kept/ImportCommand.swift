@@ -88,7 +88,8 @@ extension JournalCounts {
         let parts = [
             (sessions, "sessions"), (stores, "stores"), (credentials, "credentials"), (labels, "labels"),
             (receipts, "receipts"), (reminders, "reminders"), (recordedTurns, "recorded turns"),
-            (statesSetAside, "states set aside"), (visits, "visits"), (endedTokens, "ended tokens"),
+            (statesSetAside, "states set aside"), (visits, "visits"), (senders, "senders of messages"),
+            (endedTokens, "ended tokens"),
         ]
         let all = parts.map { "\($0) \($1)" } + (damaged.isEmpty ? [] : ["\(damaged.count) damaged sessions left out"])
         return all.joined(separator: ", ")
