@@ -6,7 +6,8 @@
 
 /// The commands of a page and their shown output: the blocks of the language `console`.
 ///
-/// * `$ swift run NAME …` starts a server of this build; the next command runs when it is ready.
+/// * `$ swift run NAME …`, also as the argument of a script, starts a server of this build; the next command runs when it
+///   is ready.
 /// * `^C` stops it.
 /// * `$ curl -sN …` is a stream: the next command runs when it has written the output of its block, or its first state.
 /// A block
@@ -21,8 +22,9 @@ public struct ConsoleSession: Sendable {
 
         /// True if its output continues while other commands run.
         public var isStream: Bool { command.hasPrefix("curl -sN") }
-        fileprivate var program: Substring? {
-            command.hasPrefix("swift run ") ? command.dropFirst("swift run ".count) : nil
+        /// The started program, and the script that starts it, such as `./development `.
+        fileprivate var start: (script: Substring, program: Substring)? {
+            command.wholeMatch(of: #/(\./\w+ )?swift run (.+)/#).map { ($0.output.1 ?? "", $0.output.2) }
         }
     }
 
@@ -93,8 +95,10 @@ public struct ConsoleSession: Sendable {
     /// - Parameters:
     ///   - port: replaces the page's 8080.
     ///   - variables: variables of the shell's environment.
-    public func run(port: UInt16, variables: [String: String] = [:]) throws -> [Step] {
+    ///   - files: the paths of files that the folder has.
+    public func run(port: UInt16, variables: [String: String] = [:], files: [String] = []) throws -> [Step] {
         var script = Script(port: port, variables: variables)
+        for file in files { script.text += "cp '\(file)' .\n" }
         for action in actions {
             switch action {
             case .stop: script.text += "stop\n"
@@ -145,9 +149,9 @@ public struct ConsoleSession: Sendable {
         }
 
         mutating func type(_ step: Step, _ index: Int, _ lines: Int) {
-            if let program = step.program {
+            if let (script, program) = step.start {
                 text += """
-                    '\(ConsoleSession.programs)/'\(program) >server.log 2>&1 & server=$!
+                    \(script)'\(ConsoleSession.programs)/'\(program) >server.log 2>&1 & server=$!
                     curl -s --retry 200 --retry-delay 0 --retry-max-time 30 --retry-connrefused \
                         127.0.0.1:\(port)/health/ready >ready || { cat server.log >&2; exit 1; }
 
