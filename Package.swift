@@ -123,7 +123,7 @@ let package = Package(
             "MVIServerTesting", "EventStream", "Locking", "MVI", "MVIClient", "MVIServer", "MVITesting",
             "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", logging),
 
-        // Examples; NewServer is what script/new copies, trial-server has features for script/trial and script/bench.
+        // Examples; NewServer and NewSharedServer are what script/new copies, trial-server has features for script/trial and script/bench.
         example(
             "shop", "JWTAuthentication", "MVI", "MVIServer", in: "Examples/Shop/Sources",
             page: [.embedInCode("Page")]),
@@ -135,6 +135,9 @@ let package = Package(
         example("wallet-2", "MVI", "MVIServer", in: "Examples/Migration/Sources/Version2"),
         example(
             "NewServer", "MVI", "MVIServer", in: "Examples/Template/Sources/NewServer", page: [.embedInCode("Page")]),
+        example(
+            "NewSharedServer", "JWTAuthentication", "MVI", "MVIServer",
+            in: "Examples/SharedTemplate/Sources/NewSharedServer", page: [.embedInCode("Page")]),
         example(
             "trial-server", "MVI", "MVIServer", "PostgresJournal", "PostgresServer", "SessionJournal", logging,
             in: "Trials/Sources"),
@@ -187,6 +190,9 @@ let package = Package(
         tests("ShopTests", "MVIServerTesting", "MVITesting", "shop", in: "Examples/Shop/Tests", outside: true),
         tests("DeskTests", "MVIServerTesting", "MVITesting", "desk", logging, in: "Examples/Desk/Tests", outside: true),
         tests("NewServerTests", "MVITesting", "NewServer", in: "Examples/Template/Tests/NewServerTests", outside: true),
+        tests(
+            "NewSharedServerTests", "MVIServerTesting", "MVITesting", "NewSharedServer",
+            in: "Examples/SharedTemplate/Tests/NewSharedServerTests", outside: true),
         tests("MVIServerTestingTests", "MVIServerTesting", "MVITesting", outside: true),
     ]
 )
@@ -201,9 +207,10 @@ package.targets.removeAll { target in
     guard let folder = target.path ?? (target.type == .test ? "Tests/\(target.name)" : nil) else { return false }
     return !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(folder)")
 }
-// The program as script/new names it.
-if package.targets.contains(where: { $0.name == "NewServer" }) {
-    package.products.append(.executable(name: "new-server", targets: ["NewServer"]))
+// The programs as script/new names them.
+for (name, target) in [("new-server", "NewServer"), ("new-shared-server", "NewSharedServer")]
+where package.targets.contains(where: { $0.name == target }) {
+    package.products.append(.executable(name: name, targets: [target]))
 }
 // Swift 6 mode (the tools version's default), no warnings, `any` written out.
 for target in package.targets where target.type != .system {

@@ -58,9 +58,69 @@ struct NewPackageTests {
         }
     }
 
-    @Test func `SwiftPM reads its package`() async throws {
+    @Test func `the shared template has the same skeleton, a feature of its own, and a key for development`()
+        async throws
+    {
+        let (plain, folder) = ("\(temporary.path)/plain", "\(temporary.path)/shared")
+        _ = try await new("queue-desk", plain)
+        let (code, text) = try await new("queue-desk", folder, "--like", "shared", "--feature", "FrontDesk")
+        #expect(code == 0 && text.contains("    ./development swift run queue-desk\n"), "\(text)")
+        let (old, files) = (try files(plain), try files(folder))
+        #expect(
+            files.keys.sorted() == [
+                ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
+                "Sources/QueueDesk/FrontDesk.swift", "Sources/QueueDesk/Page/index.html",
+                "Sources/QueueDesk/Page/page.css", "Sources/QueueDesk/Page/page.js", "Sources/QueueDesk/Server.swift",
+                "Tests/QueueDeskTests/FrontDeskTests.swift", "development",
+            ])
+        for (path, text) in files {
+            let names = ["newserver", "newsharedserver", "new-server", "new-shared-server", "waitlist", "tally"]
+            for name in names { #expect(!text.lowercased().contains(name), "\(path) has \(name)") }
+        }
+        for path in [".dockerignore", ".gitignore"] { #expect(files[path] == old[path]) }
+        for path in ["Dockerfile", ".github/workflows/ci.yml"] {
+            let shared = files[path]?.replacing(#/libcurl4(-openssl-dev)? /#, with: "")
+            #expect(shared == old[path] && shared != files[path], "\(path)")
+        }
+        #expect(files["Package.swift"]?.contains(#"name: "JWTAuthentication", package: "mvi-server"),"#) == true)
+        #expect(files["Sources/QueueDesk/Page/page.js"]?.contains(".store(\"front-desk\")") == true)
+        #expect(files["README.md"]?.contains("| `Sources/QueueDesk/FrontDesk.swift`,") == true)
+    }
+
+    @Test func `the key for development is made by its first use, for its user only`() async throws {
+        let folder = "\(temporary.path)/shared"
+        _ = try await new("queue-desk", folder, "--like", "shared")
+        let (code, text) = try await Tool.bash.output([
+            "-c",
+            """
+            cd '\(folder)'
+            ./development token Kim | tr . '\n' | sed -n 2p | tr -- -_ +/ | base64 -d 2>/dev/null
+            printf '\\n'
+            stat -c %a .build/development-key
+            ./development bash -c '[[ $MVI_JWT_SECRET_FILE -ef .build/development-key ]] && echo "$MVI_JWT_ISSUER $MVI_HOST"'
+            git init --quiet . && git status --short --ignored | grep build
+            ./development token 'a"b'
+            """,
+        ])
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(code == 1 && lines.count == 5, "\(text)")
+        #expect(
+            lines[0].hasPrefix(
+                #"{"iss":"development","aud":"queue-desk","sub":"Kim","name":"Kim","role":"staff","exp":"#))
+        #expect(lines[1...3] == ["600", "development 127.0.0.1", "!! .build/"])
+        let other = "\(temporary.path)/other"
+        _ = try await new("queue-desk", other, "--like", "shared")
+        _ = try await Tool.bash.output(["\(other)/development", "true"])
+        let keys = try [folder, other].map {
+            try String(contentsOfFile: "\($0)/.build/development-key", encoding: .utf8)
+        }
+        #expect(keys[0].count == 65 && keys[0] != keys[1])
+    }
+
+    @Test(arguments: [[], ["--like", "shared"]])
+    func `SwiftPM reads its package`(like: [String]) async throws {
         let folder = "\(temporary.path)/shop"
-        _ = try await new("shop", folder)
+        _ = try await Tool.bash.output(["\(Self.root)/script/new", "shop", folder] + like)
         let (code, text) = try await #require(Tool.swift).beside("swift").output([
             "package", "dump-package", "--package-path", folder,
         ])
@@ -118,7 +178,8 @@ struct NewPackageTests {
         for arguments in [
             [], ["1shop"], ["shop/.."], ["mvi"], ["shop", "--url"], ["shop", "--feature", "cart"],
             ["shop", "--library", "/nonexistent"], ["shop", ""], ["event-stream"], ["self"],
-            ["shop", "--feature", "Self"],
+            ["shop", "--feature", "Self"], ["shop", "--like"], ["shop", "--like", "private"],
+            ["shop", "--like", "shared", "--feature", "Party"],
             ["shop", "--library", "https://git.example.com/mvi.git@1.2"], ["shop", "--library", "https://"],
             ["shop", "--library", "https://git.example.com/mvi.git@"],
             ["shop", "--library", "https://git.example.com/m\"vi.git"],
@@ -134,6 +195,10 @@ struct NewPackageTests {
     }
 
     @Test func `the commands of its README print the shown output`() async throws {
-        try await expectPage("\(Self.root)/Examples/Template/README.md", commands: 4, variables: ["MVI_DATA": "data"])
+        let examples = "\(Self.root)/Examples"
+        try await expectPage("\(examples)/Template/README.md", commands: 4, variables: ["MVI_DATA": "data"])
+        try await expectPage(
+            "\(examples)/SharedTemplate/README.md", commands: 6, variables: ["MVI_DATA": "data"],
+            files: ["\(examples)/SharedTemplate/development"])
     }
 }
