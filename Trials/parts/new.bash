@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # the parts of script/trial share their variables
-# A package of one's own, from nothing: what script/new writes is built, tested and run, and answers curl.
+# Packages of one's own, from nothing: what script/new writes is built, tested and run, and answers curl.
 
 # timed NAME COMMAND...: runs a command and prints how long it took; a fault with its last lines if it fails.
 timed() {
@@ -38,6 +38,8 @@ trial_new() {
     wait "$server_pid" 2>/dev/null || true
     (cd "$folder" && .build/debug/daily-poll sessions) | grep -qP '\t1\t' || fault "the session was not kept"
     server_pid=
+    timed new-shared "$root/script/new" queue-desk "$work/queue-desk" --like shared || return 0
+    timed test-shared swift test --package-path "$work/queue-desk" --scratch-path "$folder/.build" || return 0
 }
 
 # trial_tutorial: the tutorial, step by step.
