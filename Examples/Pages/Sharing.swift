@@ -28,6 +28,45 @@ enum Sharing {
         }
     }
 
+    struct Visit: Feature {
+        struct State: Codable, Equatable, Sendable { var isReady = false }
+        enum Intent: Codable, Sendable {}
+        enum Action: Codable, Sendable { case ready }
+        enum Message: Codable, Sendable { case ready }
+        static let examples: [Intent] = []
+        let initialState = State()
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) {}
+        func perform(_ action: Action, _ turn: inout Turn<Self>) { turn.dispatch(.ready) }
+        func reduce(_ state: inout State, _ message: Message) { state.isReady = true }
+    }
+
+    struct Till: Feature {
+        struct State: Codable, Equatable, Sendable { var lost: [String] = [] }
+        enum Intent: Codable, Sendable { case pay }
+        enum Action: Codable, Sendable { case lost(String) }
+        enum Message: Codable, Sendable { case lost(String) }
+        static let examples: [Intent] = [.pay]
+        let initialState = State()
+
+        // snippet.show
+        static func undelivered(_ message: UndeliveredMessage) -> Action? { .lost(message.detail) }
+        // snippet.hide
+
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+            guard let guest = turn.sender else { return }
+            // snippet.show
+            turn.tell(Board.self, .paid, key: "7")
+            turn.tell(Visit.self, .ready, in: .session(guest.session))
+            // snippet.hide
+        }
+        func perform(_ action: Action, _ turn: inout Turn<Self>) {
+            if case .lost(let detail) = action { turn.dispatch(.lost(detail)) }
+        }
+        func reduce(_ state: inout State, _ message: Message) {
+            if case .lost(let detail) = message { state.lost.append(detail) }
+        }
+    }
+
     struct Kitchen: Feature {
         struct State: Codable, Equatable, Sendable { var isClosed = false }
         enum Intent: Codable, Sendable { case close }

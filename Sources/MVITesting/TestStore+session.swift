@@ -112,6 +112,37 @@ extension TestStore {
     }
 }
 
+/// Messages to stores of other logs.
+extension TestStore {
+    /// The actions that the store told another log's store, in order. They stay: nobody receives them.
+    ///
+    /// ```swift
+    /// #expect(store.told(Floor.self, key: "7") == [.paid("coffee")])
+    /// ```
+    ///
+    /// ``perform(_:sourceLocation:)`` shows what a receiver does with one.
+    public func told<Other: Feature>(
+        _ feature: Other.Type, key: String? = nil, in receiver: Receiver = .shared
+    ) -> [Other.Action] where Other.Action: Codable {
+        let instance = key.map { "\(Other.name):\($0)" } ?? Other.name
+        return (world?.session.keptMessages(of: id) ?? []).compactMap { message in
+            guard message.feature.text == instance, message.receiver == receiver else { return nil }
+            return try? WireJSON.decode(Other.Action.self, from: message.action, filling: nil)
+        }
+    }
+
+    /// Has the store learn that a message was not delivered. See ``/MVI/Feature/undelivered(_:)``, which may have no action
+    /// for it.
+    ///
+    /// ```swift
+    /// await store.undelivered(UndeliveredMessage(Floor.self, .paid("coffee"), key: "7", reason: .refused))
+    /// ```
+    public func undelivered(_ message: UndeliveredMessage, sourceLocation: SourceLocation = #_sourceLocation) async {
+        guard let action = F.undelivered(message) else { return }
+        await perform(action, sourceLocation: sourceLocation)
+    }
+}
+
 /// A reminder that a store has set; see `Turn.remind`.
 public struct SetReminder<Action: Sendable>: Sendable {
     /// The id that the feature gave it.

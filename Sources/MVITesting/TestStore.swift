@@ -65,6 +65,8 @@ import Testing
 /// - ``state``
 /// - ``view``
 /// - ``reminders``
+/// - ``told(_:key:in:)``
+/// - ``undelivered(_:sourceLocation:)``
 /// - ``workInProgress``
 /// - ``isInMemory``
 /// - ``diagnostics``

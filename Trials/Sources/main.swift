@@ -5,6 +5,7 @@
 //   trial-server sized                       features whose states have any size
 //   trial-server notes                       a feature that keeps texts, for whom everybody says to be
 //   trial-server sum [shared|ruled]          a sum of each session, or one that all share, also under a rule
+//   trial-server letters                     sessions that tell boards letters
 //   trial-server line [open]                 a waitlist with an audience for each guest, or of which all see the same
 //   trial-server nodes PROCESS VERSION       one of several nodes: this process's recorded name, Tally's version
 import Logging
@@ -40,6 +41,11 @@ case ("sum", 2):
         }
     }.run()
 case ("notes", 1): try await runNode(authenticator: AnyName()) { Notes() }
+case ("letters", 1):
+    try await runNode {
+        Letters()
+        Shared { _ in Board() }.allows(.everyone)
+    }
 case ("line", 1): try await FeatureServer(authenticator: AnyName()) { Shared { Line() }.allows(.everyone) }.run()
 case ("line", 2): try await FeatureServer(authenticator: AnyName()) { Shared { OpenLine() }.allows(.everyone) }.run()
 case ("nodes", 3):
@@ -50,7 +56,7 @@ case ("nodes", 3):
     }
 default:
     fatalError(
-        "trial-server blocking | reminding | sized | notes | sum [shared|ruled] | line [open] | nodes PROCESS VERSION")
+        "trial-server blocking | reminding | sized | notes | letters | sum [shared|ruled] | line [open] | nodes PROCESS VERSION")
 }
 
 /// Serves on the journal of the settings, also on one that nodes share.

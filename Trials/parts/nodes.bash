@@ -7,7 +7,8 @@ build_nodes() {
     "$root/script/bootstrap" nodes
     compile "$work/hot" "$root/Trials/nodes/hot.c"
     node_server=${MVI_NODE_SERVER:-}
-    [[ " $* " == *" zombie "* || " $* " == *" deploys "* || " $* " == *" forget "* || " $* " == *" all "* ]] || return 0
+    [[ " $* " == *" zombie "* || " $* " == *" deploys "* || " $* " == *" forget "* \
+        || " $* " == *" messages "* || " $* " == *" all "* ]] || return 0
     [[ -z $node_server ]] || return 0
     swift build --package-path "$root" -c "$configuration" --product trial-server >&2
     node_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/trial-server

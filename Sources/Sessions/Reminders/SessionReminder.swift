@@ -89,8 +89,8 @@ extension SessionCore {
         return tries + 1 >= TimedEvent(reminder).tryLimit
     }
 
-    /// The time of the next reminder, since 1970; nil if there is none.
-    var nextReminder: Duration? { reminders.lazy.map(\.next).min() }
+    /// The time of the next reminder, since 1970; nil if there is none. Messages are none.
+    var nextReminder: Duration? { reminders.lazy.filter { !$0.event.isMessage }.map(\.next).min() }
 
     /// Takes the due reminders and marks them as under way.
     mutating func takeDueReminders(

@@ -107,6 +107,12 @@ extension Session {
         core.withLock { $0.reminders.map(\.stored).filter(\.isAction) }
     }
 
+    /// The messages that wait for their receivers, in the order in which a feature instance told them.
+    package func keptMessages(of feature: FeatureID) -> [Message] {
+        let kept = core.withLock { core in core.reminders.filter { $0.stored.feature == feature } }
+        return kept.compactMap(\.event.message).sorted { $0.isBefore($1) }
+    }
+
     /// The time since 1970 at which the next reminder fires, including retries after a throw; nil if there is none.
     package var nextReminder: Duration? { core.withLock { $0.nextReminder } }
 
