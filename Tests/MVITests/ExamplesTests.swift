@@ -10,6 +10,15 @@ struct ExamplesTests {
         checkExamples(of: Plain.self)
     }
 
+    @Test("a feature without intents needs no examples, and its store performs what it is told")
+    func told() async {
+        checkExamples(of: Told.self)
+        let store = TestStore(Told())
+        await store.perform(.add(2))
+        await store.receive(.added(2)) { $0.count = 2 }
+        await store.finish()
+    }
+
     @Test("a case without an example fails the test with its name, one with two as well")
     func incomplete() async {
         let texts = await failures { checkExamples(of: Incomplete.self) }
@@ -51,6 +60,20 @@ private struct Empty: Feature {
     static let examples: [Intent] = []
     let initialState = State()
     func reduce(_ state: inout State, _ message: Intent) {}
+}
+
+private struct Told: Feature {
+    struct State: Codable, Equatable, Sendable { var count = 0 }
+    typealias Intent = Never
+    enum Action: Sendable { case add(Int) }
+    enum Message: Sendable, Equatable { case added(Int) }
+    let initialState = State()
+    func perform(_ action: Action, _ turn: inout Turn<Self>) {
+        if case .add(let count) = action { turn.dispatch(.added(count)) }
+    }
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .added(let count) = message { state.count += count }
+    }
 }
 
 private struct Single: Feature {

@@ -25,7 +25,7 @@
 public protocol Feature: Sendable {
     /// The store's state. Only `reduce` changes it.
     associatedtype State: Codable & Equatable & Sendable
-    /// A request of a client.
+    /// A request of a client; `Never` if clients can send none.
     associatedtype Intent: Codable & Sendable
     /// An input that the feature sends to itself through the store, visible to middleware. None by default.
     associatedtype Action: Sendable = Never
@@ -186,6 +186,14 @@ extension Feature where Message == Intent {
     /// Dispatches the intent as the message.
     @inlinable
     public func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws { turn.dispatch(intent) }
+}
+
+extension Feature where Intent == Never {
+    /// None.
+    public static var examples: [Never] { [] }
+    /// Never called: there are no intents.
+    @inlinable
+    public func execute(_ intent: Never, _ turn: inout Turn<Self>) throws {}
 }
 
 extension Feature where Action == Never {
