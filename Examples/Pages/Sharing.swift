@@ -30,12 +30,10 @@ enum Sharing {
 
     struct Visit: Feature {
         struct State: Codable, Equatable, Sendable { var isReady = false }
-        enum Intent: Codable, Sendable {}
+        typealias Intent = Never
         enum Action: Codable, Sendable { case ready }
         enum Message: Codable, Sendable { case ready }
-        static let examples: [Intent] = []
         let initialState = State()
-        func execute(_ intent: Intent, _ turn: inout Turn<Self>) {}
         func perform(_ action: Action, _ turn: inout Turn<Self>) { turn.dispatch(.ready) }
         func reduce(_ state: inout State, _ message: Message) { state.isReady = true }
     }

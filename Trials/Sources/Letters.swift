@@ -53,18 +53,15 @@ struct Board: Feature {
         var skipped = 0
     }
     struct ViewState: Codable, Equatable, Sendable { let count, again, skipped: Int }
-    enum Intent: Codable, Sendable {}
+    typealias Intent = Never
     enum Action: Codable, Sendable { case get(from: String, number: Int) }
 
     static let summary = "Counts the letters that it is told."
-    static let examples: [Intent] = []
     let initialState = State()
 
     func view(_ state: State) -> ViewState {
         ViewState(count: state.count, again: state.again, skipped: state.skipped)
     }
-
-    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {}
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
         if case .get(_, let number) = action, Self.isRefused(number) {

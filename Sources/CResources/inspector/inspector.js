@@ -328,16 +328,16 @@ function showFacts({ identity, created, lastUsed, expiresAt, memory, stores = []
 // ---- the timeline
 function entryOf(turn, isShape) {
   const tag = (text) => [h("span", { class: /^✗/.test(text) ? "tag bad" : "tag" }, plain(text, 40)), " "];
-  const { launched = [], sends = [], labels = [] } = turn, lists = [turn.cause, turn.actions, turn.messages, labels];
+  const { launched = [], sends = [], tells = [], labels = [] } = turn, lists = [turn.cause, turn.actions, turn.messages, labels];
   const marks = [turn.failure == null ? [] : "✗ failure",
     turn.refusal == null ? [] : "✗ refused", turn.fault == null ? [] : "✗ not recorded",
-    launched.map((name) => `⚙ ${name}`), sends.map((name) => `→ ${name}`),
+    launched.map((name) => `⚙ ${name}`), sends.map((name) => `→ ${name}`), tells.map((name) => `✉ ${name}`),
     labels.length > 0 ? amount(labels.length, "label") : []];
   const row = h("li", {}, h("button", { type: "button", tabindex: -1, "data-number": turn.number }, cells({
     number: turn.number, time: plain(`${turn.time}`.slice(11, 23)), feature: plain(turn.feature, 80),
     what: titleOf(turn), took: durationOf(turn) }), h("span", { class: "marks" }, marks.flat().flatMap(tag))));
   const texts = JSON.stringify(lists, (_, value) => (typeof value === "bigint" ? `${value}` : value)).slice(0, 4000);
-  const words = [turn.intent, turn.kind, ...launched, ...sends, ...lists.flat().map(typeOf), texts];
+  const words = [turn.intent, turn.kind, ...launched, ...sends, ...tells, ...lists.flat().map(typeOf), texts];
   return { turn, row, isShape, words: words.join("\n").toLowerCase() };
 }
 function takeTurns({ turns, recording, values }) {
@@ -444,8 +444,8 @@ function showRelated() {
   });
   const earlier = others.filter((each) => each.turn.number < turn.number);
   const sender = turn.kind === "step" ? [] : earlier.filter((each) => each.turn.sends?.includes(turn.feature)).slice(-1);
-  const launcher = turn.by === undefined ? [] : [numbers.get(turn.by) ?? `#${turn.by} is not kept`];
-  const work = entries.filter((each) => each.turn.by === turn.number);
+  const launcher = turn.by === undefined || turn.toldBy !== undefined ? [] : [numbers.get(turn.by) ?? `#${turn.by} is not kept`];
+  const work = entries.filter((each) => each.turn.by === turn.number && each.turn.toldBy === undefined);
   const read = (turn.reads ?? []).map((each) => numbers.get(each.number) ?? `${plain(each.feature)}: no turn is kept`);
   const readers = entries.filter((each) => each.turn.reads?.some(({ number }) => number === turn.number));
   const groups = Object.entries({ "Work of": launcher, "Sent by": sender, "Its work": work,
@@ -493,7 +493,8 @@ function showDetail(entry) {
     showValue("State", "state", entry), showValue("View", "view", entry),
     part("Facts", factsOf([["Reason", reasons[turn.kind]], ["Time", moment(turn.time)], ["Now", turn.now && moment(turn.now)],
       ["Intent", plain(turn.intent)], ["Duration", durationOf(turn)],
-      ["Launched", textsOf(turn.launched)], ["Directed labels", textsOf(turn.directed?.map(addresseeOf))],
+      ["Told by", turn.toldBy && h("a", { href: addressOf(turn.toldBy) }, plain(`turn ${turn.by} of ${turn.toldBy}`))],
+      ["Tells", textsOf(turn.tells)], ["Launched", textsOf(turn.launched)], ["Directed labels", textsOf(turn.directed?.map(addresseeOf))],
       ["Subject", turn.subject && subjectOf(turn.subject)],
       ["Schema version", turn.schemaVersion], ["UUIDs", textsOf(turn.uuids)]])),
   ].filter(Boolean));

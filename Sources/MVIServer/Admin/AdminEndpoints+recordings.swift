@@ -138,6 +138,8 @@ struct TurnList {
         let directed: [TurnFacts.Directed]?
         let sends: JSONText?
         let launched: JSONText?
+        let tells: JSONText?
+        let toldBy: JSONText?
         let by: JSONText?
         let microseconds: JSONText?
         let failure: JSONText?
@@ -226,6 +228,8 @@ struct TurnList {
         }
         add("sends", parts.sends)
         add("launched", value: parts.launched)
+        add("tells", parts.tells)
+        add("toldBy", parts.toldBy)
         add("by", parts.by)
         add("microseconds", parts.microseconds)
         add("failure", value: parts.failure)

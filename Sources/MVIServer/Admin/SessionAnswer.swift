@@ -108,6 +108,7 @@ enum SessionAnswer {
         object.add("feature", reminder.feature.text)
         object.add("id", reminder.id)
         object.add("due", time: reminder.due)
+        if let message = reminder.message { object.add("to", message.feature.text) }
         return object.close()
     }
 

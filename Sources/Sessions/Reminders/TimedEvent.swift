@@ -60,6 +60,9 @@ extension StoredReminder {
     /// True if a feature has set it.
     var isAction: Bool { number > 0 || TimedEvent(self) == .action }
 
+    /// The message that it is; nil for other events.
+    package var message: Message? { number > 0 ? nil : TimedEvent(self).message }
+
     /// The limit of the recording that it ends; nil for other events.
     package var recordingLimit: RecordingLimit? { TimedEvent(self).recording }
 }
