@@ -42,7 +42,10 @@ extension JournalBatch {
 /// A message that another session told this one. Of each sender the highest number is kept: a message with this number or a
 /// lower one was received before.
 package struct HeardMessage: Sendable, Hashable {
-    /// Names the sender's log: a hash of 16 bytes.
+    /// The number of bytes that name a log.
+    package static let senderSize = 16
+
+    /// Names the sender's log: a hash.
     package var sender: [UInt8]
     /// Its place among the sender's messages: 1 at least.
     package var number: UInt64

@@ -151,7 +151,7 @@ struct LogMessage: Decodable {
     static func read(_ body: [UInt8]) -> (ToldMessage, TokenHash)? {
         guard let message = try? WireJSON.decode(LogMessage.self, from: body),
             let token = NodeStamp.bytes(hex: message.session), let feature = FeatureID(message.to),
-            let log = NodeStamp.bytes(hex: message.log)
+            let log = NodeStamp.bytes(hex: message.log, count: HeardMessage.senderSize)
         else { return nil }
         let told = ToldMessage(
             to: feature, action: message.action.bytes, heard: HeardMessage(sender: log, number: message.number),

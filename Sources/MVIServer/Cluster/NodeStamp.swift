@@ -41,12 +41,12 @@ struct NodeStamp: Equatable {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Returns the 32 bytes of 64 hexadecimal digits.
-    static func bytes(hex text: some StringProtocol) -> [UInt8]? {
-        guard text.utf8.count == 64, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
+    /// Returns as many bytes as hexadecimal digits write; nil for other texts.
+    static func bytes(hex text: some StringProtocol, count: Int = 32) -> [UInt8]? {
+        guard text.utf8.count == 2 * count, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
             return nil
         }
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        return stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        return stride(from: 0, to: 2 * count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

@@ -154,6 +154,10 @@ extension SessionTable {
                     throw error.inShared(feature)
                 }
             }
+            let addressees = Set(place.sessions.map { Session.id(ofVisitor: $0) })
+            _ = try await whereOwned(space) {
+                space.removeMessages(to: place.subject, addressees, completion: $0)
+            }.get()
             // It may be another node's still.
             if environment.lease != nil { await space.caughtUp() }
             (receipts, labels) = space.forget(place.sessions, person)
@@ -183,10 +187,12 @@ extension Session {
         }
     }
 
+    /// The session of a visitor. Another person's name has a suffix; see `visitor`.
+    fileprivate static func id(ofVisitor name: String) -> String { String(name.prefix { $0 != "~" }) }
+
     /// Drops what is kept of a person and its sessions. Returns the keys of its receipts, and the labels to it.
     fileprivate func forget(_ sessions: [String], _ person: ForgottenPerson) -> ([ReceiptKey], [LabelID]) {
-        // Another person's name has a suffix; see `visitor`.
-        let ids = Set(sessions.map { String($0.prefix { $0 != "~" }) })
+        let ids = Set(sessions.map { Self.id(ofVisitor: $0) })
         return core.withLock { core in
             core.rare?.visits?.remove(sessions)
             let labels = core.outbox.remove { label in

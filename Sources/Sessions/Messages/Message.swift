@@ -99,7 +99,7 @@ package struct Message: Hashable, Sendable {
     ///
     /// - Parameter session: the id of its teller's session.
     func heard(from session: String) -> HeardMessage {
-        let sender = SHA256.digest(Array("\(session)\n\(epoch)".utf8)).prefix(16)
+        let sender = SHA256.digest(Array("\(session)\n\(epoch)".utf8)).prefix(HeardMessage.senderSize)
         return HeardMessage(sender: Array(sender), number: number << 8 | UInt64(index))
     }
 

@@ -111,8 +111,11 @@ final class MessageJob: QueueJob {
 }
 
 extension ToldMessage {
-    // Not ASCII, so that it differs from every key of a client.
-    fileprivate var intentID: IntentID { IntentID("‹message \(origin.session) \(origin.number)›") }
+    /// Clients see it: it does not tell the teller's session. Not ASCII, so that it differs from every key of a client.
+    fileprivate var intentID: IntentID {
+        let log = heard.sender.prefix(4).reduce("") { $0 + String($1, radix: 16) }
+        return IntentID("‹message \(log).\(heard.number)›")
+    }
 }
 
 extension SessionCore {

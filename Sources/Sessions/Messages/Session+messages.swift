@@ -94,6 +94,22 @@ extension Session {
         }
     }
 
+    /// Removes waiting messages to a subject or to its sessions.
+    func removeMessages(to subject: Subject, _ sessions: Set<String>, completion: @escaping Done<Bool>) {
+        enqueue(.server, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: completion) { core in
+            let removed = core.currentReminders.filter { stored in
+                switch stored.message?.receiver.kind {
+                case .subject(let other)?: other == subject
+                case .session(let id)?: sessions.contains(id)
+                case .shared?, nil: false
+                }
+            }
+            core.batch.reminders += removed.map { .forgotten($0.feature, id: $0.id) }
+            if !removed.isEmpty { core.batch.count += 1 }
+            return !removed.isEmpty
+        }
+    }
+
     /// Has the feature that told a message learn that it was not delivered.
     private func undelivered(_ stored: StoredReminder, _ message: UndeliveredMessage) {
         startLoads([stored.feature])

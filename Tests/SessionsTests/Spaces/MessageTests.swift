@@ -199,6 +199,43 @@ struct MessageTests {
         try await post.got(Array(all.dropLast()), at: "x")
     }
 
+    @Test("87: who watches a store does not learn which session told it something")
+    func anonymous() async throws {
+        let post = try PostOffice()
+        let (ann, bob) = (try post.fixture.guest(), try post.fixture.guest())
+        try post.tell(["first"], to: "board floor", from: bob)
+        try await post.got(["first"], at: "floor")
+        let stream = try bob.stream("board:floor")
+        _ = try stream.events()
+        try post.tell(["hello"], to: "board floor", from: ann)
+        try await post.until { try stream.events().contains { $0.contains("hello") } }
+        #expect(!String(decoding: stream.bytes, as: UTF8.self).contains(ann.session.id))
+    }
+
+    @Test("87: the deletion of a person removes what waits for the person in the spaces that the person visited")
+    func forgotten() async throws {
+        let journal = FailingJournal()
+        let post = try PostOffice(journal)
+        let (ann, bob) = (try await post.fixture.user("ann"), try post.fixture.guest())
+        for client in [ann, bob] {
+            _ = try client.send(PostOffice.telling(["hi"], to: "subject carl"), to: "board:floor").get()
+        }
+        try await post.until { try post.board("floor").got == ["lost hi gone", "lost hi gone"] }
+        journal.fails.withLock { $0 = .receivers }
+        for receiver in ["subject ann", "session \(ann.session.id)", "session \(bob.session.id)"] {
+            // The session has to be stored for its id to name it.
+            try post.tell(["unasked"], to: "subject nobody", from: ann)
+            try post.tell(["unasked"], to: "subject nobody", from: bob)
+            _ = try bob.send(PostOffice.telling(["secret"], to: receiver), to: "board:floor").get()
+        }
+        let floor = try post.fixture.space("board:floor")
+        let feature = try #require(FeatureID("board:floor"))
+        try await post.until { floor.core.withLock { $0.rare?.telling.isEmpty != false } }
+        #expect(floor.keptMessages(of: feature).count == 3)
+        _ = try await post.fixture.table.forget(Subject(issuer: "i", id: "ann"))
+        #expect(floor.keptMessages(of: feature).map(\.receiver) == [.session(bob.session.id)])
+    }
+
     @Test("87: the recordings of both logs name the message's turns")
     func recorded() async throws {
         let recordings = Lock<[RecordedTurn]>([])
