@@ -47,7 +47,7 @@ package struct HeardMessage: Sendable, Hashable {
 
     /// Names the sender's log: a hash.
     package var sender: [UInt8]
-    /// Its place among the sender's messages: 1 at least.
+    /// Its place among the sender's messages: 1 at least, and below 2^63.
     package var number: UInt64
 
     package init(sender: [UInt8], number: UInt64) { (self.sender, self.number) = (sender, number) }
