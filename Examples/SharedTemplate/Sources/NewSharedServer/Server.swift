@@ -1,7 +1,7 @@
 import JWTAuthentication
 import MVIServer
 
-/// The program: serves the features in `server(_:)`, with all flags and commands of a server (`--help`).
+/// The program: serves the features in `content`, with all flags and commands of a server (`--help`).
 @main
 struct Server: FeatureServerCommand {
     static let name = "new-shared-server"
@@ -17,10 +17,12 @@ struct Server: FeatureServerCommand {
                 name: "jwt-issuer", given: "",
                 expected: "the issuer of the staff's tokens; on your own machine start the server with ./development")
         }
-        return FeatureServer(page: page, authenticator: authenticator) {
-            // Staff may also empty the line.
-            Shared { Waitlist() }.allows { who, _, access in access != .dispose || who?.staffName != nil }
-        }
+        return FeatureServer(page: page, authenticator: authenticator) { content }
+    }
+
+    var content: ServerContent {
+        // Only staff may empty the line.
+        Shared { Waitlist() }.allows { who, _, access in access != .dispose || who?.staffName != nil }
     }
 
     var page: [PageResource] {
