@@ -1,7 +1,7 @@
 import MVI
 import MVIServer
 
-/// A session's store that tells boards numbered letters. Each fiftieth is refused.
+/// A session's store that tells boards numbered letters. Each tenth is refused.
 struct Letters: Feature {
     struct State: Codable, Equatable, Sendable {
         /// The number of letters told to each board.
@@ -65,12 +65,12 @@ struct Board: Feature {
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
         if case .get(_, let number) = action, Self.isRefused(number) {
-            throw Refusal(.conflict, code: "fiftieth", "It is a fiftieth letter.")
+            throw Refusal(.conflict, code: "tenth", "It is a tenth letter.")
         }
         turn.dispatch(action)
     }
 
-    private static func isRefused(_ number: Int) -> Bool { number.isMultiple(of: 50) }
+    private static func isRefused(_ number: Int) -> Bool { number.isMultiple(of: 10) }
 
     func reduce(_ state: inout State, _ message: Action) {
         guard case .get(let session, let number) = message else { return }

@@ -4,7 +4,6 @@ import asyncio
 import os
 import pathlib
 import re
-import subprocess
 import urllib.error
 import urllib.request
 
@@ -17,15 +16,6 @@ UNBOUNDED = {
     "MVI_INTENT_RATE": "0", "MVI_SESSION_RATE": "0", "MVI_MAX_CONNECTIONS_PER_ADDRESS": "1000000",
     "MVI_MAX_STREAMS_PER_ADDRESS": "1000000",
 }
-_addressed = {}
-
-
-def takes_address(binary):
-    """Whether the program knows --node-address."""
-    if binary not in _addressed:
-        shown = subprocess.run([binary, "--help"], capture_output=True, text=True, check=False).stdout
-        _addressed[binary] = "--node-address" in shown
-    return _addressed[binary]
 
 
 class Node(Process):

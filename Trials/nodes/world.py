@@ -6,7 +6,7 @@ import signal
 from cluster import Postgres
 from figures import Failure, Figures
 from link import Lost
-from nodes import Balancer, Node, takes_address
+from nodes import Balancer, Node
 from notes import Notes
 from processes import Folder
 
@@ -48,8 +48,6 @@ class World:
         made = [self.node(f"node{place + 1}", journal, **settings) for place in range(count)]
         for each in made:
             await each.start()
-        if not takes_address(made[0].binary):
-            self.figures.note("this server has no --node-address: nodes do not know of each other")
         return made
 
     async def balancer(self, nodes, **arguments):
