@@ -60,8 +60,9 @@ async def built(world, name, *arguments):
         raise Failure(f"{world.options.server} is in no build folder, whose modules the package could take")
     package = world.path / f"package-{name}"
     await call(ROOT / "script" / "new", name, package, *arguments)
+    # With its cache SwiftPM may take the plan of the package that was built there before.
     await call("swift", "build", "--package-path", package, "--scratch-path", configuration.parent, "-c", configuration.name,
-               "--product", name)
+               "--product", name, "--disable-build-manifest-caching")
     return package, configuration / name
 
 
