@@ -33,12 +33,49 @@ struct NodeAnswer: Sendable {
 
 /// Messages between nodes until they arrive.
 final class NodeNetwork: Sendable {
-    private let calls = Lock<[(address: String, call: NodeCall)]>([])
+    /// Arrives at a node; nil if that is gone.
+    typealias Arrival = @Sendable (NodeProcess?) -> Void
 
-    func send(_ call: NodeCall, to address: String) { calls.withLock { $0.append((address, call)) } }
+    private let calls = Lock<[(address: String, call: Arrival)]>([])
+
+    func send(_ call: NodeCall, to address: String) {
+        send(to: address) { node in
+            node?.take(call) ?? call.answer(.failed(StoreError(.unavailable, "The node is gone.")))
+        }
+    }
+
+    private func send(to address: String, _ arrival: @escaping Arrival) {
+        calls.withLock { $0.append((address, arrival)) }
+    }
+
+    /// Sends a message of a log. Returns nil if no answer comes within five seconds.
+    func send(
+        _ message: ToldMessage, to token: TokenHash, on address: String, _ environment: SessionEnvironment
+    ) async -> TurnOutcome? {
+        let isOver = Lock(false)
+        return await withCheckedContinuation { continuation in
+            let end: @Sendable (TurnOutcome?) -> Void = { outcome in
+                let isFirst = isOver.withLock { isOver in
+                    defer { isOver = true }
+                    return !isOver
+                }
+                if isFirst { continuation.resume(returning: outcome) }
+            }
+            send(to: address) { node in
+                guard let node else { return end(nil) }
+                Task(executorPreference: node.executor) { [table = node.table] in
+                    end(await table.deliver(message, to: token))
+                }
+            }
+            Task(executorPreference: environment.executor) {
+                try? await environment.clock.sleep(for: .seconds(5))
+                end(nil)
+            }
+        }
+    }
 
     /// Takes a random message whose receiver is reachable or unknown.
-    func take(_ random: inout SplitMix, where canArrive: (String) -> Bool) -> (address: String, call: NodeCall)? {
+    func take(_ random: inout SplitMix, where canArrive: (String) -> Bool) -> (address: String, call: Arrival)? {
         let number = random.next()
         return calls.withLock { calls in
             let ready = calls.indices.filter { canArrive(calls[$0].address) }
@@ -74,6 +111,9 @@ final class NodeProcess {
             environment: SessionEnvironment(
                 features: features, limits: limits, journal: way, time: clocks.source,
                 clock: CoarseClock(clock: clocks.sleeping), executor: executor))
+        table.connectMessages { [network, environment = table.environment] message, token, owner in
+            await network.send(message, to: token, on: owner.address, environment)
+        }
         table.listen()
         reminders = Task(executorPreference: executor) { [table] in await table.runReminders() }
     }

@@ -52,11 +52,7 @@ extension NodeWorld {
         let nodes = nodes
         let next = network.take(&random) { address in nodes.first { $0.address == address }?.isStopped != true }
         guard let (address, call) = next else { return false }
-        if let node = nodes.first(where: { $0.address == address }) {
-            node.take(call)
-        } else {
-            call.answer(.failed(StoreError(.unavailable, "The node is gone.")))
-        }
+        call(nodes.first { $0.address == address })
         return true
     }
 

@@ -5,10 +5,16 @@ struct Board: Feature {
     struct State: Codable, Equatable, Sendable { var entries: [Int] = [] }
     enum Intent: Codable, Sendable {
         case enter(value: Int), say(value: Int), both(value: Int), tell(value: Int, to: String)
+        /// Tells another board, which enters a value of its own.
+        case pass(value: Int, to: String)
     }
+    enum Action: Codable, Sendable { case passed(value: Int), lost }
     enum Message: Codable, Sendable { case entered(Int) }
     enum Label: Codable, Equatable, Sendable { case said(value: Int) }
-    static let examples: [Intent] = [.enter(value: 1), .say(value: 2), .both(value: 3), .tell(value: 4, to: "sender")]
+    static let examples: [Intent] = [
+        .enter(value: 1), .say(value: 2), .both(value: 3), .tell(value: 4, to: "sender"),
+        .pass(value: 5, to: "a"),
+    ]
     static let labelExamples: [Label] = [.said(value: 1)]
     static let name = "board"
 
@@ -24,6 +30,26 @@ struct Board: Feature {
         case .tell(let value, let to):
             turn.dispatch(.entered(value))
             turn.publish(.said(value: value), to: Addressee(to))
+        case .pass(let value, let to):
+            turn.dispatch(.entered(value))
+            turn.tell(Board.self, .passed(value: Self.passed(value)), key: to)
+        }
+    }
+
+    /// The value that a board enters for one that another board passed on.
+    static func passed(_ value: Int) -> Int { value + SpaceCaller.range / 2 }
+    /// The value that was passed on; nil if it is an intent's own.
+    static func origin(of value: Int) -> Int? {
+        value % SpaceCaller.range >= SpaceCaller.range / 2 ? value - SpaceCaller.range / 2 : nil
+    }
+
+    static func undelivered(_ message: UndeliveredMessage) -> Action? { .lost }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
+        switch action {
+        case .passed(let value): turn.dispatch(.entered(value))
+        // No simulation lasts a day: nothing may be given up.
+        case .lost: turn.dispatch(.entered(-1))
         }
     }
 
@@ -56,6 +82,9 @@ struct Parted: Feature {
         case .tell(let value, let to):
             turn.dispatch(.entered(value))
             turn.publish(.said(value: value), to: Addressee(to) { .audience($0 == "users") })
+        case .pass(let value, let to):
+            turn.dispatch(.entered(value))
+            turn.tell(Board.self, .passed(value: Board.passed(value)), key: to)
         }
     }
 

@@ -12,7 +12,13 @@ extension SpaceLog {
         let other = random.next() % 20
         var addressees = ["sender", "session session-\(other)", "subject user\(other)"]
         if feature.name == Parted.name { addressees += ["users", "guests"] }
-        let kind = random.next() % 4
+        let kind = random.next() % 6
+        if kind > 3 {
+            let key = ["a", "b", "s1"][Int(random.next() % 3)]
+            guard let from = SpaceName(feature.text), let to = SpaceName("board:\(key)") else { return "" }
+            state.withLock { $0.passes[number] = Pass(from: from, to: to) }
+            return #"{"type":"pass","value":\#(number),"to":"\#(key)"}"#
+        }
         guard kind > 1 else { return #"{"type":"\#(kind == 0 ? "enter" : "both")","value":\#(number)}"# }
         let to = addressees[Int(random.next() % UInt64(addressees.count))]
         state.withLock { $0.addressees[number] = to }

@@ -21,7 +21,15 @@ final class SpaceLog: CommitWitness {
         var receipts: Set<ReceiptKey> = []
     }
 
+    /// A message of one board to another.
+    struct Pass: Hashable {
+        let from: SpaceName
+        let to: SpaceName
+    }
+
     struct State {
+        /// The messages by the numbers of their intents.
+        var passes: [Int: Pass] = [:]
         var spaces: [SpaceName: Space] = [:]
         var callers: [SessionToken] = []
         /// The number of commits with an intent's turn.
@@ -126,6 +134,7 @@ final class SpaceLog: CommitWitness {
             (space.key, space.epoch) = (batch.session, record.epoch)
             faults += space.apply(batch, &state.ran, ended: ended, at: time)
             state.spaces[name] = space
+            faults += state.faultsOfMessages(to: name, space.entries)
             state.faults += faults.map { "\($0) (\(name.text), \(batch.expecting.number + 1)...\(batch.head.number))" }
         }
     }
@@ -162,6 +171,7 @@ extension SpaceLog.Space {
             if !view.entries.starts(with: entries) { faults.append("79: \(entries) became \(view.entries)") }
             for number in view.entries.dropFirst(entries.count) {
                 ran[number, default: 0] += 1
+                if Board.origin(of: number) != nil || number < 0 { continue }
                 if ran[number] != 1 { faults.append("80: intent \(number) ran \(ran[number] ?? 0) times") }
                 if ended.contains(number / SpaceCaller.range) {
                     faults.append("81: intent \(number) ran after its caller's session had ended")
@@ -178,5 +188,38 @@ extension SpaceLog.Space {
             labels[label.id] = (time, Board.value(of: label.json))
         }
         return faults
+    }
+}
+
+/// Messages between boards.
+extension SpaceLog.State {
+    /// True if no commit of the two boards was lost: then a message runs once.
+    private func isWhole(_ pass: SpaceLog.Pass) -> Bool {
+        spaces[pass.from]?.losses ?? 0 == 0 && spaces[pass.to]?.losses ?? 0 == 0
+    }
+
+    /// Each message ran once, after the turn that told it, in the order of its log.
+    fileprivate func faultsOfMessages(to name: SpaceName, _ entries: [Int]) -> [String] {
+        var faults: [String] = []
+        if entries.contains(-1) { faults.append("87: a message was given up") }
+        var last: [SpaceName: Int] = [:]
+        for value in entries {
+            guard let number = Board.origin(of: value), let pass = passes[number], isWhole(pass) else { continue }
+            if ran[value] != 1 { faults.append("87: the message of \(number) ran \(ran[value] ?? 0) times") }
+            guard let place = spaces[pass.from]?.entries.firstIndex(of: number) else {
+                faults.append("87: the message of \(number) ran before the intent")
+                continue
+            }
+            if place < last[pass.from] ?? -1 { faults.append("87: the message of \(number) came too late") }
+            last[pass.from] = place
+        }
+        return faults
+    }
+
+    /// The messages that have not run.
+    var missingMessages: [Int] {
+        passes.filter { number, pass in
+            isWhole(pass) && spaces[pass.from]?.entries.contains(number) == true && ran[Board.passed(number)] != 1
+        }.keys.sorted()
     }
 }

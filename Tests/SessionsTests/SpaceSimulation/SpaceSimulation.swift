@@ -273,6 +273,8 @@ final class SpaceSimulation: NodeWorld {
             for caller in callers { caller.read() }
         }
         for caller in callers where !caller.isEnding { caller.check() }
+        let missing = log.state.withLock { $0.missingMessages }
+        if !missing.isEmpty { log.note(fault: "87: the messages of \(missing) did not arrive") }
         // What follows waits in vain otherwise.
         if !faults.isEmpty { return }
         for caller in callers { caller.hangUp() }
