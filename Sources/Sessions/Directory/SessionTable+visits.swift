@@ -154,12 +154,12 @@ extension SessionTable {
                     throw error.inShared(feature)
                 }
             }
-            let addressees = Set(place.sessions.map { Session.id(ofVisitor: $0) })
-            _ = try await whereOwned(space) {
-                space.removeMessages(to: place.subject, addressees, completion: $0)
-            }.get()
             // It may be another node's still.
             if environment.lease != nil { await space.caughtUp() }
+            let receivers = [.subject(place.subject)] + place.sessions.map { .session(Session.id(ofVisitor: $0)) }
+            if space.hasMessages(to: receivers) {
+                _ = try await whereOwned(space) { space.removeMessages(to: receivers, completion: $0) }.get()
+            }
             (receipts, labels) = space.forget(place.sessions, person)
             await writeRecordings()
             environment.recordings.forget(place.key)

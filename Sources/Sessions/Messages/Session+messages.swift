@@ -94,15 +94,18 @@ extension Session {
         }
     }
 
-    /// Removes waiting messages to a subject or to its sessions.
-    func removeMessages(to subject: Subject, _ sessions: Set<String>, completion: @escaping Done<Bool>) {
+    /// True if messages to one of the receivers wait.
+    func hasMessages(to receivers: [Receiver]) -> Bool {
+        core.withLock { core in
+            core.reminders.contains { $0.event.message.map { receivers.contains($0.receiver) } ?? false }
+        }
+    }
+
+    /// Removes waiting messages to these receivers.
+    func removeMessages(to receivers: [Receiver], completion: @escaping Done<Bool>) {
         enqueue(.server, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: completion) { core in
             let removed = core.currentReminders.filter { stored in
-                switch stored.message?.receiver.kind {
-                case .subject(let other)?: other == subject
-                case .session(let id)?: sessions.contains(id)
-                case .shared?, nil: false
-                }
+                stored.message.map { receivers.contains($0.receiver) } ?? false
             }
             core.batch.reminders += removed.map { .forgotten($0.feature, id: $0.id) }
             if !removed.isEmpty { core.batch.count += 1 }

@@ -199,6 +199,44 @@ struct MessageTests {
         try await post.got(Array(all.dropLast()), at: "x")
     }
 
+    @Test("87: of two deliveries of a message that arrive together one runs")
+    func twice() async throws {
+        let journal = HeldJournal()
+        let post = try PostOffice(journal)
+        let ann = try post.fixture.guest()
+        try post.tell(["first"], to: "board floor", from: ann)
+        try await post.got(["first"], at: "floor")
+        let floor = try post.fixture.space("board:floor")
+        let message = ToldMessage(
+            to: try #require(FeatureID("board:floor")), action: Array(#"{"type":"get","text":"second"}"#.utf8),
+            heard: HeardMessage(sender: [UInt8](repeating: 1, count: HeardMessage.senderSize), number: 5),
+            origin: MessageOrigin(session: "s", number: 1, hops: 1), isLastTry: false)
+        let outcomes = Lock<[String]>([])
+        // What comes while an append is held is one batch.
+        journal.hold()
+        _ = floor.send(PostOffice.telling(["unasked"], to: "subject nobody"), to: message.feature)
+        for _ in 0..<2 {
+            floor.enqueue(MessageJob(floor, message) { outcome in outcomes.withLock { $0.append("\(outcome)") } })
+        }
+        journal.release()
+        try await post.until { outcomes.withLock { $0.count == 2 } }
+        #expect(outcomes.withLock { $0 } == ["ran", "replayed"])
+        #expect(try post.board("floor").got == ["first", "second"])
+    }
+
+    @Test("87: after a loss of commits a number names another message")
+    func names() throws {
+        let heard = try ["before", "after"].map { epoch in
+            let json = #"{"to":"board:x","hops":1,"epoch":"\#(epoch)","action":1}"#
+            let stored = StoredReminder(
+                feature: FeatureID(name: "box", key: nil), id: "‹message› 7.0", due: .zero, number: 0,
+                action: Array(json.utf8))
+            return try #require(Message(stored)).heard(from: "s")
+        }
+        #expect(heard[0].number == heard[1].number && heard[0].sender != heard[1].sender)
+        #expect(heard.allSatisfy { $0.sender.count == HeardMessage.senderSize })
+    }
+
     @Test("87: who watches a store does not learn which session told it something")
     func anonymous() async throws {
         let post = try PostOffice()
