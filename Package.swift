@@ -128,7 +128,7 @@ let package = Package(
             "shop", "JWTAuthentication", "MVI", "MVIServer", in: "Examples/Shop/Sources",
             page: [.embedInCode("Page")]),
         example(
-            "desk", "JWTAuthentication", "MVI", "MVIServer", "SQLite", lifecycle, logging, in: "Examples/Desk/Sources",
+            "desk", "JWTAuthentication", "MVI", "MVIServer", "SQLite", lifecycle, in: "Examples/Desk/Sources",
             page: [.embedInCode("Page")]),
         example("minimal", "MVI", "MVIServer", in: "Examples/Minimal/Sources"),
         example("wallet-1", "MVI", "MVIServer", in: "Examples/Migration/Sources/Version1"),
@@ -188,7 +188,7 @@ let package = Package(
         tests("MinimalTests", "MVITesting", "TestSupport", "minimal", in: "Examples/Minimal/Tests"),
         tests("MigrationTests", "MVITesting", "TestSupport", "wallet-1", "wallet-2", in: "Examples/Migration/Tests"),
         tests("ShopTests", "MVIServerTesting", "MVITesting", "shop", in: "Examples/Shop/Tests", outside: true),
-        tests("DeskTests", "MVIServerTesting", "MVITesting", "desk", logging, in: "Examples/Desk/Tests", outside: true),
+        tests("DeskTests", "MVIServerTesting", "MVITesting", "desk", in: "Examples/Desk/Tests", outside: true),
         tests("NewServerTests", "MVITesting", "NewServer", in: "Examples/Template/Tests/NewServerTests", outside: true),
         tests(
             "NewSharedServerTests", "MVIServerTesting", "MVITesting", "NewSharedServer",

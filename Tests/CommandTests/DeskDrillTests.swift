@@ -3,12 +3,11 @@ import SQLiteJournal
 import SessionJournal
 import TestSupport
 import Testing
-import WireJSON
 
 @testable import MVIServer
 
-/// Tests backup, restore and forget with the desk, a program with a database of its own.
-@Suite("a backup of a program with a database, while it runs", .timeLimit(.minutes(10)))
+/// Tests backup, restore and forget with the desk, a program with shared stores and a database of its own.
+@Suite("a backup of a program with shared stores and a database, while it runs", .timeLimit(.minutes(10)))
 struct DeskDrillTests {
     private static let script = #"""
         set -euo pipefail
@@ -18,7 +17,7 @@ struct DeskDrillTests {
         # start FOLDER
         start() {
             : >log
-            desk --port 0 --admin-port 0 --intent-rate 0 --data "$1" --desk "$1/desk.sqlite" >>log 2>&1 & server=$!
+            desk --port 0 --admin-port 0 --intent-rate 0 --data "$1" --outbox "$1/outbox.sqlite" >>log 2>&1 & server=$!
             port=
             until [[ $port ]]; do
                 kill -0 $server || { cat log; exit 1; }
@@ -30,73 +29,79 @@ struct DeskDrillTests {
             curl -sf "127.0.0.1:$port/sessions" --json "{\"credential\":\"bearer\",\"identity\":\"$1\"}" |
                 sed -E 's/.*"token":"([^"]*)".*/\1/'
         }
-        # opens TOKEN TITLE: a ticket, whose key is kept with the answer.
-        opens() {
-            curl -sf -o /dev/null "127.0.0.1:$port/features/tickets/intents" -H "Authorization: Bearer $1" \
-                -H "Idempotency-Key: \"$2\"" -H 'Prefer: return=minimal' --json "{\"type\":\"open\",\"title\":\"$2\"}"
+        # says TOKEN TICKET KEY INTENT, whose key is kept with the answer.
+        says() {
+            curl -sf -o /dev/null "127.0.0.1:$port/features/ticket:$2/intents" -H "Authorization: Bearer $1" \
+                -H "Idempotency-Key: \"$3\"" -H 'Prefer: return=minimal' --json "$4"
         }
+        comments() { says $1 $2 $3 "{\"type\":\"comment\",\"text\":\"$3\"}"; }
         write() {
             local number=0
-            while [[ ! -e stop ]] && ((number < 900)); do opens "$1" "$2-$((number += 1))"; touch "begun-$2"; done
+            says $1 $2 open '{"type":"open","title":"Help"}'
+            while [[ ! -e stop ]] && ((number < 900)); do comments $1 $2 "$3-$((number += 1))"; touch "begun-$3"; done
+        }
+        # Waits until nothing of Annabella is stored in a folder's journal, and all mails are in the outbox's database.
+        until_clean() {
+            local id
+            for id in $(desk sessions --data "$1" | tail -n +2 | cut -f 1); do
+                while desk export $id --data "$1" | grep -cE 'annabella|‹message›|"jobs":\[\{' >/dev/null; do
+                    kill -0 $server
+                done
+            done
         }
         mkdir data
         start data
         ann=$(sign_in annabella) bob=$(sign_in bob)
-        write $ann annabella & writers=($!)
-        write $bob bob & writers+=($!)
+        write $ann 00000000-0000-4000-8000-00000000000a annabella & writers=($!)
+        write $bob 00000000-0000-4000-8000-00000000000b bob & writers+=($!)
         until [[ -e begun-annabella && -e begun-bob ]]; do kill -0 $server; done
-        for number in 1 2 3 4 5; do desk backup backup$number --data data --desk data/desk.sqlite; done
+        for number in 1 2 3 4 5; do desk backup backup$number --data data --outbox data/outbox.sqlite; done
         touch stop
         wait "${writers[@]}"
         desk forget annabella --issuer development --admin-port $admin --admin-host 127.0.0.1
         kill -9 $server
         wait $server || true
         for number in 1 2 3 4 5; do
-            desk restore backup$number --data moment$number --desk moment$number/desk.sqlite
-            mkdir restored$number
-            cp data/forgotten.jsonl data/forgotten.jsonl.key restored$number
-            desk restore backup$number --data restored$number --desk restored$number/desk.sqlite
+            desk restore backup$number --data moment$number --outbox moment$number/outbox.sqlite
         done
-        start restored5
-        opens $bob bob-again
+        mkdir restored
+        cp data/forgotten.jsonl data/forgotten.jsonl.key restored
+        desk restore backup5 --data restored --outbox restored/outbox.sqlite
+        start restored
+        until_clean restored
+        comments $bob 00000000-0000-4000-8000-00000000000b bob-0
+        until_clean restored
         kill $server
         wait $server
         # The files of the server that was killed, after one that ends in order.
         start data
+        until_clean data
         kill $server
         wait $server
         """#
 
-    private struct State: Decodable {
-        struct Pending: Decodable { let title: String }
-        let pending: [Pending]
-    }
-
-    /// The titles of a person's tickets: those of the intents in the journal, without those that the database does not
-    /// have yet, and those in the database.
-    private func titles(of person: String, in folder: String) throws -> (journal: Set<String>, desk: Set<String>) {
-        let file = SQLiteJournalFile(directory: folder)
-        var journal: Set<String> = []
-        var pending: Set<String> = []
-        for session in try file.sessions(limit: 10) {
-            guard let export = try file.export(session.id), export.session.record.subject?.id == person else {
-                continue
-            }
-            for receipt in export.session.receipts {
-                if case .key(let key, _) = receipt.key { journal.insert(key) }
-            }
-            for store in export.stores {
-                pending.formUnion(try WireJSON.decode(State.self, from: store.state).pending.map(\.title))
-            }
+    /// What a person wrote, by the journal's receipts, and what of it is mail: in the database or on its way.
+    private func comments(of person: String, in folder: String) throws -> (written: Set<String>, mailed: Set<String>) {
+        func texts(_ bytes: [UInt8]) -> [String] {
+            String(decoding: bytes, as: UTF8.self).matches(of: #/[a-z]+-[0-9]+/#).map { String($0.0) }
+                .filter { $0.hasPrefix(person) }
         }
-        var desk = try Connection(.file("\(folder)/desk.sqlite"))
-        let stored = try Set(
-            desk.query("SELECT title FROM tickets WHERE customer = ?", [.text(person)]) { row in try row.text(0) })
-        return (journal.subtracting(pending.subtracting(stored)), stored)
+        let file = SQLiteJournalFile(directory: folder)
+        var (written, mailed): (Set<String>, Set<String>) = ([], [])
+        for session in try file.sessions(limit: 10) {
+            guard let export = try file.export(session.id), session.space != nil else { continue }
+            for receipt in export.session.receipts {
+                if case .key(let key, _) = receipt.key { written.formUnion(texts(Array(key.utf8))) }
+            }
+            for reminder in export.session.reminders { mailed.formUnion(texts(reminder.action)) }
+            if session.space?.text == "outbox" { for store in export.stores { mailed.formUnion(texts(store.state)) } }
+        }
+        var outbox = try Connection(.file("\(folder)/outbox.sqlite"))
+        let rows = try outbox.query("SELECT text FROM mails") { row in try row.text(0) }
+        return (written, mailed.union(rows.flatMap { texts(Array($0.utf8)) }))
     }
 
-    @Test func `sessions and tickets are of one moment, and nobody who was deleted comes back in either`() async throws
-    {
+    @Test func `tickets and mails are of one moment, and nobody who was deleted comes back in either`() async throws {
         let temporary = try TemporaryFolder()
         let (code, text) = try await Tool.bash.output([
             "-c", "PATH=\(Tool.folder):$PATH\ncd \(temporary.path)\n\(Self.script)",
@@ -105,22 +110,18 @@ struct DeskDrillTests {
         var last = 0
         for number in 1...5 {
             for person in ["annabella", "bob"] {
-                let found = try titles(of: person, in: "\(temporary.path)/moment\(number)")
-                #expect(found.journal == found.desk, "\(person) in backup \(number)")
+                let found = try comments(of: person, in: "\(temporary.path)/moment\(number)")
+                #expect(found.written == found.mailed, "\(person) in backup \(number)")
                 if person == "bob" {
-                    #expect(found.desk.count >= last)
-                    last = found.desk.count
+                    #expect(found.written.count >= last)
+                    last = found.written.count
                 }
             }
-            let folder = "\(temporary.path)/restored\(number)"
-            let ann = try titles(of: "annabella", in: folder)
-            #expect(ann.journal.isEmpty && ann.desk.isEmpty)
-            let bob = try titles(of: "bob", in: folder)
-            #expect(bob.journal == bob.desk && !bob.desk.isEmpty)
         }
-        #expect(last > 5, "the backups were made while tickets were opened")
-        #expect(try titles(of: "bob", in: "\(temporary.path)/restored5").desk.contains("bob-again"))
-        for folder in ["data", "restored1", "restored5"] {
+        #expect(last > 5, "the backups were made while tickets were written to")
+        let bob = try comments(of: "bob", in: "\(temporary.path)/restored")
+        #expect(bob.written == bob.mailed && bob.written.contains("bob-0"))
+        for folder in ["data", "restored"] {
             let (code, found) = try await Tool.bash.output(["-c", "grep -rl 'annabella' \(temporary.path)/\(folder)"])
             #expect(code == 1, "\(found)")
         }

@@ -1,88 +1,66 @@
 import MVI
 
-/// The tickets of a customer; for staff, everybody's.
+/// The list of tickets, which tell it their changes. The staff sees all, customers see their own.
 struct Tickets: Feature {
-    /// A ticket that the database may not have yet.
-    struct Pending: Codable, Equatable, Sendable, Identifiable {
-        let id, title: String
-        var hasFailed = false
+    struct Item: Codable, Equatable, Sendable {
+        /// The ticket's key.
+        let id: String, title: String, customer: Subject
+        var isOpen = true, changed: Timestamp
     }
-    struct State: Codable, Equatable, Sendable {
-        var list = Desk.List()
-        var pending: [Pending] = []
-    }
-    enum Intent: Codable, Equatable, Sendable { case open(title: String), retry }
-    enum Message: Codable, Equatable, Sendable {
-        case listed(Desk.List)
-        case opening(Pending)
-        case retrying
-        case opened(request: String)
-        case failed(request: String)
-    }
-    enum Label: Codable, Equatable, Sendable { case opened(ticket: Int) }
+    struct State: Codable, Equatable, Sendable { var items: [Item] = [] }
+    struct ViewState: Codable, Equatable, Sendable { let isStaff: Bool, items: [Item], count: Int }
+    typealias Intent = Never
+    enum Action: Codable, Equatable, Sendable { case changed(Item, by: Subject?), removed(id: String) }
+    typealias Message = Action
+    enum Label: Codable, Equatable, Sendable { case changed(id: String) }
 
     static let summary = "The tickets of a customer; for staff, everybody's."
-    static let examples: [Intent] = [.open(title: "The door squeaks"), .retry]
-    static let labelExamples: [Label] = [.opened(ticket: 1)]
+    static let labelExamples: [Label] = [.changed(id: "5f0c2b1e-7d3a-4c7e-9a55-0a4d2b6f1c01")]
+    static let limit = 500
     let initialState = State()
-    let desk: Desk
+    let staff: Set<String>
 
-    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
-        for ticket in turn.state.pending { save(ticket, &turn) }
-        turn.observe(id: "tickets") { [desk, person = turn.session.person] in
-            await desk.tickets(of: person)
-        } onElement: { list, work in
-            await work.turn { turn in if turn.state.list != list { turn.dispatch(.listed(list)) } }
-        }
+    func audience(of viewer: Viewer) -> Reader { Reader(viewer.principal, staff) }
+
+    func view(_ state: State, for reader: Reader) -> ViewState {
+        let items = state.items.filter { reader == .staff || reader == .customer($0.customer) }
+        return ViewState(isStaff: reader == .staff, items: Array(items.prefix(50)), count: items.count)
     }
 
-    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
-        switch intent {
-        case .open(let title):
-            guard (1...200).contains(title.count) else {
-                throw Refusal(.invalid, code: "no-title", "Use 1 to 200 characters.", pointer: "/title")
-            }
-            let ticket = Pending(id: turn.uuid(), title: title)
-            turn.dispatch(.opening(ticket))
-            save(ticket, &turn)
-        case .retry:
-            turn.dispatch(.retrying)
-            for ticket in turn.state.pending { save(ticket, &turn) }
-        }
-    }
+    func view(_ state: State) -> ViewState { view(state, for: .staff) }
 
-    /// The second commit. It runs again if the server ends before the state says that it is done.
-    private func save(_ ticket: Pending, _ turn: inout Turn<Self>) {
-        turn.launch(id: "open \(ticket.id)", policy: .keepPrevious) { [desk, person = turn.session.person] work in
-            do {
-                let number = try await work.retry(attempts: 5) {
-                    try await desk.open(ticket.title, by: person, request: ticket.id)
-                }
-                await work.turn { turn in
-                    turn.dispatch(.opened(request: ticket.id))
-                    turn.publish(.opened(ticket: number))
-                }
-            } catch {
-                await work.dispatch(.failed(request: ticket.id))
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
+        if case .changed(let item, let author) = action {
+            // The state has a size limit. The ticket tells it again an hour later.
+            guard !item.isOpen || turn.state.items.count(where: { $0.isOpen && $0.id != item.id }) < Self.limit else {
+                throw Refusal(.conflict, code: "desk-is-full")
+            }
+            if let author {
+                let isCustomers = author == item.customer
+                turn.publish(.changed(id: item.id), to: isCustomers ? .audience(.staff) : .subject(item.customer))
             }
         }
+        turn.dispatch(action)
     }
 
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
-        case .listed(let list): state.list = list
-        case .opening(let ticket): state.pending.append(ticket)
-        case .retrying: for index in state.pending.indices { state.pending[index].hasFailed = false }
-        case .opened(let request): state.pending.removeAll { $0.id == request }
-        case .failed(let request):
-            for index in state.pending.indices where state.pending[index].id == request {
-                state.pending[index].hasFailed = true
-            }
+        case .removed(let id): state.items.removeAll { $0.id == id }
+        case .changed(let item, _):
+            state.items.removeAll { $0.id == item.id }
+            state.items.append(item)
+            state.items.sort { $0.changed > $1.changed }
+            guard state.items.count > Self.limit else { return }
+            if let last = state.items.lastIndex(where: { !$0.isOpen }) { state.items.remove(at: last) }
         }
     }
 }
 
-extension SessionInfo {
-    /// The name of who signed in; access rules admit nobody else.
-    var person: String { subject?.id ?? "" }
+/// Clients that see the same.
+enum Reader: Hashable, Codable, Sendable {
+    case staff, customer(Subject?)
+
+    init(_ principal: Principal?, _ staff: Set<String>) {
+        self = if let principal, staff.contains(principal.subject) { .staff } else { .customer(principal?.identity) }
+    }
 }

@@ -2,13 +2,10 @@ import { createClient } from "/mvi-client.js";
 
 const byID = (id) => document.getElementById(id);
 const element = (tag, text, options = {}) => Object.assign(document.createElement(tag), { textContent: text, ...options });
-const button = (text, onclick) => element("button", text, { onclick, className: "quiet" });
+const button = (text, onclick, className = "") => element("button", text, { onclick, className: `quiet ${className}` });
 
 const client = createClient();
 const list = client.store("tickets");
-// Tickets that this page opened, by intent: other tabs have their own.
-const sent = new Set();
-const opened = new Map();
 let open = null;
 let stopShowing = () => {};
 
@@ -38,17 +35,13 @@ function send(store, intent) {
 
 function showList() {
   if (!list.state) return;
-  const { list: { tickets, count }, pending } = list.state;
-  byID("count").textContent = count > tickets.length ? `${tickets.length} of ${count}` : `${count}`;
-  rows("tickets", [
-    ...pending.map(({ title, hasFailed }) => [
-      "pending", element("span", title, { className: "grow" }),
-      hasFailed ? button("Try again", () => send(list, { type: "retry" })) : "…",
-    ]),
-    ...tickets.map(({ id, title, customer, isOpen }) => [
-      isOpen ? "" : "closed", button(`${id}`, () => show(id)), element("span", title, { className: "grow" }), customer,
-    ]),
-  ], "No tickets.");
+  const { items, count, isStaff } = list.state;
+  byID("count").textContent = count > items.length ? `${items.length} of ${count}` : `${count}`;
+  byID("note").hidden = !isStaff;
+  rows("tickets", items.map(({ id, title, customer, isOpen, changed }) => [
+    isOpen ? "" : "closed", button(title, () => show(id), "grow"), customer.id,
+    element("time", new Date(changed).toLocaleString(), { className: "hint" }),
+  ]), "No tickets.");
 }
 
 function show(id) {
@@ -59,22 +52,27 @@ function show(id) {
   showTicket();
 }
 
+const texts = {
+  open: () => "opened the ticket", close: () => "closed it", reopen: () => "opened it again",
+  comment: ({ text }) => text, note: ({ text }) => text,
+};
+
 function showTicket() {
   byID("ticket").hidden = !open?.state;
   if (!open?.state) {
-    if (open?.status === "denied") notify(`${open.id} is refused.`, true);
+    if (["denied", "missing"].includes(open?.status)) notify(`${open.id} is ${open.status}.`, true);
     return;
   }
-  const { ticket, isMissing, rows: entries, hasFailed } = open.state;
-  byID("ticket-title").textContent = isMissing ? "There is no such ticket." : ticket ? `${ticket.id}: ${ticket.title}` : "…";
-  const texts = { comment: ({ text }) => text, close: () => "closed it", reopen: () => "opened it again" };
-  rows("rows", entries.map(({ entry, isPending }) => [
-    isPending ? "pending" : "", element("strong", entry.author),
-    element("span", texts[entry.kind](entry), { className: "grow" }), isPending && !hasFailed ? "…" : "",
-  ]), "Nobody wrote anything yet.");
-  if (hasFailed) byID("rows").append(button("Try again", () => send(open, { type: "retry" })));
-  byID("comment-form").hidden = !ticket?.isOpen;
+  const { ticket, entries } = open.state;
+  byID("ticket-title").textContent = ticket?.title ?? "There is no such ticket.";
+  byID("viewers").textContent = open.presence ? `Here: ${[...new Set(open.presence.viewers)].join(", ")}` : "";
+  rows("rows", entries.map(({ intent, author }) => [
+    intent.type === "note" ? "note" : "", element("strong", author?.id ?? "somebody"),
+    element("span", texts[intent.type](intent), { className: "grow" }), intent.type === "note" ? "staff only" : "",
+  ]), "");
   byID("toggle").hidden = !ticket;
+  byID("comment").disabled = !ticket?.isOpen;
+  byID("comment-form").hidden = !ticket || (!ticket.isOpen && byID("note").hidden);
   byID("toggle").textContent = ticket?.isOpen ? "Close the ticket" : "Open it again";
 }
 
@@ -89,7 +87,7 @@ async function start() {
   byID("desk").hidden = byID("sign-out").hidden = !who;
   if (!who) return;
   list.subscribe(showList);
-  list.onLabel(({ ticket }, { intent }) => (sent.has(intent) ? show(ticket) : opened.set(intent, ticket)));
+  list.onLabel(({ id }) => notify(`“${list.state.items.find((item) => item.id === id)?.title}” has changed.`));
   showList();
 }
 
@@ -108,12 +106,13 @@ async function sendField(id, store, intent) {
 }
 
 onSubmit("open-form", async () => {
-  const answer = await sendField("title", list, (title) => ({ type: "open", title }));
-  if (!answer) return;
-  sent.add(answer.intent);
-  if (opened.has(answer.intent)) show(opened.get(answer.intent));
+  // Nobody can guess it.
+  const id = crypto.randomUUID();
+  if (await sendField("title", client.store(`ticket:${id}`), (title) => ({ type: "open", title }))) show(id);
 });
-onSubmit("comment-form", () => sendField("text", open, (text) => ({ type: "comment", text })));
+const sendText = (type) => sendField("text", open, (text) => ({ type, text }));
+onSubmit("comment-form", () => sendText("comment"));
+byID("note").onclick = () => byID("comment-form").reportValidity() && sendText("note");
 client.onCondition(() => {
   if (client.condition !== "signedOut") return;
   byID("sign-in").hidden = false;
