@@ -156,7 +156,9 @@ extension SessionTable {
             }
             // It may be another node's still.
             if environment.lease != nil { await space.caughtUp() }
-            let receivers = [.subject(place.subject)] + place.sessions.map { .session(Session.id(ofVisitor: $0)) }
+            let receivers =
+                [Receiver.subject(place.subject)]
+                + place.sessions.map { Receiver.session(Session.id(ofVisitor: $0)) }
             if space.hasMessages(to: receivers) {
                 _ = try await whereOwned(space) { space.removeMessages(to: receivers, completion: $0) }.get()
             }
