@@ -44,7 +44,7 @@ struct TestStoreMessageTests {
         }
     }
 
-    @Test("87: a test sees what a store told each receiver, in order, and what the store does with what was not delivered")
+    @Test("87: a test sees what a store told each receiver, and what it does with what was not delivered")
     func told() async {
         let store = TestStore(Till())
         await store.send(.pay("tea"))

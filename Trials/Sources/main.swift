@@ -56,7 +56,8 @@ case ("nodes", 3):
     }
 default:
     fatalError(
-        "trial-server blocking | reminding | sized | notes | letters | sum [shared|ruled] | line [open] | nodes PROCESS VERSION")
+        "trial-server blocking | reminding | sized | notes | letters | sum [shared|ruled] | line [open] | nodes PROCESS VERSION"
+    )
 }
 
 /// Serves on the journal of the settings, also on one that nodes share.

@@ -204,7 +204,8 @@ struct LogMessage: Decodable {
     /// Decodes an answer; nil if it is malformed.
     static func outcome(_ body: [UInt8]) -> TurnOutcome? {
         guard let answer = try? WireJSON.decode(Outcome.self, from: body) else { return nil }
-        let error = StoreError(StoreError.Code(answer.code ?? "unavailable"), answer.detail ?? "The node gave no reason.")
+        let code = StoreError.Code(answer.code ?? StoreError.Code.unavailable.name)
+        let error = StoreError(code, answer.detail ?? "The node gave no reason.")
         return switch answer.outcome {
         case "ran": .ran
         case "refused": .refused(error)

@@ -39,7 +39,9 @@ extension SessionTable {
             }
             lookups = [await awaitResult { done in space(name, permit: { nil }) { done($0) } }]
         case .session(let id):
-            do throws(StoreError) { lookups = await found(try await records(.id(id))) } catch { return .unavailable(error) }
+            do throws(StoreError) { lookups = await found(try await records(.id(id))) } catch {
+                return .unavailable(error)
+            }
         case .subject(let subject):
             do throws(StoreError) { lookups = await found(try await records(.subject(subject))) } catch {
                 return .unavailable(error)

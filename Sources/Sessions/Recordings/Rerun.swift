@@ -103,7 +103,8 @@ package struct Rerun<F: Feature> {
             ("outcome", old.refusal ?? "ran", refusal ?? "ran"),
             ("actions", RecordedValues(recorded.actions), RecordedValues(again.actions)),
             ("messages", RecordedValues(recorded.messages), RecordedValues(again.messages)),
-            ("labels", recorded.labels, again.labels), ("sends", old.sends, new.sends), ("messages", old.tells, new.tells),
+            ("labels", recorded.labels, again.labels), ("sends", old.sends, new.sends),
+            ("told messages", old.tells, new.tells),
             ("directed", old.directed, new.directed.map { $0.comparable(with: old.directed) }),
             ("launched", old.launched, new.launched),
         ]

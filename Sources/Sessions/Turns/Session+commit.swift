@@ -340,7 +340,8 @@ final class PendingCommit: Sendable {
                 ?? (core.outbox.lostIsNews ? core.outbox.lost : nil),
             epoch: core.epochIsUnsaved ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil,
-            rare: callers.isEmpty && working.visits.isEmpty && working.heard.isEmpty ? nil : working.rare(callers), ownerChange: owner)
+            rare: callers.isEmpty && working.visits.isEmpty && working.heard.isEmpty ? nil : working.rare(callers),
+            ownerChange: owner)
         let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not `map`: a closure would get copies of all this.
         span = tracer == nil ? nil : AppendSpan()

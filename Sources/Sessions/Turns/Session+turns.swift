@@ -34,7 +34,13 @@ struct TurnCall {
 
     var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
     var message: ToldMessage? { if case .message(let message) = kind { message } else { nil } }
-    var isOfReminder: Bool { if case .reminder = kind { true } else { false } }
+    /// True if it ends with a row of a journal, and is committed even if it changes nothing.
+    var removesRow: Bool {
+        switch kind {
+        case .reminder, .message: true
+        case .ordinary, .start: false
+        }
+    }
 
     /// The stage that a failure is reported with; nil if the job's owner reports it.
     var stage: Failure.Stage? {
@@ -70,7 +76,7 @@ struct TurnVerdict {
     /// The failure that the feature is told of in a turn of its own.
     var failure: Failure?
 
-    /// - Parameter isLastTry: true if a reminder whose turn fails is not retried.
+    /// - Parameter isLastTry: true if a reminder or a message whose turn fails is not retried.
     init(_ kind: TurnCall.Kind, _ outcome: TurnOutcome, isLastTry: Bool) {
         switch (outcome, kind) {
         case (.ran, .ordinary), (.ran, .start), (.ran, .message): keepsTurn = true
@@ -81,7 +87,7 @@ struct TurnVerdict {
         case (.refused, .reminder), (.unjudged, .reminder): forgetsReminder = true
         // The log that told it decides.
         case (.refused, .message), (.unjudged, .message), (.unavailable, .message): break
-        case (.failed(_, _, let report), .message(let message)): if message.isLastTry { failure = report }
+        case (.failed(_, _, let report), .message): if isLastTry { failure = report }
         case (.failed(_, _, let report), .ordinary): failure = report
         case (.failed(_, _, let report), .start): (keepsTurn, failure) = (true, report)
         case (.failed(_, _, let report), .reminder):
@@ -323,8 +329,12 @@ extension Session {
         // In most cases nothing of a turn has a time.
         let hasTimes = call.receipt != nil || !turn.labels.isEmpty || turn.recording != nil || !chain.isEmpty
         let now = hasTimes ? shared.time.sinceEpoch() : .zero
-        var isLastTry = false
-        if case .reminder(let reminder) = call.kind { isLastTry = core.withLock { $0.isLastTry(of: reminder) } }
+        let isLastTry =
+            switch call.kind {
+            case .reminder(let reminder): core.withLock { $0.isLastTry(of: reminder) }
+            case .message(let message): message.isLastTry
+            case .ordinary, .start: false
+            }
         let verdict = TurnVerdict(call.kind, turn.outcome, isLastTry: isLastTry)
         let refusal = verdict.refusal.flatMap { (call.job as? IntentJob)?.recorded($0) }
         core.withLock { core in
@@ -342,7 +352,7 @@ extension Session {
         }
         if let failure = verdict.failure { tell(failure, on: call.store) }
         // The feature whose turn failed in a chain is told first, each as often as the chain's own.
-        if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.isOfReminder || isLastTry
+        if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.removesRow || isLastTry
         {
             tell(failure, on: last.store)
         }

@@ -263,8 +263,7 @@ extension SessionCore {
         }
         guard
             kind == .made || state != nil || view != nil || !turn.labels.isEmpty
-                || turn.recording != nil || receipt != nil || turn.reminders != nil || call.isOfReminder
-                || call.message != nil
+                || turn.recording != nil || receipt != nil || turn.reminders != nil || call.removesRow
         else { return }
         batch.count += 1
         let number = lastNumber

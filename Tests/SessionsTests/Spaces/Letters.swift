@@ -20,7 +20,9 @@ struct Letters<Place: LetterPlace>: Feature {
     enum Label: Codable, Equatable, Sendable { case got(text: String) }
     struct Torn: Error {}
 
-    static var examples: [Intent] { [.tell(texts: ["a"], to: "board x"), .tellAndFail(to: "board x"), .big(size: 1, to: "board x")] }
+    static var examples: [Intent] {
+        [.tell(texts: ["a"], to: "board x"), .tellAndFail(to: "board x"), .big(size: 1, to: "board x")]
+    }
     static var labelExamples: [Label] { [.got(text: "a")] }
     static var name: String { Place.name }
     static var summary: String { "Tells texts." }

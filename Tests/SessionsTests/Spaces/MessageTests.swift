@@ -148,12 +148,14 @@ struct MessageTests {
         try await post.isIdle(ann)
     }
 
-    @Test("87: a message whose end its teller could not commit is told again, and does not run twice", arguments: [false, true])
+    @Test(
+        "87: a message whose end its teller could not commit is told again, and does not run twice",
+        arguments: [false, true])
     func repeated(afterRestart: Bool) async throws {
         let journal = FailingJournal()
         let first = try PostOffice(journal)
         let ann = try first.fixture.guest()
-        journal.fails.withLock { $0 = FailingJournal.Rule { $0.reminders.contains { if case .forgotten = $0 { true } else { false } } } }
+        journal.fails.withLock { $0 = .ends }
         try first.tell(["1", "2"], to: "board floor", from: ann)
         try await first.got(["1", "2"], at: "floor")
         try await first.isWaiting(ann)
@@ -286,149 +288,5 @@ struct MessageTests {
         #expect(texts.contains { $0.contains(#""tells":["board:floor"]"#) })
         #expect(
             texts.contains { $0.contains(#""toldBy":"\#(ann.session.id)""#) && $0.contains(#""by":\#(told.number)"#) })
-    }
-}
-
-@Suite("87: messages between nodes", .timeLimit(.minutes(5)))
-struct MessageNodeTests {
-    @Test("87: a message to a space of another node goes there, in order and once", arguments: [false, true])
-    func forwarded(byAsking: Bool) async throws {
-        let nodes = try PostPair(forwards: !byAsking)
-        let (ann, bob) = (try nodes.here.fixture.guest(), try nodes.there.fixture.guest())
-        try nodes.there.tell(["0"], to: "board floor", from: bob)
-        try await nodes.there.got(["0"], at: "floor")
-        try nodes.here.tell(["1", "2"], to: "board floor", from: ann)
-        try await nodes.there.until {
-            try [nodes.here, nodes.there].contains { try $0.board("floor").got == ["0", "1", "2"] }
-        }
-        try await nodes.here.isIdle(ann)
-    }
-}
-
-/// A journal that does not commit what a test says.
-private final class FailingJournal: InterposedJournal {
-    let base: any Journal
-    let fails = Lock<Rule?>(nil)
-
-    /// An object, since each passage of a closure through the lock would wrap it once more.
-    final class Rule: Sendable {
-        let names: @Sendable (JournalBatch) -> Bool
-        init(_ names: @escaping @Sendable (JournalBatch) -> Bool) { self.names = names }
-        /// Commits of receivers.
-        static let receivers = Rule { $0.rare?.heard.isEmpty == false }
-    }
-
-    init(_ base: any Journal = MemoryJournal()) { self.base = base }
-
-    func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        guard fails.withLock({ $0 })?.names(batch) != true else {
-            return .failed(StoreError(.unavailable, "A test wants it so."))
-        }
-        return base.append(batch, done: done)
-    }
-
-    func perform<Value: Sendable>(
-        _ operation: JournalOperation, _ done: @escaping Done<Value>,
-        _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
-    ) {
-        body(done)
-    }
-}
-
-/// A server whose stores tell each other texts.
-private struct PostOffice {
-    static let box = FeatureID(name: "box", key: nil)
-    let fixture: SpaceFixture
-
-    init(_ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil) throws {
-        fixture = try SpaceFixture(journal: journal, change: { limits in
-            if recordings != nil { limits.recordings = RecordingLimit(turns: 100) }
-            limits.intentRate = nil
-        })
-        if let recordings {
-            fixture.table.environment.onAppend { turns in recordings.withLock { $0 += turns } }
-        }
-    }
-
-    static func telling(_ texts: [String], to receiver: String) -> String {
-        #"{"type":"tell","texts":[\#(texts.map { "\"\($0)\"" }.joined(separator: ","))],"to":"\#(receiver)"}"#
-    }
-
-    func send(_ body: String, from client: SpaceClient) throws -> Result<IntentOutcome, StoreError> {
-        let answer = Box<Result<IntentOutcome, StoreError>>()
-        client.session.send(IntentRequest(body: Array(body.utf8), client: client.own), to: Self.box) { answer.set($0) }
-        return try #require(answer.value, "the answer was to come at once")
-    }
-
-    func tell(_ texts: [String], to receiver: String, from client: SpaceClient) throws {
-        _ = try send(Self.telling(texts, to: receiver), from: client).get()
-    }
-
-    func board(_ key: String) throws -> Letters<BoardPlace>.State {
-        try state(of: #require(FeatureID("board:\(key)")), in: try fixture.space("board:\(key)"), .init())
-    }
-
-    func box(_ client: SpaceClient) throws -> Letters<BoxPlace>.State {
-        try state(of: Self.box, in: client.session, .init())
-    }
-
-    private func state<State: Decodable>(of feature: FeatureID, in session: Session, _ new: State) throws -> State {
-        guard let shown = session.core.withLock({ $0.stores[feature]?.view }), !shown.isEmpty else { return new }
-        return try WireJSON.decode(State.self, from: shown)
-    }
-
-    func until(_ condition: () throws -> Bool) async throws { while try !condition() { await Task.yield() } }
-
-    func got(_ texts: [String], at board: String) async throws {
-        try await until { try self.board(board).got.count >= texts.count }
-        #expect(try self.board(board).got == texts)
-    }
-
-    /// Returns when nothing waits in the client's log.
-    func isIdle(_ client: SpaceClient) async throws {
-        try await until { client.session.core.withLock { $0.reminders.isEmpty && $0.rare?.telling.isEmpty != false } }
-    }
-
-    /// Returns when a message waits for another try.
-    func isWaiting(_ client: SpaceClient, tries: Int = 0) async throws {
-        try await until {
-            client.session.core.withLock { core in
-                core.rare?.telling.isEmpty != false
-                    && core.reminders.contains { !$0.isUnderWay && $0.tries >= tries && $0.lastLook != nil }
-            }
-        }
-    }
-
-    /// The number of messages of boards that wait for another try.
-    func pauses() throws -> Int {
-        try ["even", "odd"].reduce(0) { count, key in
-            count + (try fixture.space("board:\(key)").core.withLock { $0.reminders.count { $0.tries > 0 } })
-        }
-    }
-}
-
-/// Two nodes whose stores tell each other texts.
-private struct PostPair {
-    let here: PostOffice
-    let there: PostOffice
-
-    init(forwards: Bool) throws {
-        let (cluster, kept) = (NodeJournal.Cluster(), MemoryJournal())
-        here = try PostOffice(NodeJournal(kept, cluster))
-        there = try PostOffice(NodeJournal(kept, cluster))
-        for (node, name) in [(here, "here:1"), (there, "there:2"), (here, "here:1")] {
-            node.fixture.table.listen()
-            node.fixture.table.beat(at: name)
-        }
-        for (node, other) in [(here, there), (there, here)] {
-            let other = other.fixture.table
-            if forwards {
-                node.fixture.table.connectMessages { message, token, _ in await other.deliver(message, to: token) }
-            } else {
-                node.fixture.table.environment.onNeed { _, token in
-                    await withCheckedContinuation { done in other.giveAway(token) { _ in done.resume() } }
-                }
-            }
-        }
     }
 }
