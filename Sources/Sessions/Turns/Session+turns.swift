@@ -352,8 +352,7 @@ extension Session {
         }
         if let failure = verdict.failure { tell(failure, on: call.store) }
         // The feature whose turn failed in a chain is told first, each as often as the chain's own.
-        if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.removesRow || isLastTry
-        {
+        if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.removesRow || isLastTry {
             tell(failure, on: last.store)
         }
         return failures
