@@ -40,13 +40,16 @@ struct DeskDrillTests {
             says $1 $2 open '{"type":"open","title":"Help"}'
             while [[ ! -e stop ]] && ((number < 900)); do comments $1 $2 "$3-$((number += 1))"; touch "begun-$3"; done
         }
-        # Waits until nothing of Annabella is stored in a folder's journal, and all mails are in the outbox's database.
+        # Waits until nothing of Annabella is stored in a folder's journal, and all mails are in the outbox's database, in one
+        # look at all sessions: one tells another.
         until_clean() {
-            local id
-            for id in $(desk sessions --data "$1" | tail -n +2 | cut -f 1); do
-                while desk export $id --data "$1" | grep -cE 'annabella|‹message›|"jobs":\[\{' >/dev/null; do
-                    kill -0 $server
+            local id dirty=yes
+            while [[ $dirty ]]; do
+                dirty=
+                for id in $(desk sessions --data "$1" | tail -n +2 | cut -f 1); do
+                    ! desk export $id --data "$1" | grep -cE 'annabella|‹message›|"jobs":\[\{' >/dev/null || dirty=yes
                 done
+                kill -0 $server
             done
         }
         mkdir data

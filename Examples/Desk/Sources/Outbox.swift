@@ -64,7 +64,8 @@ struct Mails: Service {
     }
 
     func run() async throws {
-        try await gracefulShutdown()
+        // Also if the shutdown takes too long, and is canceled.
+        try? await gracefulShutdown()
         await thread.close()
     }
 }

@@ -177,7 +177,10 @@ extension Session {
             return (SessionTouch(session: key, lastSeen: lastSeen, written: [], reminders: [paused]), isFirst)
         }
         // Its loss costs one more attempt.
-        if let touch { shared.journal.touch([touch]) { _ in } }
+        if let touch {
+            shared.journal.touch([touch]) { _ in }
+            for paused in touch.reminders { shared.reminderClock.note(due: paused.next) }
+        }
         return isFirst
     }
 }

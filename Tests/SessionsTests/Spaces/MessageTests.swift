@@ -171,6 +171,26 @@ struct MessageTests {
         try await second.isIdle(back)
     }
 
+    @Test("87: a message whose receiver is not available is told when its pause has ended, not with a later look")
+    func promptly() async throws {
+        let journal = FailingJournal()
+        let post = try PostOffice(journal)
+        let ann = try post.fixture.guest()
+        journal.fails.withLock { $0 = .receivers }
+        try post.tell(["1"], to: "board floor", from: ann)
+        try await post.isWaiting(ann)
+        // The second pause is as long as the message is late by then.
+        let looks = Task { [table = post.fixture.table] in await table.runReminders() }
+        try await post.advance(by: .seconds(3))
+        try await post.isWaiting(ann, until: .seconds(6))
+        journal.fails.withLock { $0 = nil }
+        try await post.advance(by: .seconds(4))
+        try await post.got(["1"], at: "floor")
+        looks.cancel()
+        post.fixture.clock.advance(by: .seconds(60))
+        await looks.value
+    }
+
     @Test("87: a server that ends after the commit tells the message after its next start")
     func afterRestart() async throws {
         let journal = FailingJournal()

@@ -98,12 +98,22 @@ struct PostOffice {
         try await until { client.session.core.withLock { $0.reminders.isEmpty && $0.rare?.telling.isEmpty != false } }
     }
 
-    /// Returns when a message waits for another try.
-    func isWaiting(_ client: SpaceClient, tries: Int = 0) async throws {
+    /// Advances both clocks when the look at reminders waits.
+    func advance(by time: Duration) async throws {
+        try await until { fixture.clock.sleeperCount > 0 }
+        fixture.time.advance(by: time)
+        fixture.clock.advance(by: time)
+    }
+
+    /// Returns when a message waits for another try, which is at a time after its due time or later.
+    func isWaiting(_ client: SpaceClient, tries: Int = 0, until pause: Duration = .zero) async throws {
         try await until {
             client.session.core.withLock { core in
                 core.rare?.telling.isEmpty != false
-                    && core.reminders.contains { !$0.isUnderWay && $0.tries >= tries && $0.lastLook != nil }
+                    && core.reminders.contains {
+                        !$0.isUnderWay && $0.tries >= tries && $0.lastLook != nil
+                            && $0.notBefore - $0.stored.due >= pause
+                    }
             }
         }
     }

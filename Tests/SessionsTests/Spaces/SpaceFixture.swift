@@ -84,6 +84,7 @@ extension Addressee {
 struct SpaceFixture {
     let table: SessionTable
     let time = ManualTime()
+    let clock = ManualClock()
     let features: FeatureRegistry
 
     init(
@@ -113,7 +114,7 @@ struct SpaceFixture {
         ])
         table = SessionTable(
             environment: SessionEnvironment(
-                features: features, limits: limits, journal: journal, time: time.source, clock: ManualClock(),
+                features: features, limits: limits, journal: journal, time: time.source, clock: clock,
                 executor: executor, report: report))
     }
 
