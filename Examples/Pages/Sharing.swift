@@ -39,15 +39,17 @@ enum Sharing {
     }
 
     struct Till: Feature {
-        struct State: Codable, Equatable, Sendable { var lost: [String] = [] }
+        struct State: Codable, Equatable, Sendable { var lost = 0 }
         enum Intent: Codable, Sendable { case pay }
-        enum Action: Codable, Sendable { case lost(String) }
-        enum Message: Codable, Sendable { case lost(String) }
+        enum Action: Codable, Sendable { case lost(Board.Action?, UndeliveredMessage.Reason) }
+        enum Message: Codable, Sendable { case lost }
         static let examples: [Intent] = [.pay]
         let initialState = State()
 
         // snippet.show
-        static func undelivered(_ message: UndeliveredMessage) -> Action? { .lost(message.detail) }
+        static func undelivered(_ message: UndeliveredMessage) -> Action? {
+            .lost(message.action(of: Board.self), message.reason)
+        }
         // snippet.hide
 
         func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
@@ -58,11 +60,9 @@ enum Sharing {
             // snippet.hide
         }
         func perform(_ action: Action, _ turn: inout Turn<Self>) {
-            if case .lost(let detail) = action { turn.dispatch(.lost(detail)) }
+            if case .lost(.paid?, _) = action { turn.dispatch(.lost) }
         }
-        func reduce(_ state: inout State, _ message: Message) {
-            if case .lost(let detail) = message { state.lost.append(detail) }
-        }
+        func reduce(_ state: inout State, _ message: Message) { state.lost += 1 }
     }
 
     struct Kitchen: Feature {

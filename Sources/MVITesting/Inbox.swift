@@ -107,7 +107,7 @@ final class Inbox<F: Feature>: Sendable {
             let list = members.joined(separator: ", ")
             let text = "The kept state of \(instance) has members that its feature writes and does not read: \(list)."
             state.withLock { $0.faults.append(text) }
-        case .slowTurn, .undelivered, .commitFailed, .unrecordable, .recordingsLost, .notForgotten: return
+        case .slowTurn, .undelivered, .commitFailed, .unrecordable, .recordingsLost, .messageLost, .notForgotten: return
         }
         signal.send()
     }

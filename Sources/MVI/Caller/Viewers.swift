@@ -2,7 +2,8 @@
 public struct Viewers<Presence: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
     /// Their number. A client with several streams counts once.
     public let count: Int
-    /// What they are shown of each other, see ``Feature/presence(of:)``: at most 100, in the order in which they came.
+    /// What they are shown of each other, see ``Feature/presence(of:)``: at most 100, in the order in which they came, to the
+    /// millisecond.
     public let shown: [Presence]
 
     private enum CodingKeys: String, CodingKey {

@@ -127,7 +127,8 @@ public protocol Feature: Sendable {
     /// Clients of a feature with audiences see what ``view(_:for:)`` returns instead. This view is then what other features
     /// and code of the server see.
     func view(_ state: State) -> ViewState
-    /// Returns the audience of a client. Pure: it is called again only if the client's principal changes.
+    /// Returns the audience of a client. Pure: it is called again only if the client's principal, locale or time
+    /// zone changes.
     func audience(of viewer: Viewer) -> Audience
     /// Returns the view state that an audience sees. Pure.
     ///

@@ -109,6 +109,8 @@ package enum StoreReport: Sendable {
     case unrecordable(feature: String)
     /// Recordings of committed turns are not written: the journal failed with the error, or is too slow if it is nil.
     case recordingsLost(count: Int, StoreError?)
+    /// A message was given up: its receiver threw, or was not available for a day.
+    case messageLost(UndeliveredMessage, in: StorePlace)
     /// A shared store still has data of a deleted person. It is tried again.
     case notForgotten(StoreError)
 }

@@ -29,7 +29,8 @@ struct StoreMetrics: Sendable {
             failures["\(place.feature) \(failure.stage.name)"]?.increment()
         case .slowTurn(_, _, let place): slowTurns[place.feature]?.increment()
         case .undelivered(let count, _): labelsDropped.increment(by: count)
-        case .commitFailed, .stateSetAside, .membersUnread, .unrecordable, .recordingsLost, .notForgotten: break
+        case .commitFailed, .stateSetAside, .membersUnread, .unrecordable, .recordingsLost, .messageLost, .notForgotten:
+            break
         }
     }
 }

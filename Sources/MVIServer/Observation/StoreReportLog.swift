@@ -40,6 +40,13 @@ enum StoreReportLog {
             logger.error(
                 "Recordings of turns were lost",
                 metadata: ["count": "\(count)", "error": "\(error?.detail ?? "The journal is too slow.")"])
+        case .messageLost(let message, let place):
+            logger.error(
+                "A message was given up; its teller is told",
+                metadata: [
+                    "feature": "\(place.instance)", "session": "\(place.session)", "to": "\(message.instance)",
+                    "reason": "\(message.reason)", "error": "\(message.detail)",
+                ])
         case .notForgotten(let error):
             logger.error(
                 "A shared store still has data of a deleted person; it is tried again in an hour",

@@ -18,7 +18,8 @@ struct MessageAddress: Hashable {
 extension Session {
     /// Tells messages that are new or due, unless they are being told already. Calls `done` when nothing more can be told now.
     func tellMessages(done: @escaping @Sendable () -> Void = {}) {
-        guard let post = shared.post else { return done() }
+        // What another node runs that one tells.
+        guard let post = shared.post, mayRun else { return done() }
         let now = shared.time.sinceEpoch()
         let (addresses, isIdle) = core.withLock { core in
             let addresses = core.beginTelling(shared.features, now: now)
@@ -72,11 +73,15 @@ extension Session {
         for waiter in core.withLock({ $0.takeTellWaiters() }) { waiter() }
     }
 
-    /// Takes the next message to a receiver. Returns nil, and lets others begin to tell it, if there is none or its pause has
-    /// not ended.
+    /// Takes the next message to a receiver. Returns nil, and lets others begin to tell it, if there is none, its pause has
+    /// not ended, or another node runs the session meanwhile.
     private func nextMessage(to address: MessageAddress) -> WaitingMessage? {
-        let now = Moment(shared.time)
-        return core.withLock { $0.nextMessage(to: address, shared.features, now: now) }
+        let (now, mayRun) = (Moment(shared.time), mayRun)
+        return core.withLock { core in
+            if mayRun, let next = core.nextMessage(to: address, shared.features, now: now) { return next }
+            _ = core.rare?.telling.remove(address)
+            return nil
+        }
     }
 
     /// Removes messages that their receivers ran. Until it is committed they may be told again.
@@ -115,6 +120,10 @@ extension Session {
 
     /// Has the feature that told a message learn that it was not delivered.
     private func undelivered(_ stored: StoredReminder, _ message: UndeliveredMessage) {
+        switch message.reason {
+        case .failed, .expired: shared.report(.messageLost(message, in: place(of: stored.feature)))
+        case .refused, .gone: break
+        }
         startLoads([stored.feature])
         enqueue(ReminderJob(self, stored, undelivered: message) {})
     }
@@ -163,10 +172,7 @@ extension SessionCore {
             else { continue }
             next = (index, message)
         }
-        guard isLive, let next, reminders[next.index].isDueMessage(now: now.sinceEpoch) else {
-            _ = rare?.telling.remove(address)
-            return nil
-        }
+        guard isLive, let next, reminders[next.index].isDueMessage(now: now.sinceEpoch) else { return nil }
         (reminders[next.index].isUnderWay, reminders[next.index].lastLook) = (true, now.monotonic)
         let reminder = reminders[next.index]
         return WaitingMessage(

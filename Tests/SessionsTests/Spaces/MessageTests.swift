@@ -65,6 +65,7 @@ struct MessageTests {
             Set(try post.box(ann).got)
                 == ["lost no refused", "lost late gone", "lost nobody gone", "lost nowhere gone"])
         try await post.got(["hi", "yes"], at: "floor")
+        #expect(post.lost.withLock { $0.isEmpty })
         try await post.isIdle(ann)
     }
 
@@ -91,6 +92,7 @@ struct MessageTests {
         try await post.until { try post.box(ann).got == ["lost throw failed"] }
         try await post.got(["next"], at: "floor")
         #expect(try post.board("floor").failures == 1)
+        #expect(post.lost.withLock { $0 } == ["failed"])
         try await post.isIdle(ann)
     }
 
@@ -145,6 +147,7 @@ struct MessageTests {
         post.fixture.time.advance(by: .seconds(25 * 3600))
         _ = await post.fixture.table.fireDueReminders()
         try await post.until { try post.box(ann).got == ["lost 3 expired", "lost 4 expired"] }
+        #expect(post.lost.withLock { $0 } == ["expired", "expired"])
         try await post.isIdle(ann)
     }
 

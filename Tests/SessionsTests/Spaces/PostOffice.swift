@@ -46,10 +46,15 @@ final class FailingJournal: InterposedJournal {
 struct PostOffice {
     static let box = FeatureID(name: "box", key: nil)
     let fixture: SpaceFixture
+    /// The messages that were reported as given up.
+    let lost = Lock<[String]>([])
 
     init(_ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil) throws {
         fixture = try SpaceFixture(
             journal: journal,
+            report: { [lost] report in
+                if case .messageLost(let message, _) = report { lost.withLock { $0.append("\(message.reason)") } }
+            },
             change: { limits in
                 if recordings != nil { limits.recordings = RecordingLimit(turns: 100) }
                 limits.intentRate = nil
