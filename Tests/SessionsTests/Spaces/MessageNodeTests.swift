@@ -12,9 +12,9 @@ struct MessageNodeTests {
     func forwarded(byAsking: Bool) async throws {
         let nodes = try PostPair(forwards: !byAsking)
         let (ann, bob) = (try nodes.here.fixture.guest(), try nodes.there.fixture.guest())
-        try nodes.there.tell(["0"], to: "board floor", from: bob)
+        try await nodes.there.tell(["0"], to: "board floor", from: bob)
         try await nodes.there.got(["0"], at: "floor")
-        try nodes.here.tell(["1", "2"], to: "board floor", from: ann)
+        try await nodes.here.tell(["1", "2"], to: "board floor", from: ann)
         try await nodes.there.until {
             try [nodes.here, nodes.there].contains { try $0.board("floor").got == ["0", "1", "2"] }
         }

@@ -14,7 +14,7 @@ struct MessageTests {
     func once() async throws {
         let post = try PostOffice()
         let ann = try post.fixture.guest()
-        try post.tell(["hello"], to: "board floor", from: ann)
+        try await post.tell(["hello"], to: "board floor", from: ann)
         try await post.got(["hello"], at: "floor")
         try await post.isIdle(ann)
         post.fixture.time.advance(by: .seconds(10))
@@ -28,7 +28,7 @@ struct MessageTests {
         let ann = try post.fixture.guest()
         let texts = (0..<120).map { "\($0)" }
         for start in stride(from: 0, to: 120, by: 40) {
-            try post.tell(Array(texts[start..<start + 40]), to: "board floor", from: ann)
+            try await post.tell(Array(texts[start..<start + 40]), to: "board floor", from: ann)
         }
         try await post.got(texts, at: "floor")
         try await post.isIdle(ann)
@@ -40,10 +40,10 @@ struct MessageTests {
         let (ann, bob) = (try post.fixture.guest(), try post.fixture.guest())
         let users = [try await post.fixture.user("carl"), try await post.fixture.user("carl")]
         // A session without a turn is not stored, and is found only by its id in memory.
-        try post.tell(["to bob"], to: "session \(bob.session.id)", from: ann)
+        try await post.tell(["to bob"], to: "session \(bob.session.id)", from: ann)
         try await post.until { try post.box(bob).got == ["to bob"] }
-        for user in users { try post.tell(["hi"], to: "board floor", from: user) }
-        try post.tell(["to carl"], to: "subject carl", from: ann)
+        for user in users { try await post.tell(["hi"], to: "board floor", from: user) }
+        try await post.tell(["to carl"], to: "subject carl", from: ann)
         try await post.until { try users.allSatisfy { try post.box($0).got == ["to carl"] } }
         #expect(try post.box(bob).got == ["to bob"])
         try await post.isIdle(ann)
@@ -53,13 +53,13 @@ struct MessageTests {
     func undelivered() async throws {
         let post = try PostOffice()
         let (ann, bob) = (try post.fixture.guest(), try post.fixture.guest())
-        try post.tell(["hi"], to: "board floor", from: bob)
+        try await post.tell(["hi"], to: "board floor", from: bob)
         // It waits for the message.
         try await awaitResult { post.fixture.table.end(bob.session, completion: $0) }.get()
-        try post.tell(["no", "yes"], to: "board floor", from: ann)
-        try post.tell(["late"], to: "session \(bob.session.id)", from: ann)
-        try post.tell(["nobody"], to: "subject nobody", from: ann)
-        try post.tell(["nowhere"], to: "board none", from: ann)
+        try await post.tell(["no", "yes"], to: "board floor", from: ann)
+        try await post.tell(["late"], to: "session \(bob.session.id)", from: ann)
+        try await post.tell(["nobody"], to: "subject nobody", from: ann)
+        try await post.tell(["nowhere"], to: "board none", from: ann)
         try await post.until { try post.box(ann).got.count == 4 }
         #expect(
             Set(try post.box(ann).got)
@@ -73,7 +73,7 @@ struct MessageTests {
     func unasked() async throws {
         let post = try PostOffice()
         let ann = try post.fixture.guest()
-        try post.tell(["unasked"], to: "subject nobody", from: ann)
+        try await post.tell(["unasked"], to: "subject nobody", from: ann)
         try await post.isIdle(ann)
         #expect(try post.box(ann).got.isEmpty)
     }
@@ -82,7 +82,7 @@ struct MessageTests {
     func throwing() async throws {
         let post = try PostOffice()
         let ann = try post.fixture.guest()
-        try post.tell(["throw", "next"], to: "board floor", from: ann)
+        try await post.tell(["throw", "next"], to: "board floor", from: ann)
         for tries in 1...4 {
             try await post.isWaiting(ann, tries: tries)
             #expect(try post.board("floor").failures == 0)
@@ -100,9 +100,9 @@ struct MessageTests {
     func undone() async throws {
         let post = try PostOffice()
         let ann = try post.fixture.guest()
-        let answer = try post.send(#"{"type":"tellAndFail","to":"board floor"}"#, from: ann)
+        let answer = await post.send(#"{"type":"tellAndFail","to":"board floor"}"#, from: ann)
         #expect(answer.told == "failed")
-        try post.tell(["after"], to: "board floor", from: ann)
+        try await post.tell(["after"], to: "board floor", from: ann)
         try await post.got(["after"], at: "floor")
     }
 
@@ -112,7 +112,7 @@ struct MessageTests {
         let post = try PostOffice(journal)
         let ann = try post.fixture.guest()
         journal.fails.withLock { $0 = .receivers }
-        try post.tell(["last words"], to: "board floor", from: ann)
+        try await post.tell(["last words"], to: "board floor", from: ann)
         try await post.isWaiting(ann)
         #expect(try await post.fixture.table.dispose(of: PostOffice.box) == 1)
         journal.fails.withLock { $0 = nil }
@@ -127,12 +127,12 @@ struct MessageTests {
         let journal = FailingJournal()
         let post = try PostOffice(journal)
         let ann = try post.fixture.guest()
-        try post.tell(["0"], to: "board floor", from: ann)
+        try await post.tell(["0"], to: "board floor", from: ann)
         try await post.got(["0"], at: "floor")
         journal.fails.withLock { $0 = .receivers }
-        try post.tell(["1"], to: "board floor", from: ann)
+        try await post.tell(["1"], to: "board floor", from: ann)
         try await post.isWaiting(ann)
-        try post.tell(["2"], to: "board floor", from: ann)
+        try await post.tell(["2"], to: "board floor", from: ann)
         post.fixture.time.advance(by: .seconds(3))
         _ = await post.fixture.table.fireDueReminders()
         #expect(try post.board("floor").got == ["0"])
@@ -142,7 +142,7 @@ struct MessageTests {
         try await post.got(["0", "1", "2"], at: "floor")
 
         journal.fails.withLock { $0 = .receivers }
-        try post.tell(["3", "4"], to: "board floor", from: ann)
+        try await post.tell(["3", "4"], to: "board floor", from: ann)
         try await post.isWaiting(ann)
         post.fixture.time.advance(by: .seconds(25 * 3600))
         _ = await post.fixture.table.fireDueReminders()
@@ -159,7 +159,7 @@ struct MessageTests {
         let first = try PostOffice(journal)
         let ann = try first.fixture.guest()
         journal.fails.withLock { $0 = .ends }
-        try first.tell(["1", "2"], to: "board floor", from: ann)
+        try await first.tell(["1", "2"], to: "board floor", from: ann)
         try await first.got(["1", "2"], at: "floor")
         try await first.isWaiting(ann)
         journal.fails.withLock { $0 = nil }
@@ -169,7 +169,7 @@ struct MessageTests {
         let back = SpaceClient(
             fixture: second.fixture, session: try second.fixture.table.live(ann.token), token: ann.token,
             credential: nil)
-        try second.tell(["3"], to: "board floor", from: back)
+        try await second.tell(["3"], to: "board floor", from: back)
         try await second.got(["1", "2", "3"], at: "floor")
         try await second.isIdle(back)
     }
@@ -180,7 +180,7 @@ struct MessageTests {
         let post = try PostOffice(journal)
         let ann = try post.fixture.guest()
         journal.fails.withLock { $0 = .receivers }
-        try post.tell(["1"], to: "board floor", from: ann)
+        try await post.tell(["1"], to: "board floor", from: ann)
         try await post.isWaiting(ann)
         // The second pause is as long as the message is late by then.
         let looks = Task { [table = post.fixture.table] in await table.runReminders() }
@@ -200,7 +200,7 @@ struct MessageTests {
         let first = try PostOffice(journal)
         let ann = try first.fixture.guest()
         journal.fails.withLock { $0 = .receivers }
-        try first.tell(["1"], to: "board floor", from: ann)
+        try await first.tell(["1"], to: "board floor", from: ann)
         try await first.isWaiting(ann)
         let second = try PostOffice(journal.base)
         second.fixture.time.advance(by: .seconds(10))
@@ -212,15 +212,15 @@ struct MessageTests {
     func limits() async throws {
         let post = try PostOffice()
         let ann = try post.fixture.guest()
-        try post.tell(["on 20"], to: "board start", from: ann)
+        try await post.tell(["on 20"], to: "board start", from: ann)
         // The first is the first in a row; the action that would tell the 17th throws.
         try await post.until { try post.board("even").failures + post.board("odd").failures > 0 || post.pauses() > 0 }
         #expect(try post.board("even").got.count + post.board("odd").got.count + post.board("start").got.count == 15)
         let all = (0..<257).map { "\($0)" }
-        #expect(try post.send(PostOffice.telling(all, to: "board x"), from: ann).told == "failed")
-        #expect(try post.send(#"{"type":"big","size":70000,"to":"board x"}"#, from: ann).told == "too large")
+        #expect(await post.send(PostOffice.telling(all, to: "board x"), from: ann).told == "failed")
+        #expect(await post.send(#"{"type":"big","size":70000,"to":"board x"}"#, from: ann).told == "too large")
         #expect(try post.board("x").got.isEmpty)
-        try post.tell(Array(all.dropLast()), to: "board x", from: ann)
+        try await post.tell(Array(all.dropLast()), to: "board x", from: ann)
         try await post.got(Array(all.dropLast()), at: "x")
     }
 
@@ -229,7 +229,7 @@ struct MessageTests {
         let journal = HeldJournal()
         let post = try PostOffice(journal)
         let ann = try post.fixture.guest()
-        try post.tell(["first"], to: "board floor", from: ann)
+        try await post.tell(["first"], to: "board floor", from: ann)
         try await post.got(["first"], at: "floor")
         let floor = try post.fixture.space("board:floor")
         let message = ToldMessage(
@@ -266,11 +266,11 @@ struct MessageTests {
     func anonymous() async throws {
         let post = try PostOffice()
         let (ann, bob) = (try post.fixture.guest(), try post.fixture.guest())
-        try post.tell(["first"], to: "board floor", from: bob)
+        try await post.tell(["first"], to: "board floor", from: bob)
         try await post.got(["first"], at: "floor")
         let stream = try bob.stream("board:floor")
         _ = try stream.events()
-        try post.tell(["hello"], to: "board floor", from: ann)
+        try await post.tell(["hello"], to: "board floor", from: ann)
         try await post.until { try stream.events().contains { $0.contains("hello") } }
         #expect(!String(decoding: stream.bytes, as: UTF8.self).contains(ann.session.id))
     }
@@ -281,15 +281,15 @@ struct MessageTests {
         let post = try PostOffice(journal)
         let (ann, bob) = (try await post.fixture.user("ann"), try post.fixture.guest())
         for client in [ann, bob] {
-            _ = try client.send(PostOffice.telling(["hi"], to: "subject carl"), to: "board:floor").get()
+            try await post.tell(["hi"], to: "subject carl", from: client, at: "floor")
         }
         try await post.until { try post.board("floor").got == ["lost hi gone", "lost hi gone"] }
         journal.fails.withLock { $0 = .receivers }
         for receiver in ["subject ann", "session \(ann.session.id)", "session \(bob.session.id)"] {
             // The session has to be stored for its id to name it.
-            try post.tell(["unasked"], to: "subject nobody", from: ann)
-            try post.tell(["unasked"], to: "subject nobody", from: bob)
-            _ = try bob.send(PostOffice.telling(["secret"], to: receiver), to: "board:floor").get()
+            try await post.tell(["unasked"], to: "subject nobody", from: ann)
+            try await post.tell(["unasked"], to: "subject nobody", from: bob)
+            try await post.tell(["secret"], to: receiver, from: bob, at: "floor")
         }
         let floor = try post.fixture.space("board:floor")
         let feature = try #require(FeatureID("board:floor"))
@@ -304,7 +304,7 @@ struct MessageTests {
         let recordings = Lock<[RecordedTurn]>([])
         let post = try PostOffice(recordings: recordings)
         let ann = try post.fixture.guest()
-        try post.tell(["hello"], to: "board floor", from: ann)
+        try await post.tell(["hello"], to: "board floor", from: ann)
         try await post.got(["hello"], at: "floor")
         let texts = recordings.withLock { $0.map { String(decoding: $0.recording, as: UTF8.self) } }
         let told = try #require(recordings.withLock { $0.first { $0.feature == PostOffice.box && $0.number > 1 } })

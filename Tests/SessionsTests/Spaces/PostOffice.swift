@@ -68,14 +68,25 @@ struct PostOffice {
         #"{"type":"tell","texts":[\#(texts.map { "\"\($0)\"" }.joined(separator: ","))],"to":"\#(receiver)"}"#
     }
 
-    func send(_ body: String, from client: SpaceClient) throws -> Result<IntentOutcome, StoreError> {
-        let answer = Box<Result<IntentOutcome, StoreError>>()
-        client.session.send(IntentRequest(body: Array(body.utf8), client: client.own), to: Self.box) { answer.set($0) }
-        return try #require(answer.value, "the answer was to come at once")
+    /// Sends an intent to the client's own store. Another thread may be removing what was told.
+    func send(_ body: String, from client: SpaceClient) async -> Result<IntentOutcome, StoreError> {
+        await awaitResult { done in
+            client.session.send(IntentRequest(body: Array(body.utf8), client: client.own), to: Self.box) { done($0) }
+        }
     }
 
-    func tell(_ texts: [String], to receiver: String, from client: SpaceClient) throws {
-        _ = try send(Self.telling(texts, to: receiver), from: client).get()
+    func tell(_ texts: [String], to receiver: String, from client: SpaceClient) async throws {
+        _ = try await send(Self.telling(texts, to: receiver), from: client).get()
+    }
+
+    /// The same from a board.
+    func tell(_ texts: [String], to receiver: String, from client: SpaceClient, at board: String) async throws {
+        let space = try fixture.space("board:\(board)")
+        let feature = try #require(FeatureID("board:\(board)"))
+        let body = Array(Self.telling(texts, to: receiver).utf8)
+        _ = try await awaitResult { done in
+            space.send(IntentRequest(body: body, client: client.client), to: feature) { done($0) }
+        }.get()
     }
 
     func board(_ key: String) throws -> Letters<BoardPlace>.State {
