@@ -33,7 +33,6 @@ struct TurnCall {
     var rounds = 0
 
     var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
-    var message: ToldMessage? { if case .message(let message) = kind { message } else { nil } }
     /// True if it ends with a row of a journal, and is committed even if it changes nothing.
     var removesRow: Bool {
         switch kind {

@@ -210,7 +210,7 @@ extension SessionCore {
             if !verdict.keepsTurn { batch.count += 1 }
         }
         if verdict.keepsTurn {
-            if let message = call.message { batch.heard.append(message.heard) }
+            if case .message(let message) = call.kind { batch.heard.append(message.heard) }
             keep(turn, at: index, call, now: now)
             if !turn.effects.isEmpty {
                 batch.entries[index].effects += turn.effects
