@@ -62,14 +62,30 @@ extension SessionTable {
     func whereOwned<Value: Sendable>(
         _ session: Session, _ body: (@escaping Done<Value>) -> Void
     ) async -> Result<Value, StoreError> {
+        await whereOwned(
+            session,
+            isElsewhere: { if case .failure(let error) = $0 { error.code == .elsewhere } else { false } },
+            { await awaitResult(body) })
+    }
+
+    /// The same for results of any kind.
+    ///
+    /// - Parameters:
+    ///   - isElsewhere: true for the result that another node owns the session.
+    ///   - asking: asks that node for the result. Without one, or if it returns nil, the node gives the session away.
+    func whereOwned<Value: Sendable>(
+        _ session: Session, isElsewhere: (Value) -> Bool, asking: (NodeRecord) async -> Value? = { _ in nil },
+        _ body: () async -> Value
+    ) async -> Value {
         var count = 0
         while true {
-            let result = await awaitResult(body)
-            // It cannot be forwarded: the node that owns the session gives the session away.
-            guard environment.lease != nil, case .failure(let error) = result, error.code == .elsewhere,
-                count < Self.tries
-            else { return result }
-            await environment.ask(for: session)
+            let result = await body()
+            guard environment.lease != nil, isElsewhere(result), count < Self.tries else { return result }
+            if let owner = session.owningNode, let answer = await asking(owner) {
+                guard isElsewhere(answer) else { return answer }
+            } else {
+                await environment.ask(for: session)
+            }
             if count > 0 {
                 try? await environment.clock.sleep(for: environment.stores.pause(afterFailures: count))
             }

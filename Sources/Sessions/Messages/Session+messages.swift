@@ -18,7 +18,7 @@ struct MessageAddress: Hashable {
 extension Session {
     /// Tells messages that are new or due, unless they are being told already. Calls `done` when nothing more can be told now.
     func tellMessages(done: @escaping @Sendable () -> Void = {}) {
-        // What another node runs that one tells.
+        // The node that runs the session tells its messages.
         guard let post = shared.post, mayRun else { return done() }
         let now = shared.time.sinceEpoch()
         let (addresses, isIdle) = core.withLock { core in
@@ -87,15 +87,8 @@ extension Session {
     /// Removes messages that their receivers ran. Until it is committed they may be told again.
     private func remove(_ told: [StoredReminder]) {
         guard !told.isEmpty else { return }
-        let done: @Sendable (Result<Bool, StoreError>) -> Void = { [self] result in
+        removeMessages(where: told.contains) { [self] result in
             for message in told { fired(message, (try? result.get()) == true ? nil : .unavailable(.storeDisposed)) }
-        }
-        enqueue(.server, unless: { [self] in mayRun ? nil : .dropped }, done: done) { core in
-            let present = core.currentReminders
-            let removed = told.filter(present.contains)
-            core.batch.reminders += removed.map { .forgotten($0.feature, id: $0.id) }
-            if !removed.isEmpty { core.batch.count += 1 }
-            return !removed.isEmpty
         }
     }
 
@@ -108,10 +101,15 @@ extension Session {
 
     /// Removes waiting messages to these receivers.
     func removeMessages(to receivers: [Receiver], completion: @escaping Done<Bool>) {
+        removeMessages(
+            where: { $0.message.map { receivers.contains($0.receiver) } ?? false }, completion: completion)
+    }
+
+    private func removeMessages(
+        where isMeant: @escaping @Sendable (StoredReminder) -> Bool, completion: @escaping Done<Bool>
+    ) {
         enqueue(.server, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: completion) { core in
-            let removed = core.currentReminders.filter { stored in
-                stored.message.map { receivers.contains($0.receiver) } ?? false
-            }
+            let removed = core.currentReminders.filter(isMeant)
             core.batch.reminders += removed.map { .forgotten($0.feature, id: $0.id) }
             if !removed.isEmpty { core.batch.count += 1 }
             return !removed.isEmpty
@@ -167,8 +165,9 @@ extension SessionCore {
     ) -> WaitingMessage? {
         var next: (index: Int, message: Message)?
         for index in reminders.indices where !reminders[index].isUnderWay {
-            guard let message = reminders[index].event.message, MessageAddress(message, features) == address,
-                next.map({ message.isBefore($0.message) }) ?? true
+            // The places first: in most cases the reminders are in their order.
+            guard let message = reminders[index].event.message, next.map({ message.isBefore($0.message) }) ?? true,
+                MessageAddress(message, features) == address
             else { continue }
             next = (index, message)
         }

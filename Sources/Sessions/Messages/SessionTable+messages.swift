@@ -4,15 +4,12 @@ import SessionJournal
 
 /// The delivery of messages to other sessions.
 extension SessionTable {
-    /// The number of requests for a session that another node owns.
-    private static var tries: Int { 6 }
+    package typealias Forward = @Sendable (ToldMessage, TokenHash, NodeRecord) async -> TurnOutcome?
 
     /// Has the sessions tell each other their messages.
     ///
     /// - Parameter forward: sends a message to the node that owns its receiver. Returns nil if that does not answer.
-    package func connectMessages(
-        forward: (@Sendable (ToldMessage, TokenHash, NodeRecord) async -> TurnOutcome?)? = nil
-    ) {
+    package func connectMessages(forward: Forward? = nil) {
         environment.onMessage { [weak self] message in
             guard let self else { return .unavailable(.sessionEnded) }
             return await post(message, forward)
@@ -24,45 +21,36 @@ extension SessionTable {
         switch await found(token) {
         case .live(let session, _): await run(message, in: session)
         case .damaged(_, let error), .failed(let error): .unavailable(error)
-        case .ended, .unknown: .refused(.sessionEnded)
+        // The node that asks finds out what became of it, or makes a space anew.
+        case .ended, .unknown: .elsewhere(.elsewhere)
         }
     }
 
-    private typealias Forward = @Sendable (ToldMessage, TokenHash, NodeRecord) async -> TurnOutcome?
-
     private func post(_ message: ToldMessage, _ forward: Forward?) async -> TurnOutcome {
         let lookups: [SessionLookup]
-        switch message.receiver.kind {
-        case .shared:
-            guard let name = environment.features.space(of: message.feature) else {
-                return .unavailable(.featureNotFound)
+        do throws(StoreError) {
+            switch message.receiver.kind {
+            case .shared:
+                guard let name = environment.features.space(of: message.feature) else { throw .featureNotFound }
+                lookups = [await awaitResult { done in space(name, permit: { nil }) { done($0) } }]
+            case .session(let id): lookups = await found(try await records(.id(id)))
+            case .subject(let subject): lookups = await found(try await records(.subject(subject)))
             }
-            lookups = [await awaitResult { done in space(name, permit: { nil }) { done($0) } }]
-        case .session(let id):
-            do throws(StoreError) { lookups = await found(try await records(.id(id))) } catch {
-                return .unavailable(error)
-            }
-        case .subject(let subject):
-            do throws(StoreError) { lookups = await found(try await records(.subject(subject))) } catch {
-                return .unavailable(error)
-            }
+        } catch {
+            return .unavailable(error)
         }
-        // The worst of several: one that is tried again is not told twice where it was heard.
-        var outcome = TurnOutcome.refused(.sessionEnded)
+        // The worst of several, after all were told: one that is told again does not run it twice.
+        var worst = TurnOutcome.refused(.sessionEnded)
         for lookup in lookups {
+            let outcome: TurnOutcome
             switch lookup {
-            case .live(let session, _):
-                let result = await deliver(message, to: session, forward)
-                switch (result, outcome) {
-                case (.unavailable, _), (.elsewhere, _), (.failed, _): return result
-                case (_, .ran), (_, .replayed): break
-                default: outcome = result
-                }
-            case .damaged(_, let error), .failed(let error): return .unavailable(error)
-            case .ended, .unknown: break
+            case .live(let session, _): outcome = await deliver(message, to: session, forward)
+            case .damaged(_, let error), .failed(let error): outcome = .unavailable(error)
+            case .ended, .unknown: continue
             }
+            if outcome.rank >= worst.rank { worst = outcome }
         }
-        return outcome
+        return worst
     }
 
     private func found(_ records: [SessionRecord]) async -> [SessionLookup] {
@@ -80,22 +68,21 @@ extension SessionTable {
 
     /// Runs a message where its receiver's turns run.
     private func deliver(_ message: ToldMessage, to session: Session, _ forward: Forward?) async -> TurnOutcome {
-        var count = 0
-        while true {
-            let outcome = await run(message, in: session)
-            guard case .elsewhere = outcome, count < Self.tries else { return outcome }
-            if let owner = session.owningNode, let forward,
-                let answer = await forward(message, session.tokenHash, owner)
-            {
-                guard case .elsewhere = answer else { return answer }
-            } else {
-                await environment.ask(for: session)
-            }
-            if count > 0 {
-                try? await environment.clock.sleep(for: environment.stores.pause(afterFailures: count))
-            }
-            await session.caughtUp()
-            count += 1
+        await whereOwned(
+            session, isElsewhere: { if case .elsewhere = $0 { true } else { false } },
+            asking: { await forward?(message, session.tokenHash, $0) },
+            { await run(message, in: session) })
+    }
+}
+
+extension TurnOutcome {
+    /// Its place among the outcomes of several receivers: higher if the message has to be told again.
+    fileprivate var rank: Int {
+        switch self {
+        case .refused, .unjudged: 0
+        case .ran, .replayed: 1
+        case .failed: 2
+        case .unavailable, .elsewhere, .needsStore, .dropped: 3
         }
     }
 }

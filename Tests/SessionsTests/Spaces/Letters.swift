@@ -33,6 +33,7 @@ struct Letters<Place: LetterPlace>: Feature {
         var text = ""
         if case .get(let told)? = message.action(of: Letters<BoardPlace>.self) { text = told }
         if case .get(let told)? = message.action(of: Letters<BoxPlace>.self) { text = told }
+        if case .get(let told)? = message.action(of: Letters<UnservedPlace>.self) { text = told }
         return text == "unasked" ? nil : .lost("\(text) \(message.reason)")
     }
 
@@ -52,6 +53,7 @@ struct Letters<Place: LetterPlace>: Feature {
         case "session": turn.tell(Letters<BoxPlace>.self, .get(text: text), in: .session(words[1]))
         case "subject":
             turn.tell(Letters<BoxPlace>.self, .get(text: text), in: .subject(Subject(issuer: "i", id: words[1])))
+        case "elsewhere": turn.tell(Letters<UnservedPlace>.self, .get(text: text), key: words[1])
         default: turn.tell(Letters<BoardPlace>.self, .get(text: text), key: words[1])
         }
     }
@@ -83,3 +85,5 @@ struct Letters<Place: LetterPlace>: Feature {
 protocol LetterPlace: Sendable { static var name: String { get } }
 enum BoardPlace: LetterPlace { static let name = "board" }
 enum BoxPlace: LetterPlace { static let name = "box" }
+/// No server of the tests has it.
+enum UnservedPlace: LetterPlace { static let name = "unserved" }

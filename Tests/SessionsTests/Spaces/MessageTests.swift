@@ -49,6 +49,57 @@ struct MessageTests {
         try await post.isIdle(ann)
     }
 
+    @Test("87: a session of a user that cannot take a message keeps it from no other session of the user")
+    func toSomeSessions() async throws {
+        let journal = FailingJournal()
+        let post = try PostOffice(journal)
+        let ann = try post.fixture.guest()
+        let users = [try await post.fixture.user("carl"), try await post.fixture.user("carl")]
+        for user in users { try await post.tell(["unasked"], to: "subject nobody", from: user) }
+        for user in users { try await post.isIdle(user) }
+        // Whichever is told first.
+        for (failing, other, text) in [(users[0], users[1], "a"), (users[1], users[0], "b")] {
+            let key = try #require(failing.session.core.withLock { $0.key })
+            journal.fails.withLock { $0 = FailingJournal.Rule { $0.session == key && $0.rare?.heard.isEmpty == false } }
+            try await post.tell([text], to: "subject carl", from: ann)
+            try await post.isWaiting(ann)
+            #expect(try post.box(other).got.last == text && post.box(failing).got.last != text)
+            journal.fails.withLock { $0 = nil }
+            post.fixture.time.advance(by: .seconds(60))
+            _ = await post.fixture.table.fireDueReminders()
+            try await post.isIdle(ann)
+        }
+        for user in users { #expect(try post.box(user).got == ["a", "b"]) }
+    }
+
+    @Test("87: what no feature of the server takes waits a day for a build that does; then its teller learns of it")
+    func notServed() async throws {
+        let post = try PostOffice()
+        let ann = try post.fixture.guest()
+        try await post.tell(["early"], to: "elsewhere x", from: ann)
+        try await post.isWaiting(ann)
+        #expect(try post.box(ann).got.isEmpty)
+        post.fixture.time.advance(by: .seconds(25 * 3600))
+        _ = await post.fixture.table.fireDueReminders()
+        try await post.until { try post.box(ann).got == ["lost early expired"] }
+        try await post.isIdle(ann)
+    }
+
+    @Test("87: a message to a full session waits until there is room")
+    func full() async throws {
+        let post = try PostOffice(storesPerSession: 1)
+        let (ann, bob) = (try post.fixture.guest(), try post.fixture.guest())
+        let tally = FeatureID(name: "tally", key: nil)
+        #expect(try bob.session.told(#"{"type":"add","amount":1}"#, to: tally) == "ran")
+        try await post.tell(["late"], to: "session \(bob.session.id)", from: ann)
+        try await post.isWaiting(ann)
+        #expect(try await post.fixture.table.dispose(of: tally) == 1)
+        post.fixture.time.advance(by: .seconds(60))
+        _ = await post.fixture.table.fireDueReminders()
+        try await post.until { try post.box(bob).got == ["late"] }
+        try await post.isIdle(ann)
+    }
+
     @Test("87: what is refused, comes to nobody or has no reader is told to its teller, and holds up nothing behind it")
     func undelivered() async throws {
         let post = try PostOffice()

@@ -49,7 +49,9 @@ struct PostOffice {
     /// The messages that were reported as given up.
     let lost = Lock<[String]>([])
 
-    init(_ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil) throws {
+    init(
+        _ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil, storesPerSession: Int = 1_000
+    ) throws {
         fixture = try SpaceFixture(
             journal: journal,
             report: { [lost] report in
@@ -58,6 +60,7 @@ struct PostOffice {
             change: { limits in
                 if recordings != nil { limits.recordings = RecordingLimit(turns: 100) }
                 limits.intentRate = nil
+                limits.storesPerSession = storesPerSession
             })
         if let recordings {
             fixture.table.environment.onAppend { turns in recordings.withLock { $0 += turns } }
