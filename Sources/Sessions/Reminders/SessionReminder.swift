@@ -50,7 +50,15 @@ struct SessionReminder {
 extension [SessionReminder] {
     /// Applies a batch's changes. A reminder that is set or replaced starts without attempts.
     mutating func apply(_ changes: [ReminderChange], now: Moment) {
-        adopt(map(\.stored).applying(changes).sorted { $0.due < $1.due }, now: now)
+        for change in changes {
+            switch change {
+            case .forgotten(let feature, let id): removeAll { $0.stored.isNamed(id, of: feature) }
+            case .set(let new):
+                removeAll { $0.stored.isNamed(new.id, of: new.feature) }
+                append(SessionReminder(new, now: now))
+            }
+        }
+        sort { $0.stored.due < $1.stored.due }
     }
 
     /// Adopts the stored reminders. Known ones keep their attempts.
