@@ -33,7 +33,7 @@ public final class RemoteStore<
     public private(set) var confirmed: State?
     /// The intents that are shown by a prediction and not confirmed, in order, and those that failed.
     public private(set) var pending: [PredictedIntent<Intent>] = []
-    /// Who looks at the store, if its feature shows clients to each other. It is kept over reconnects; nil until the first
+    /// The clients that look at the store, if its feature shows clients to each other. It is kept over reconnects; nil until the first
     /// event, while the store is not watched, and after its end or the session's.
     public private(set) var presence: StorePresence?
     /// The availability of the store.

@@ -2,7 +2,7 @@
 public struct Viewers<Presence: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
     /// Their number. A client with several streams counts once.
     public let count: Int
-    /// What they are shown of each other, see ``Feature/presence(of:)``: at most 100, in the order in which they came, to the
+    /// The presence that they show each other, see ``Feature/presence(of:)``: at most 100, in the order in which they came, to the
     /// millisecond.
     public let shown: [Presence]
 

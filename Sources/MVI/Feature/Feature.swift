@@ -39,7 +39,7 @@ public protocol Feature: Sendable {
     /// A group of clients that see the same. By default all do. A feature whose clients see different views of its state
     /// declares one, usually an enum such as `guest(id)` and `host`, with ``audience(of:)`` and ``view(_:for:)``.
     associatedtype Audience: Hashable & Sendable = Everyone
-    /// What clients are shown of each other while they look at a store, such as a name. Nothing by default. A feature whose
+    /// The value that clients are shown of each other while they look at a store, such as a name. Nothing by default. A feature whose
     /// clients see who is here declares one, with ``presence(of:)``.
     associatedtype Presence: Codable & Hashable & Sendable = Never
 

@@ -1,6 +1,6 @@
 /// The log to whose store a message goes: see ``Turn/tell(_:_:key:in:)``.
-public struct Receiver: Hashable, Codable, Sendable {
-    package enum Kind: Hashable, Codable, Sendable {
+public struct Receiver: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         case shared
         case session(String)
         case subject(Subject)
@@ -28,9 +28,9 @@ extension Turn {
     /// ```
     ///
     /// The action runs once. What one log tells another arrives in order. A receiver that is not available is tried for 24
-    /// hours, with growing pauses. An action that throws is tried 5 times. What a `Refusal` ends, what comes to nobody and
-    /// what is given up, holds up nothing behind it, and becomes an action of the teller, see
-    /// ``Feature/undelivered(_:)``. Access rules do not judge messages.
+    /// hours, with growing pauses. An action that throws is tried 5 times. A message that is refused, has no receiver or is
+    /// given up holds up no other one, and becomes an action of the teller, see ``Feature/undelivered(_:)``. Access rules
+    /// do not judge messages.
     ///
     /// 256 messages of a session may wait. A message may lead to further ones, 16 in a row. A turn that exceeds this fails.
     /// The end of a session waits two seconds for its messages; what cannot be told by then goes with it.

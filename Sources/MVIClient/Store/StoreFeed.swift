@@ -25,7 +25,7 @@ final class StoreFeed<State: Decodable & Sendable, Intent: Encodable & Sendable,
         var failure: RemoteError?
     }
 
-    /// What follows from a change, beside the picture.
+    /// The consequences of a change, beside the picture.
     private struct News: Sendable {
         var labels: [TimedLabel<Label>] = []
         var readers: [AsyncStream<TimedLabel<Label>>.Continuation] = []

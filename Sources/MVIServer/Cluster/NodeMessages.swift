@@ -75,7 +75,7 @@ struct PresenceMessage: Codable {
         var id: String
         /// Milliseconds since 1970.
         var since: Int64
-        /// What others are shown of it, as JSON; nil if it is only counted.
+        /// The face that others are shown of it, as JSON; nil if it is only counted.
         var shown: String?
     }
 

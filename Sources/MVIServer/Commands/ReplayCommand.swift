@@ -42,7 +42,7 @@ struct ReplayCommand<Command: FeatureServerCommand>: ServerSubcommand {
     }
 }
 
-/// What replays of recorded sessions found.
+/// The findings of replays of recorded sessions.
 struct ReplayReport {
     private let features: FeatureRegistry
     private var sessions = 0

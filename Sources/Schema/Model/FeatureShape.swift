@@ -12,7 +12,7 @@ package struct FeatureShape: Sendable {
     package let intent: WireType
     /// The labels; `never` if the feature has none.
     package let label: WireType
-    /// What clients see of each other; nil if they see nothing.
+    /// The shape of presence; nil if clients see nothing of each other.
     package let presence: WireType?
     /// The named types, in the order in which they were found. If the types above are named types, they are called
     /// `State`, `Intent`, `Label` and `Presence`.

@@ -95,7 +95,7 @@ package struct Message: Hashable, Sendable {
     /// True if it was told before another message of its log.
     func isBefore(_ other: Message) -> Bool { (number, index) < (other.number, other.index) }
 
-    /// What its receiver's journal keeps of it.
+    /// Its name in its receiver's journal.
     ///
     /// - Parameter session: the id of its teller's session.
     func heard(from session: String) -> HeardMessage {

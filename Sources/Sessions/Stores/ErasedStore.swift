@@ -32,7 +32,7 @@ struct ErasedStore: Sendable {
         }
     }
 
-    /// What a store begins with, until that is committed.
+    /// The beginning of a store, until that is committed.
     @usableFromInline
     final class Beginning: Sendable {
         /// The initial state as it is stored, and as clients see it.

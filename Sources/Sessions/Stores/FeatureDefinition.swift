@@ -162,7 +162,7 @@ package final class FeatureDefinition: Sendable {
         package let viewState: any (Codable & Sendable).Type
         package let intent: any (Codable & Sendable).Type
         package let label: any (Codable & Sendable).Type
-        /// What clients see of each other; nil if they see nothing.
+        /// The type of presence; nil if clients see nothing of each other.
         package let presence: (any (Codable & Sendable).Type)?
         /// The types of its states, messages and actions; nil for those that are not recorded.
         package let kept: @Sendable () -> [(any Decodable.Type)?]

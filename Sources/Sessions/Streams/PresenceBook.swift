@@ -10,7 +10,7 @@ package struct Face: Sendable, Equatable {
     package let id: String
     /// The time when it came: milliseconds since 1970.
     package let since: Int64
-    /// What others are shown of it as JSON; nil if it is only counted.
+    /// The face that others are shown of it, as JSON; nil if it is only counted.
     package var shown: [UInt8]?
 
     package init(id: String, since: Int64, shown: [UInt8]?) { (self.id, self.since, self.shown) = (id, since, shown) }
@@ -34,7 +34,7 @@ final class PresenceBook: Sendable {
     /// The bytes of what others are shown of a client.
     static let mostBytes = 1_024
 
-    /// What follows from a look.
+    /// The consequences of a look.
     struct Look {
         /// True if the set has changed, which streams tell now.
         var isChanged = false

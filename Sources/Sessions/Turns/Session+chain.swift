@@ -114,7 +114,7 @@ extension Session {
         }
     }
 
-    /// What a turn lacks that could not read a store.
+    /// The need of a turn that could not read a store.
     func need(of instance: String, for call: TurnCall) -> Need {
         switch sibling(instance, for: call, .read) {
         case .ready(let store): .observed(store)

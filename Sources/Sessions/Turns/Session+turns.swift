@@ -266,7 +266,7 @@ extension Session {
     /// The maximum number of intents and actions in other stores from one turn, and of other stores it may need.
     static var chainLimit: Int { 64 }
 
-    /// What a turn lacks, or its chain.
+    /// The need of a turn, or of its chain.
     enum Need {
         /// A store in memory to be started.
         case start(SessionStore)

@@ -72,7 +72,7 @@ package final class SessionStore: Sendable {
 
     deinit { session.shared.metrics.stores.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// What it began with; nil after that is committed.
+    /// Its beginning; nil after that is committed.
     var beginning: ErasedStore.Beginning? { state.withLock { $0.beginning } }
 
     /// Notes that its beginning is committed.
