@@ -105,7 +105,15 @@ class Play:
         # A program that goes on may write into a folder that is being deleted.
         self.driver.idle = None
         self.folder = self.folder or tempfile.TemporaryDirectory()
-        return await self.live(folder=self.folder.name, **options)
+        stream = await self.live(folder=self.folder.name, **options)
+        await self.within(1, self.credential_kept(), "the credential is kept")
+        return stream
+
+    async def credential_kept(self):
+        """Waits until the driver's storage has a credential: a client may show states before it is written."""
+        file = Path(self.folder.name) / "credential"
+        while not (file.exists() and file.read_text(encoding="utf-8")):
+            await asyncio.sleep(0.02)
 
     async def keeps(self, rule, *words, drops=()):
         """Waits until the driver's storage of intents has these words, and none of the others."""
