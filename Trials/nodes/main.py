@@ -12,7 +12,7 @@ import sys
 from world import run_in_world
 
 NAMES = ("kills", "failover", "zombie", "partitions", "no-hints", "hot", "cost", "million", "deploys", "database",
-         "backwards", "half", "forget", "shared", "deletions", "messages")
+         "backwards", "half", "forget", "shared", "deletions", "messages", "presence")
 
 
 def main():

@@ -76,9 +76,12 @@ class Balancer(Process):
         self.port, self.folder = free_port(), folder / "nginx"
         self.folder.mkdir(mode=0o755)
         text = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
-        servers = "\n".join(f"        server {node.host}:{node.port} max_fails=1 fail_timeout=2s;" for node in nodes)
+
+        def servers(match):
+            """A line for each node, with the settings of the file."""
+            return "".join(f"        server {node.host}:{node.port} {match[2]};\n" for node in nodes)
         changes = [
-            (r"(^        server node\d:8080 .*\n)+", servers + "\n"),
+            (r"(^        server node\d:8080 (.*);\n)+", servers),
             (r"listen 8000;", f"listen {host}:{self.port};"),
             # Which node answered, so that the trial can tell.
             (r"^    server \{", r"\g<0>\n        add_header X-Node $upstream_addr always;"),
