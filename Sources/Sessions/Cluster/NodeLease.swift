@@ -31,6 +31,8 @@ package final class NodeLease: Sendable {
         var unknown: [NodeID: Duration] = [:]
         /// Ids that no living node has. Ids are not reused.
         var gone: Set<NodeID> = []
+        /// The time at which a node was last found gone.
+        var lastLoss: Duration?
         /// The number of times that the lease expired, and that other nodes declared this node gone.
         var (expiries, evictions) = (0, 0)
         var isDraining = false
@@ -111,6 +113,9 @@ package final class NodeLease: Sendable {
     /// The other nodes.
     package var others: [NodeRecord] { state.withLock { state in state.nodes.values.filter { $0.id != state.id } } }
 
+    /// The time at which a node was last found gone, on the monotonic clock; nil if none was.
+    var lastLoss: Duration? { state.withLock { $0.lastLoss } }
+
     /// The rank of this node among all nodes, and their number.
     var place: (rank: Int, count: Int) {
         state.withLock { state in
@@ -183,6 +188,7 @@ package final class NodeLease: Sendable {
             let unknown = state.unknown.filter { found[$0.key] == nil && $0.value < sent }.map(\.key)
             if state.gone.count > 10_000 { state.gone = [] }
             state.gone.formUnion(lost + unknown)
+            if !lost.isEmpty { state.lastLoss = now }
             for id in found.keys { state.unknown[id] = nil }
             for id in unknown { state.unknown[id] = nil }
             state.nodes = found

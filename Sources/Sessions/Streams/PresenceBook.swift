@@ -62,7 +62,9 @@ final class PresenceBook: Sendable {
         var told = Told()
         var number: UInt64 = 0
         var lastTold: Duration?
-        /// Nothing is told before it.
+        /// The time of the last report to other nodes.
+        var lastReport: Duration?
+        /// Streams are told nothing before it.
         var hold: Duration
         /// The time of the next look.
         var timer: Duration?
@@ -89,7 +91,7 @@ final class PresenceBook: Sendable {
     private let bytes = Lock<(number: UInt64, event: [UInt8])>((0, []))
 
     /// - Parameter hold: the time before which nothing is told, since streams of other nodes, or of the time before a
-    ///   restart, are not known yet.
+    ///   restart or a deploy, are not known yet.
     init(_ feature: FeatureID, hold: Duration) {
         self.feature = feature
         state = Lock(State(hold: hold))
@@ -135,7 +137,7 @@ final class PresenceBook: Sendable {
         state.withLock { state in
             state.local = [:]
             for face in faces { state.local[face.id] = Local(face: face, streams: 1) }
-            (state.isReported, state.lastTold, state.hold) = (false, nil, .zero)
+            (state.isReported, state.lastReport, state.lastTold, state.hold) = (false, nil, nil, .zero)
         }
     }
 
@@ -203,16 +205,22 @@ extension PresenceBook.State {
         }
         for (node, report) in remote where report.until <= now { remote[node] = nil }
         var next = earliestEnd
-        let allowed = max(hold, lastTold.map { $0 + PresenceBook.interval } ?? now)
-        let set = set
-        if set != told || !isReported {
-            if allowed <= now {
-                look.isChanged = set != told
-                if look.isChanged { (told, number) = (set, number + 1) }
-                if !isReported { look.report = faces }
-                (isReported, lastTold) = (true, now)
+        if !isReported {
+            // Other nodes answer the first one, before streams are told anything.
+            let due = lastReport.map { $0 + PresenceBook.interval } ?? now
+            if due <= now {
+                (look.report, lastReport, isReported) = (faces, now, true)
             } else {
-                next = min(next ?? allowed, allowed)
+                next = min(next ?? due, due)
+            }
+        }
+        let set = set
+        if set != told {
+            let due = max(hold, lastTold.map { $0 + PresenceBook.interval } ?? now)
+            if due <= now {
+                (look.isChanged, told, number, lastTold) = (true, set, number + 1, now)
+            } else {
+                next = min(next ?? due, due)
             }
         }
         look.isEmpty = local.isEmpty && remote.isEmpty && told.count == 0 && isReported

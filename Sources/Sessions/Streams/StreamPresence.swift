@@ -144,10 +144,10 @@ extension Session {
         return core.withLock { core in
             if let known = core.rare?.presences[feature] { return known }
             guard core.isLive else { return nil }
-            // After a restart, clients come back within the time for which one that left stays.
-            let isYoung = core.isRestored && now < shared.started + PresenceBook.grace
-            let hold =
-                isYoung ? shared.started + PresenceBook.grace : shared.lease == nil ? now : now + PresenceBook.interval
+            // After a restart, or the end of another node, clients come back within the time for which one that left stays.
+            let back = max(shared.started, shared.lease?.lastLoss ?? shared.started) + PresenceBook.grace
+            let answered = shared.lease == nil ? now : now + PresenceBook.interval
+            let hold = core.isRestored ? max(back, answered) : answered
             let book = PresenceBook(feature, hold: hold)
             core.makeRare().presences[feature] = book
             return book

@@ -275,5 +275,63 @@ struct PresenceTests {
         withExtendedLifetime(other) {}
     }
 
+    /// The number of clients that a node's streams are told now.
+    private func toldNow(_ node: SpaceFixture) throws -> Int {
+        let space = try node.space(room)
+        let feature = try #require(FeatureID(room))
+        let book = try #require(space.core.withLock { $0.rare?.presences[feature] })
+        space.look(at: book)
+        return book.told.set.count
+    }
+
+    /// Carries what the nodes tell each other, as soon as they do.
+    private func connect(_ nodes: SpacePair) {
+        for (from, to) in [(nodes.here, nodes.there), (nodes.there, nodes.here)] {
+            from.table.environment.onPresence { [from, to] report in
+                if let node = from.node { to.table.watched([report], of: node) }
+            }
+        }
+    }
+
+    @Test("the first client on a node is told the whole set, never itself alone")
+    func newNode() async throws {
+        let nodes = try SpacePair()
+        connect(nodes)
+        nodes.pass(20)
+        let (ann, bob) = (try await nodes.here.user("ann"), try await nodes.there.user("bob"))
+        _ = try ann.send(who, to: room).get()
+        let reader = try look(ann)
+        try pass(nodes.here, .seconds(1))
+        #expect(try await told(reader) == [event("ann")])
+        nodes.there.time.advance(by: .seconds(2))
+        let other = try look(bob)
+        #expect(try other.events().map(\.kind) == ["hello", "state room:bar"])
+        for node in [nodes.here, nodes.there] { try pass(node, .seconds(1)) }
+        for reader in [reader, other] { #expect(try await told(reader) == [event("ann", "bob")]) }
+    }
+
+    @Test("clients of a node that leaves come to another one, and nobody sees them go")
+    func deploy() async throws {
+        let nodes = try SpacePair()
+        connect(nodes)
+        nodes.pass(20)
+        let (ann, bob) = (try await nodes.here.user("ann"), try await nodes.here.user("bob"))
+        _ = try ann.send(who, to: room).get()
+        await awaitResult { done in nodes.here.table.leaveNodes { done(()) } }
+        nodes.pass(1, running: [nodes.there])
+        let reader = try look(nodes.moved(ann, to: nodes.there))
+        #expect(try reader.events().map(\.kind) == ["hello", "state room:bar"])
+        try pass(nodes.there, .seconds(4))
+        #expect(try toldNow(nodes.there) == 0)
+        nodes.pass(1, running: [nodes.there])
+        let other = try look(nodes.moved(bob, to: nodes.there))
+        try pass(nodes.there, .seconds(5))
+        for reader in [reader, other] { #expect(try await told(reader) == [event("ann", "bob")]) }
+        // A while later there is nobody to wait for.
+        let new = try await look(nodes.there.user("eve"), at: "room:new")
+        try pass(nodes.there, .seconds(1))
+        #expect(try await told(new).last?.contains("\"count\":1") == true)
+    }
+
     private struct Gone: Error {}
 }
