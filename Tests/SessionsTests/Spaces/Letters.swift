@@ -25,6 +25,7 @@ struct Letters<Place: LetterPlace>: Feature {
     }
     static var labelExamples: [Label] { [.got(text: "a")] }
     static var name: String { Place.name }
+    static var schemaVersion: Int { Place.schemaVersion }
     static var summary: String { "Tells texts." }
 
     let initialState = State()
@@ -82,8 +83,17 @@ struct Letters<Place: LetterPlace>: Feature {
     }
 }
 
-protocol LetterPlace: Sendable { static var name: String { get } }
+protocol LetterPlace: Sendable {
+    static var name: String { get }
+    static var schemaVersion: Int { get }
+}
+extension LetterPlace { static var schemaVersion: Int { 1 } }
 enum BoardPlace: LetterPlace { static let name = "board" }
+/// The boards of a newer build.
+enum NewerBoardPlace: LetterPlace {
+    static let name = "board"
+    static let schemaVersion = 2
+}
 enum BoxPlace: LetterPlace { static let name = "box" }
 /// No server of the tests has it.
 enum UnservedPlace: LetterPlace { static let name = "unserved" }

@@ -85,6 +85,28 @@ struct MessageTests {
         try await post.isIdle(ann)
     }
 
+    @Test("87: a message to a store that a newer build wrote waits for a server of that build, and holds up no other")
+    func newer() async throws {
+        let journal = MemoryJournal()
+        let newer = try PostOffice(journal, isNewer: true)
+        try await newer.tell(["old"], to: "board floor", from: newer.fixture.guest())
+        try await newer.got(["old"], at: "floor")
+        let post = try PostOffice(journal)
+        let ann = try post.fixture.guest()
+        try await post.tell(["new"], to: "board floor", from: ann)
+        try await post.isWaiting(ann)
+        try await post.tell(["other"], to: "board hall", from: ann)
+        try await post.got(["other"], at: "hall")
+        post.fixture.time.advance(by: .seconds(3600))
+        _ = await post.fixture.table.fireDueReminders()
+        try await post.isWaiting(ann)
+        let deployed = try PostOffice(journal, isNewer: true)
+        deployed.fixture.time.advance(by: .seconds(8_000))
+        _ = await deployed.fixture.table.fireDueReminders()
+        try await deployed.got(["old", "new"], at: "floor")
+        #expect(deployed.lost.withLock { $0.isEmpty } && post.lost.withLock { $0.isEmpty })
+    }
+
     @Test("87: a message to a full session waits until there is room")
     func full() async throws {
         let post = try PostOffice(storesPerSession: 1)

@@ -50,10 +50,11 @@ struct PostOffice {
     let lost = Lock<[String]>([])
 
     init(
-        _ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil, storesPerSession: Int = 1_000
+        _ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil, storesPerSession: Int = 1_000,
+        isNewer: Bool = false
     ) throws {
         fixture = try SpaceFixture(
-            journal: journal,
+            journal: journal, isNewer: isNewer,
             report: { [lost] report in
                 if case .messageLost(let message, _) = report { lost.withLock { $0.append("\(message.reason)") } }
             },

@@ -89,7 +89,8 @@ struct SpaceFixture {
 
     init(
         journal: any Journal = MemoryJournal(), rule: AccessRule? = nil, ownRule: AccessRule? = nil,
-        executor: (any TaskExecutor)? = nil, report: @escaping @Sendable (StoreReport) -> Void = { _ in },
+        executor: (any TaskExecutor)? = nil, isNewer: Bool = false,
+        report: @escaping @Sendable (StoreReport) -> Void = { _ in },
         change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits.patient
@@ -108,14 +109,18 @@ struct SpaceFixture {
                 rule: rule ?? { _, _, access in access != .dispose }, spaces: SpaceGroup("room", isKeyed: true)
             ) { _, _ in Room() },
             FeatureDefinition(Letters<BoxPlace>()),
-            FeatureDefinition(spaces: SpaceGroup("board", isKeyed: true)) { key, _ in
-                key == "none" ? nil : Letters<BoardPlace>()
-            },
+            isNewer ? try Self.boards(NewerBoardPlace.self) : try Self.boards(BoardPlace.self),
         ])
         table = SessionTable(
             environment: SessionEnvironment(
                 features: features, limits: limits, journal: journal, time: time.source, clock: clock,
                 executor: executor, report: report))
+    }
+
+    private static func boards<Place: LetterPlace>(_ place: Place.Type) throws -> FeatureDefinition {
+        try FeatureDefinition(spaces: SpaceGroup("board", isKeyed: true)) { key, _ in
+            key == "none" ? nil : Letters<Place>()
+        }
     }
 
     func space(_ key: String, for client: SpaceClient? = nil) throws -> Session {
