@@ -44,6 +44,11 @@ final class NodeNetwork: Sendable {
         }
     }
 
+    /// Tells a node who looks at stores on another one.
+    func send(_ reports: [PresenceReport], of node: NodeID, to address: String) {
+        send(to: address) { $0?.table.watched(reports, of: node) }
+    }
+
     private func send(to address: String, _ arrival: @escaping Arrival) {
         calls.withLock { $0.append((address, arrival)) }
     }
@@ -114,6 +119,9 @@ final class NodeProcess {
         table.connectMessages { [network, environment = table.environment] message, token, owner in
             await network.send(message, to: token, on: owner.address, environment)
         }
+        table.environment.onPresence { [unowned table, network] report in
+            Self.tell([report], of: table, network)
+        }
         table.listen()
         reminders = Task(executorPreference: executor) { [table] in await table.runReminders() }
     }
@@ -123,7 +131,10 @@ final class NodeProcess {
         seconds += 1
         table.beat(at: address)
         if seconds % 3 == 0 { table.compareMarks() }
-        if seconds % 4 == 0 { tellWatched(nodes) }
+        if seconds % 4 == 0 {
+            tellWatched(nodes)
+            Self.tell(table.presences, of: table, network)
+        }
         if seconds % 5 == 0 { table.sweep(part: 1) }
     }
 
@@ -133,6 +144,14 @@ final class NodeProcess {
         for (node, sessions) in table.watchedElsewhere {
             guard let owner = nodes.first(where: { $0.address == node.address }), !owner.isStopped else { continue }
             owner.table.watched(sessions, by: id)
+        }
+    }
+
+    /// Tells all other nodes who looks at stores here.
+    private static func tell(_ reports: [PresenceReport], of table: SessionTable, _ network: NodeNetwork) {
+        guard !reports.isEmpty, let lease = table.environment.lease, let id = lease.id else { return }
+        for node in lease.others.sorted(by: { $0.address < $1.address }) {
+            network.send(reports, of: id, to: node.address)
         }
     }
 

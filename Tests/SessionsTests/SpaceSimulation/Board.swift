@@ -45,6 +45,8 @@ struct Board: Feature {
 
     static func undelivered(_ message: UndeliveredMessage) -> Action? { .lost }
 
+    func presence(of viewer: Viewer) -> String? { viewer.principal?.subject }
+
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
         switch action {
         case .passed(let value): turn.dispatch(.entered(value))

@@ -28,21 +28,6 @@ final class SpaceCaller: NodeUser {
         case stream(StreamBundle?, StoreError?, opening: Int)
     }
 
-    /// What the caller's stream has shown of a space.
-    private struct Shown {
-        /// Names the log.
-        var check: String?
-        /// The position from which labels are promised; nil between a reset and the next id.
-        var start: UInt64?
-        var covered: UInt64 = 0
-        var labels: Set<LabelID> = []
-        // On this stream.
-        var isNew = false
-        var version: UInt64 = 0
-        var entries: [Int]?
-        var lastLabel: LabelID?
-    }
-
     let index: Int
     let token: SessionToken
     let isUser: Bool
@@ -68,7 +53,9 @@ final class SpaceCaller: NodeUser {
     private var isTrusted = true
     private var cursor: String?
     private var ownEpoch = ""
-    private var shown: [SpaceName: Shown] = [:]
+    private(set) var shown: [SpaceName: Shown] = [:]
+    /// Who looks, as it was told last.
+    private(set) var viewers: [FeatureID: SpaceViewers] = [:]
     /// The newest version that it was answered, and the number of the space's losses then.
     private var answered: [SpaceName: (version: UInt64, losses: Int)] = [:]
 
@@ -80,7 +67,9 @@ final class SpaceCaller: NodeUser {
         log.add(caller: token)
     }
 
-    private func fault(_ text: String) { faults.append("caller \(index): \(text)") }
+    var subject: String? { isUser ? "user\(index)" : nil }
+
+    func fault(_ text: String) { faults.append("caller \(index): \(text)") }
     // MARK: Intents
     func intend(_ random: inout SplitMix) {
         guard open.count < (usesNumbers ? 1 : 3), count < 60 else { return }
@@ -260,6 +249,8 @@ final class SpaceCaller: NodeUser {
             var replay: Bool?
             var state: Board.State?
             var label: Board.Label?
+            var count: Int?
+            var viewers: [String]?
         }
         let body = try WireJSON.decode(Body.self, from: event.data)
         let feature = body.feature.flatMap { FeatureID($0) }
@@ -274,12 +265,14 @@ final class SpaceCaller: NodeUser {
             guard let feature, let id = body.id, case .said(let value)? = body.label else { break }
             see(label: id, of: feature, body.version ?? 0, body.replay == true)
             if !log.isMeant(index, isUser: isUser, by: value) { fault("the label of \(value) is not for it") }
+        case "presence":
+            if let feature { viewers[feature] = SpaceViewers(count: body.count ?? 0, users: body.viewers?.sorted() ?? []) }
         case "reset":
             for name in (body.features ?? features.map(\.text)).compactMap({ SpaceName($0) }) {
                 shown[name] = Shown(check: shown[name]?.check)
             }
         case "end":
-            if let feature { shown[Self.name(feature)] = nil }
+            if let feature { (shown[Self.name(feature)], viewers[feature]) = (nil, nil) }
         case "denied":
             if let feature, isUser || !Self.isGuarded(feature) { fault("\(feature) was denied") }
         default: break
@@ -338,7 +331,7 @@ final class SpaceCaller: NodeUser {
     private static let labelLife: Duration = .seconds(200)
 
     private func isCurrent(_ known: Shown, _ space: SpaceLog.Space) -> Bool {
-        let principal = isUser ? Principal(issuer: "i", subject: "user\(index)", claims: [:]) : nil
+        let principal = subject.map { Principal(issuer: "i", subject: $0, claims: [:]) }
         return SpaceReader(principal).check(of: space.epoch) == known.check
     }
 

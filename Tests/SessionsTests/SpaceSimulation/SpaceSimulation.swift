@@ -273,6 +273,11 @@ final class SpaceSimulation: NodeWorld {
             for caller in callers { caller.read() }
         }
         for caller in callers where !caller.isEnding { caller.check() }
+        for feature in spaces where feature.name == Board.name {
+            let present = callers.filter { $0.looks(at: feature) }
+            let viewers = SpaceViewers(count: present.count, users: present.compactMap(\.subject).sorted())
+            for caller in present { caller.check(viewers, of: feature) }
+        }
         let missing = log.state.withLock { $0.missingMessages }
         if !missing.isEmpty { log.note(fault: "87: the messages of \(missing) did not arrive") }
         // What follows waits in vain otherwise.
