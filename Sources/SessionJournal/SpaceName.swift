@@ -25,7 +25,7 @@ package struct SpaceName: Hashable, Sendable, CustomStringConvertible {
 extension TokenHash {
     /// The hash under which journals store a space: the SHA-256 of `space:` and its name.
     ///
-    /// No client's token has it: tokens are base64url of one fixed length, without a colon, so a client would have to find
+    /// No client's token has it: tokens are base64url, without a colon, so a client would have to find
     /// a collision.
     package init(space: SpaceName) { self.init(SHA256.digest(Array("space:\(space.text)".utf8))) }
 }

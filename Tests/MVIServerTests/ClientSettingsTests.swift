@@ -116,6 +116,28 @@ struct ClientSettingsTests {
         }
     }
 
+    @Test("survive a restart in the token of a session that is not stored, also on another node")
+    func token() async throws {
+        let world = World()
+        var known: Credential?
+        try await run(.memory, in: world) { server in
+            let session = try await self.session(server, Self.german)
+            try server.leaveMemory()
+            #expect(try await described(server, session) == Described(locale: "de-DE", timeZone: "Europe/Berlin"))
+            known = session
+        }
+        let session = try #require(known)
+        try await run(.memory, in: world) { server in
+            #expect(try await described(server, session) == Described(locale: "de-DE", timeZone: "Europe/Berlin"))
+            try await set(server, session, #"{"locale":"en-GB"}"#)
+        }
+        try await run(.memory, in: world) { server in
+            let found = try await described(server, session)
+            #expect(found == Described(locale: "en-GB"))
+            #expect(try await view(server, session).text == "Hello ?")
+        }
+    }
+
     @Test("are kept by a sign-in and a renewal, and each device of a user has its own", arguments: Depth.allCases)
     func devices(depth: Depth) async throws {
         try await run(depth, authenticator: WordAuthenticator()) { server in

@@ -23,7 +23,9 @@ struct SessionTests {
         }
         #expect(fixture.token.text.utf8.count == 73)
         #expect(SessionToken(fixture.token.text) == fixture.token)
-        for text in ["", "x", fixture.token.text + "A", String(repeating: "é", count: 43)] {
+        for text in [
+            "", "x", fixture.token.text + String(repeating: "A", count: 173), String(repeating: "é", count: 43),
+        ] {
             #expect(SessionToken(text) == nil)
         }
         let others = try (0..<1_000).map { _ in try fixture.table.new(.bearer).token.text }

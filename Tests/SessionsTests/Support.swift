@@ -166,14 +166,16 @@ struct Fixture {
 
 /// Results that come at once from a journal in memory.
 extension SessionTable {
-    func made(_ credential: SessionCredential) throws -> (session: Session, token: SessionToken) {
-        let token = try new(credential).token
+    func made(
+        _ credential: SessionCredential, _ settings: ClientSettings? = nil
+    ) throws -> (session: Session, token: SessionToken) {
+        let token = try new(credential, settings).token
         return (try live(token), token)
     }
 
-    func new(_ credential: SessionCredential) throws -> NewSession {
+    func new(_ credential: SessionCredential, _ settings: ClientSettings? = nil) throws -> NewSession {
         let made = Box<Result<NewSession, StoreError>>()
-        create(credential) { made.set($0) }
+        create(credential, settings: settings) { made.set($0) }
         return try #require(made.value, "the token was to come at once").get()
     }
 

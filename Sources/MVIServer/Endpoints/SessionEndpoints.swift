@@ -107,20 +107,9 @@ struct SessionEndpoints: Sendable {
     private func createAnonymous(_ order: SessionOrder, _ head: RequestHead, _ reply: Reply) {
         if identity.isRequired { return reply.refuse(IdentityRule.required) }
         do throws(Problem) { try checkRoom(head) } catch { return reply.refuse(error) }
-        sessions.create(order.credential) { result in
+        sessions.create(order.credential, settings: order.settings) { result in
             switch result {
-            case .success(let made):
-                guard order.settings != nil else { return reply.answer(response(201, made, head)) }
-                sessions.find(made.token) { found in
-                    switch found {
-                    case .live(let session, _):
-                        session.noteOrigin(quotas.addresses.of(head))
-                        set(order.settings, of: session, nil, reply) { response(201, made, head) }
-                    case .failed(let refusal): reply.refuse(Problem(refusal))
-                    // It was just made.
-                    case .ended, .unknown, .damaged: reply.refuse(credentials.ended())
-                    }
-                }
+            case .success(let made): reply.answer(response(201, made, head))
             case .failure(let refusal): reply.refuse(Problem(refusal))
             }
         }

@@ -119,14 +119,15 @@ package final class SessionTable: Sendable {
 
     /// Creates a session's token. Nothing is stored until the session is used: see `SessionSeal`.
     package func create(
-        _ credential: SessionCredential, completion: @escaping @Sendable (Result<NewSession, StoreError>) -> Void
+        _ credential: SessionCredential, settings: ClientSettings? = nil,
+        completion: @escaping @Sendable (Result<NewSession, StoreError>) -> Void
     ) {
         guard hasRoom else { return completion(.failure(.tooManySessions)) }
         withSeal { [self] result in
             completion(
                 result.map { seal in
                     let life = environment.limits.sessionLife
-                    let token = seal.token(credential, until: environment.time.sinceEpoch() + life)
+                    let token = seal.token(credential, until: environment.time.sinceEpoch() + life, settings)
                     // As a later request will read it.
                     let record = seal.claim(of: token).map { seal.record(token, $0, life: life) }
                     guard let record else { preconditionFailure("a seal reads its own tokens") }

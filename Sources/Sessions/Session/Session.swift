@@ -49,7 +49,7 @@ package final class Session: Sendable {
     convenience init(_ record: SessionRecord, environment: SessionEnvironment) {
         let now = Moment(environment.time)
         var core = SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch)))
-        core.life = record.lifeClass
+        (core.life, core.settings) = (record.lifeClass, record.settings)
         if record.space != nil { core.receipts = ReceiptBook(ofSpace: true) }
         self.init(record, environment, core)
     }

@@ -1,12 +1,13 @@
 import EventStream
 import LibCrypto
+import MVI
 import SessionJournal
 
 /// Creates tokens that prove themselves, so that a session without a turn need not be stored: its token names it until
 /// its lifetime is over, after a restart and on every node with the same journal.
 ///
-/// The proof is 5 bytes of time, one of kind, and 16 of an HMAC (RFC 2104) over these and the token's hash. The
-/// session's id and epoch follow from the hash.
+/// The proof is 5 bytes of time, one of kind, and 16 of an HMAC (RFC 2104) over these, the token's hash and the client's
+/// settings. The session's id and epoch follow from the hash.
 struct SessionSeal: Sendable {
     /// The content of a token.
     struct Claim {
@@ -36,12 +37,15 @@ struct SessionSeal: Sendable {
     }
 
     /// Creates a token. `until` is rounded up to seconds.
-    func token(_ credential: SessionCredential, until: Duration) -> SessionToken {
+    func token(_ credential: SessionCredential, until: Duration, _ settings: ClientSettings? = nil) -> SessionToken {
         let (seconds, rest) = until.components
         let time = UInt64(clamping: rest > 0 ? seconds + 1 : seconds)
         var claim = (0..<5).map { UInt8(truncatingIfNeeded: time >> UInt64(32 - 8 * $0)) }
         claim.append(credential == .cookie ? 1 : 0)
-        return SessionToken { hash in claim + Self.mac(claim, hash, key).prefix(Self.proofSize - Self.claimSize) }
+        let settings = settings.map { Array($0.text.utf8) } ?? []
+        return SessionToken(settings: settings) { hash in
+            claim + Self.mac(claim, hash, settings, key).prefix(Self.proofSize - Self.claimSize)
+        }
     }
 
     /// Returns the claim of a token that this server issued; nil for every other token.
@@ -51,7 +55,7 @@ struct SessionSeal: Sendable {
         let until: Duration = .seconds(claim.prefix(5).reduce(Int64(0)) { $0 << 8 | Int64($1) })
         for (key, end) in keys {
             // Every byte is compared, so that the duration reveals nothing.
-            let difference = zip(proof.dropFirst(Self.claimSize), Self.mac(claim, token.hash, key))
+            let difference = zip(proof.dropFirst(Self.claimSize), Self.mac(claim, token.hash, token.settings, key))
                 .reduce(0) { $0 | ($1.0 ^ $1.1) }
             guard difference == 0, claim[5] <= 1, until <= end else { continue }
             return Claim(credential: claim[5] == 1 ? .cookie : .bearer, until: until, key: key)
@@ -69,11 +73,14 @@ struct SessionSeal: Sendable {
             // The lifetime is part of the name, since tombstones depend on it: a log that began anew has another name.
             id: Self.name("id", hash, claim.key), tokenHash: hash,
             epoch: Self.name("epoch \(life.components.seconds)", hash, claim.key, generation),
-            credential: claim.credential, created: made, lastSeen: made)
+            credential: claim.credential, created: made, lastSeen: made,
+            settings: ClientSettings(text: String(decoding: token.settings, as: UTF8.self)))
     }
 
-    private static func mac(_ claim: [UInt8], _ hash: TokenHash, _ key: HMACKey) -> [UInt8] {
-        key.code(for: Array("token".utf8) + claim + hash.bytes)
+    private static func mac(
+        _ claim: [UInt8], _ hash: TokenHash, _ settings: [UInt8], _ key: HMACKey
+    ) -> [UInt8] {
+        key.code(for: Array("token".utf8) + claim + hash.bytes + settings)
     }
 
     private static func name(

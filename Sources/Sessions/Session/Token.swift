@@ -2,19 +2,23 @@ import LibCrypto
 import SessionJournal
 
 /// A session's secret as its client sends it: 43 characters of base64url with 256 random bits, and 30 that prove that
-/// this server issued it, see `SessionSeal`. Its client gets it once; the server stores only a hash of the random bits.
+/// this server issued it, see `SessionSeal`. The locale and the time zone of the client may follow, which are proven too.
+/// Its client gets it once; the server stores only a hash of the random bits.
 ///
 /// Tokens of older versions have no proof: they name sessions in the journal.
 package struct SessionToken: Sendable, Equatable {
     private static let randomLength = 43
     private static let proofLength = 30
+    /// Base64url of two values of 64 bytes and a space.
+    private static let settingsLength = 172
 
     private let characters: ArraySlice<UInt8>
 
     /// A client's token; nil if it cannot be one. Shares the storage of `characters` and copies nothing.
     package init?(_ characters: ArraySlice<UInt8>) {
         switch characters.count {
-        case Self.randomLength, Self.randomLength + Self.proofLength: break
+        case Self.randomLength: break
+        case Self.randomLength + Self.proofLength...Self.randomLength + Self.proofLength + Self.settingsLength: break
         default: return nil
         }
         for character in characters where Base64URL.value(of: character) == nil { return nil }
@@ -25,10 +29,10 @@ package struct SessionToken: Sendable, Equatable {
     package init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
     /// Creates a token from the system's random source. `prove` returns the 22 bytes of proof for its hash.
-    init(prove: (TokenHash) -> [UInt8]) {
+    init(settings: [UInt8], prove: (TokenHash) -> [UInt8]) {
         var generator = SystemRandomNumberGenerator()
         let random = Base64URL.text((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-        characters = (random + Base64URL.text(prove(Self.hash(random[...]))))[...]
+        characters = (random + Base64URL.text(prove(Self.hash(random[...]))) + Base64URL.text(settings))[...]
     }
 
     /// Creates a token without a proof, for a session that is stored at once.
@@ -50,9 +54,12 @@ package struct SessionToken: Sendable, Equatable {
 
     /// The 22 bytes of the proof; nil if there is none.
     var proof: [UInt8]? {
-        let proof = characters.dropFirst(Self.randomLength)
+        let proof = characters.dropFirst(Self.randomLength).prefix(Self.proofLength)
         return proof.isEmpty ? nil : Base64URL.bytes(proof)
     }
+
+    /// The bytes after the proof; see `ClientSettings.text`.
+    var settings: [UInt8] { Base64URL.bytes(characters.dropFirst(Self.randomLength + Self.proofLength)) }
 
     private static func hash(_ characters: ArraySlice<UInt8>) -> TokenHash {
         var hash = SHA256()

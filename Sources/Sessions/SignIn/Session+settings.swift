@@ -18,10 +18,6 @@ extension Session {
     /// - Parameter credential: nil for the client with the session's own token.
     package func apply(_ settings: ClientSettings?, to credential: Credential?) {
         guard credential?.set(settings) ?? core.withLock({ $0.set(settings) }) else { return }
-        settingsChanged(of: credential)
-    }
-
-    private func settingsChanged(of credential: Credential?) {
         accessGeneration.add(1, ordering: .releasing)
         changeStreams { core in
             for index in core.streams.all.indices where core.streams.all[index].credential === credential {
@@ -40,16 +36,6 @@ extension Session {
             apply(stored.settings, to: credential)
         }
     }
-
-    /// Returns true, and sets a client's settings, if the session is neither stored nor being stored: it is stored with
-    /// them.
-    fileprivate func applyUnkept(_ settings: ClientSettings?) -> Bool {
-        let isNew = core.withLock { core -> Bool? in
-            core.key == nil && core.rare?.keepers == nil ? core.set(settings) : nil
-        }
-        if isNew == true { settingsChanged(of: nil) }
-        return isNew != nil
-    }
 }
 
 extension SessionCore {
@@ -61,8 +47,8 @@ extension SessionCore {
 }
 
 extension SessionTable {
-    /// Sets the locale and the time zone of a client, after the journal has them. Those of a session that is not stored are
-    /// stored with it.
+    /// Sets the locale and the time zone of a client, after the journal has them. A session that is not stored has those of
+    /// its token: others store it.
     ///
     /// - Parameter credential: nil for the client with the session's own token.
     package func set(
@@ -70,7 +56,6 @@ extension SessionTable {
     ) async throws(StoreError) {
         if let refusal = session.refusal(of: SessionClient(credential)) { throw refusal }
         if session.settings(of: SessionClient(credential)) == settings { return }
-        if credential == nil, session.applyUnkept(settings) { return }
         let token = credential?.hash ?? session.tokenHash
         try await change(
             session, requires: credential.map { [$0.hash] } ?? [],

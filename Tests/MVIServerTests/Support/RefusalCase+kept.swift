@@ -182,12 +182,6 @@ extension RefusalCase {
                 #expect(try await server.send(request).status == 200)
                 return refused
             },
-            RefusalCase("createSession", type, when: "the journal cannot be asked for it") { server in
-                // The secret of tokens is known.
-                _ = try await server.session()
-                server.journal.failLoads(code)
-                return try await server.send(TestRequest("POST", "/sessions", [json], body: #"{"locale":"de"}"#))
-            },
             RefusalCase("updateSession", type, when: "the commit fails") { server in
                 let session = try await server.session()
                 _ = try await server.send(session.intent(#"{"type":"increment"}"#))

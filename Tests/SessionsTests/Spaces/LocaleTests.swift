@@ -66,18 +66,41 @@ struct LocaleTests {
         #expect(events.map(\.kind) == ["state door:inn"] && events[0].contains("pünktlich"))
     }
 
-    @Test("the locale of a session that is not stored is known on its node, and on the others once it is stored")
+    @Test("the locale of a session that is not stored is in its token, and a later one is stored")
     func unkept() async throws {
         let pair = try SpacePair()
-        let ann = try pair.here.guest()
-        try await set(german, of: ann)
-        #expect(ann.session.core.withLock { $0.key } == nil)
-        #expect(ann.session.settings(of: ann.own) == german)
-        #expect(try pair.moved(ann, to: pair.there).session.settings(of: SessionClient()) == nil)
-        let bob = try pair.here.guest()
-        try await set(english, of: bob)
-        _ = try await awaitResult { bob.session.keep($0) }.get()
-        #expect(try pair.moved(bob, to: pair.there).session.settings(of: SessionClient()) == english)
+        let ann = try pair.here.guest(german)
+        let there = try pair.moved(ann, to: pair.there)
+        for session in [ann.session, there.session] {
+            #expect(session.settings(of: SessionClient()) == german)
+            #expect(session.core.withLock { $0.key } == nil)
+        }
+        try await set(english, of: ann)
+        pair.pass(6)
+        #expect(try pair.moved(ann, to: pair.there).session.settings(of: SessionClient()) == english)
+    }
+
+    @Test("a token proves its locale")
+    func forged() throws {
+        let pair = try SpacePair()
+        let ann = try pair.here.guest(german).token.text
+        let others = try [english, nil].map { String(try pair.here.guest($0).token.text.dropFirst(73)) }
+        for settings in others + [String(ann.dropFirst(73).dropLast()), "A"] {
+            let token = try #require(SessionToken(ann.prefix(73) + settings))
+            guard case .unknown = try pair.there.table.found(token) else {
+                Issue.record("\(settings) names a session")
+                continue
+            }
+        }
+        #expect(try pair.there.table.live(#require(SessionToken(ann))).settings(of: SessionClient()) == german)
+    }
+
+    @Test("the longest values fit into a token")
+    func longest() throws {
+        let longest = ClientSettings(
+            locale: String(repeating: "d", count: 64), timeZone: String(repeating: "z", count: 64))
+        let token = try SpaceFixture().guest(longest).token
+        #expect(SessionToken(token.text) == token)
     }
 
     @Test("what was read before a change does not undo it")

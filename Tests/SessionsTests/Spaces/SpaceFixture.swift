@@ -136,8 +136,8 @@ struct SpaceFixture {
     static func name(of key: String) -> String { key.contains(":") ? key : "chores:\(key)" }
 
     /// An anonymous client.
-    func guest() throws -> SpaceClient {
-        let (session, token) = try table.made(.bearer)
+    func guest(_ settings: ClientSettings? = nil) throws -> SpaceClient {
+        let (session, token) = try table.made(.bearer, settings)
         return SpaceClient(fixture: self, session: session, token: token, credential: nil)
     }
 
