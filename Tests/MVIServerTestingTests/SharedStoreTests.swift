@@ -29,6 +29,10 @@ struct SharedStoreTests {
                     Kitchen(table: key)
                     Bar(table: key)
                 }.allows(.everyone)
+                Shared("hall") {
+                    Stage()
+                    Lights()
+                }.allows(.everyone)
             }
         } test: { server in
             try await test(server)
@@ -107,6 +111,19 @@ struct SharedStoreTests {
         }
     }
 
+    @Test func `the features of one space without a key send each other intents, also after a restart`() async throws {
+        try await run { server in
+            let (one, two) = (try await server.client(), try await server.client())
+            for _ in 0..<2 {
+                let before = server.commitCount
+                try await one.store(Stage.self).send(.begin)
+                #expect(server.commitCount == before + 1)
+                try await server.restart()
+            }
+            #expect(try await two.store(Lights.self).state().level == 2)
+        }
+    }
+
     @Test func `a stream goes on where it was, in each log, and a number counts for each caller`() async throws {
         try await run { server in
             let (one, two) = (try await server.client(), try await server.client())
@@ -148,10 +165,14 @@ struct SharedStoreTests {
 }
 
 private struct Board: Feature {
-    struct State: Codable, Equatable, Sendable { var notes: [String] = [] }
+    struct State: Codable, Equatable, Sendable {
+        var notes: [String] = []
+        var authors: [String?] = []
+    }
     enum Intent: Codable, Sendable { case pin(note: String) }
+    enum Action: Codable, Sendable { case remove(Set<String>) }
     enum Label: Codable, Equatable, Sendable { case pinned }
-    enum Message: Codable, Sendable { case pinned(String) }
+    enum Message: Codable, Sendable { case pinned(String, by: String?), removed(Set<String>) }
     static let examples: [Intent] = [.pin(note: "a")]
     static let labelExamples: [Label] = [.pinned]
     static let summary = "Notes."
@@ -159,11 +180,22 @@ private struct Board: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
         guard case .pin(let note) = intent else { return }
-        turn.dispatch(.pinned(note))
+        turn.dispatch(.pinned(note, by: turn.sender?.id))
         turn.publish(.pinned)
     }
+    static func forgetting(_ person: ForgottenPerson) -> Action? { .remove(person.senders) }
+    func perform(_ action: Action, _ turn: inout Turn<Self>) {
+        if case .remove(let senders) = action { turn.dispatch(.removed(senders)) }
+    }
     func reduce(_ state: inout State, _ message: Message) {
-        if case .pinned(let note) = message { state.notes.append(note) }
+        switch message {
+        case .pinned(let note, let author):
+            state.notes.append(note)
+            state.authors.append(author)
+        case .removed(let senders):
+            let kept = state.authors.indices.filter { state.authors[$0].map(senders.contains) != true }
+            (state.notes, state.authors) = (kept.map { state.notes[$0] }, kept.map { state.authors[$0] })
+        }
     }
 }
 
@@ -218,4 +250,34 @@ private struct Bar: Feature {
     func reduce(_ state: inout State, _ intent: Intent) {
         if case .charge(let dish) = intent { state.tab.append(dish) }
     }
+}
+
+private struct Stage: Feature {
+    struct State: Codable, Equatable, Sendable { var shows = 0 }
+    enum Intent: Codable, Sendable { case begin }
+    enum Message: Codable, Sendable { case begun }
+    static let examples: [Intent] = [.begin]
+    static let summary = "A stage."
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        turn.dispatch(.begun)
+        turn.send(.brighten, to: Lights.self)
+    }
+    func reduce(_ state: inout State, _ message: Message) { state.shows += 1 }
+}
+
+/// Greets each client by its locale and time zone.
+private struct Lights: Feature {
+    struct State: Codable, Equatable, Sendable { var level = 0 }
+    struct ViewState: Codable, Equatable, Sendable { var level: Int, greeting: String }
+    enum Intent: Codable, Sendable { case brighten }
+    static let examples: [Intent] = [.brighten]
+    static let summary = "Lights."
+    let initialState = State()
+
+    func audience(of viewer: Viewer) -> String { "\(viewer.locale ?? "-") \(viewer.timeZone ?? "-")" }
+    func view(_ state: State, for audience: String) -> ViewState { ViewState(level: state.level, greeting: audience) }
+    func view(_ state: State) -> ViewState { view(state, for: "") }
+    func reduce(_ state: inout State, _ intent: Intent) { state.level += 1 }
 }

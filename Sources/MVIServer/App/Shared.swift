@@ -10,6 +10,7 @@ import Sessions
 ///     .allows { who, key, access in access != .dispose || who?.claim("role") == "staff" }
 /// Shared("inn") { key in Kitchen(key); Bar(key) }      // several features in one space: one queue, one commit
 ///     .allows(.everyone)
+/// Shared("club") { Bar(); Stage() }.allows(.everyone)  // the same without a key
 /// ```
 ///
 /// Being shared is a property of the declaration: the same feature can be served for each session. A declaration says who may
@@ -60,6 +61,25 @@ public struct Shared: Sendable {
         self.init(
             SpaceGroup(group ?? F.name, isKeyed: true, isExisting: existing),
             [{ ServedFeature(in: $0, examples: examples, make) }])
+    }
+
+    /// Several features with stores in one space for the server: one queue, one commit; their turns read each other's states
+    /// and send each other intents.
+    ///
+    /// - Parameters:
+    ///   - group: the space's name.
+    ///   - make: returns the features; called once.
+    @inlinable
+    @_disfavoredOverload
+    public init<each F: Feature>(_ group: String, @SharedBuilder _ make: () -> (repeat each F)) {
+        var serve: [@Sendable (SpaceGroup) -> ServedFeature] = []
+        repeat Self.add(each make(), to: &serve)
+        self.init(SpaceGroup(group, isKeyed: false), serve)
+    }
+
+    @usableFromInline
+    static func add<F: Feature>(_ feature: F, to serve: inout [@Sendable (SpaceGroup) -> ServedFeature]) {
+        serve.append { ServedFeature(feature, in: $0) }
     }
 
     /// Several features with stores in one space for each key: one queue, one commit; their turns read each other's states
