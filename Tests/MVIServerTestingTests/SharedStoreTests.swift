@@ -33,6 +33,7 @@ struct SharedStoreTests {
                     Stage()
                     Lights()
                 }.allows(.everyone)
+                Endpoint(.get, "/now") { request, _ in .text(request.now.description) }
             }
         } test: { server in
             try await test(server)
@@ -121,6 +122,16 @@ struct SharedStoreTests {
                 try await server.restart()
             }
             #expect(try await two.store(Lights.self).state().level == 2)
+        }
+    }
+
+    @Test func `an endpoint has the time of the test`() async throws {
+        try await run { server in
+            for _ in 0..<2 {
+                await server.advance(by: .seconds(3600))
+                let answer = try await server.request("GET", "/now")
+                #expect(answer.text == server.now.description)
+            }
         }
     }
 

@@ -18,13 +18,13 @@ struct Payment: Codable, Sendable {
     private static let tolerance: Duration = .seconds(300)
 
     /// Accepts payments that the provider has signed.
-    static func webhook(secret: String, now: @escaping @Sendable () -> Timestamp) -> Endpoint {
+    static func webhook(secret: String) -> Endpoint {
         let secret = SigningSecret(secret.utf8)
         return Endpoint(.post, "/webhooks/payment", summary: "An order was paid.") { request, sessions in
             guard let signature = PaymentSignature(request.field("Payment-Signature") ?? ""),
                 signature.isValid(for: request.body, secret)
             else { throw Refusal(.forbidden, code: "bad-signature", "The signature is not the provider's.") }
-            let age = now().sinceEpoch - .seconds(signature.time)
+            let age = request.now.sinceEpoch - .seconds(signature.time)
             guard age <= tolerance, age >= .zero - tolerance else {
                 throw Refusal(
                     .forbidden, code: "old-signature", "The signature's time is more than five minutes from now.")

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import MVI
 import MVIServer
 
@@ -8,8 +7,6 @@ struct Shop: Sendable {
     var reservation: Duration = .seconds(600)
     /// The secret of the payment provider's signatures.
     var paymentSecret: String
-    /// The time that signatures are compared with.
-    var now: @Sendable () -> Timestamp = { Timestamp(sinceEpoch: .seconds(Date().timeIntervalSince1970)) }
     var development: Development?
 
     @FeatureBuilder
@@ -19,7 +16,7 @@ struct Shop: Sendable {
         Keyed(examples: examples) { try Checkout(shop: $0, reservation: reservation, services) }
         Offers(today: services.offers).requires { $0.claim("tier") == "premium" }
         SessionList(sessions: sessions).requires { $0.claim("role") == "admin" }
-        Payment.webhook(secret: paymentSecret, now: now)
+        Payment.webhook(secret: paymentSecret)
         if let development { development.content }
     }
 

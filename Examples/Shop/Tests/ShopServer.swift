@@ -21,9 +21,8 @@ extension Shop {
         services: Services = .test(), development: Development? = nil, authenticator: (any Authenticator)? = nil,
         analytics: Collected<Analytics.Entry> = Collected(), _ test: (TestServer) async throws -> Void
     ) async throws {
-        try await TestServer.run { server in
-            let shop = Shop(
-                services: services, paymentSecret: paymentSecret, now: { server.now }, development: development)
+        try await TestServer.run { _ in
+            let shop = Shop(services: services, paymentSecret: paymentSecret, development: development)
             return FeatureServer(
                 middleware: [Analytics { analytics.append($0) }], page: page, authenticator: authenticator
             ) { sessions in

@@ -79,7 +79,7 @@ package final class Application: RequestHandler {
                 ).all
                 + FeatureEndpoints(sessions.environment.features, identity, crossSite).all + health
                 + open
-        let custom = CustomEndpoints(endpoints, SessionDirectory(sessions), crossSite, identity, logger).all
+        let custom = CustomEndpoints(endpoints, sessions, crossSite, identity, logger).all
         try EndpointError.check(endpoints, Router(own))
         try PageResourceError.check(page, Router(own + custom))
         router = Router(own + custom + DocumentEndpoints.ofPage(page))

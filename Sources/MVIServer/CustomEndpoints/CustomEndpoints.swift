@@ -10,14 +10,15 @@ struct CustomEndpoints: Sendable {
     private let directory: SessionDirectory
     private let crossSite: CrossSiteRule
     private let identity: IdentityRule
+    private let time: TimeSource
     private let logger: Logger?
 
     init(
-        _ endpoints: [Endpoint], _ directory: SessionDirectory, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
+        _ endpoints: [Endpoint], _ sessions: SessionTable, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
         _ logger: Logger?
     ) {
-        (self.endpoints, self.directory, self.logger) = (endpoints, directory, logger)
-        (self.crossSite, self.identity) = (crossSite, identity)
+        (self.endpoints, directory, self.logger) = (endpoints, SessionDirectory(sessions), logger)
+        (self.crossSite, self.identity, time) = (crossSite, identity, sessions.environment.time)
     }
 
     var all: [Route] {
@@ -27,7 +28,10 @@ struct CustomEndpoints: Sendable {
                 .everyone { incoming throws(Problem) in
                     if endpoint.method != .get, !endpoint.allowsCrossSite { try crossSite.check(incoming.fields) }
                     try incoming.checkSize(limit: endpoint.bodyLimit)
-                    return { body, reply in answer(endpoint, EndpointRequest(incoming, body: body, identity), reply) }
+                    return { body, reply in
+                        let now = Timestamp(sinceEpoch: time.sinceEpoch())
+                        answer(endpoint, EndpointRequest(incoming, body: body, identity, now: now), reply)
+                    }
                 })
         }
     }

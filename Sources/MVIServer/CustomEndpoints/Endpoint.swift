@@ -64,11 +64,11 @@ public struct EndpointRequest: Sendable {
     private let identity: IdentityRule
     /// The body's bytes as received, for verifying a signature.
     public let body: [UInt8]
+    /// The time on the server's clock when the body had arrived. A `TestServer` controls it.
+    public let now: Timestamp
 
-    init(_ incoming: Incoming, body: [UInt8], _ identity: IdentityRule) {
-        self.incoming = incoming
-        self.body = body
-        self.identity = identity
+    init(_ incoming: Incoming, body: [UInt8], _ identity: IdentityRule, now: Timestamp) {
+        (self.incoming, self.body, self.identity, self.now) = (incoming, body, identity, now)
     }
 
     /// Returns the value of a header field; nil if there is none. Cookies are not available. The field in which a proxy
