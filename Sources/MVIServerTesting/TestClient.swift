@@ -27,9 +27,14 @@ public final class TestClient: Sendable {
     private let credential: Credential
     private let field: Lock<String>
 
-    fileprivate init(_ server: TestServer, _ identity: String?, _ credential: Credential, isShared: Bool) async throws {
+    fileprivate init(
+        _ server: TestServer, _ identity: String?, _ credential: Credential, isShared: Bool, _ locale: String?,
+        _ timeZone: String?
+    ) async throws {
         (self.server, self.credential) = (server, credential)
         var order = [#""credential":"\#(credential)""#]
+        if let locale { order.append(#""locale":\#(try Self.json(locale))"#) }
+        if let timeZone { order.append(#""timeZone":\#(try Self.json(timeZone))"#) }
         if let identity { order.append(#""identity":\#(try Self.json(identity)),"shared":\#(isShared)"#) }
         let answer = try await server.request("POST", "/sessions", body: "{\(order.joined(separator: ","))}")
         guard answer.status == 201 || answer.status == 200 else {
@@ -115,19 +120,24 @@ extension TestServer {
     ///   - principal: the principal to sign in as; nil for no sign-in. The server's authenticator is not called.
     ///   - credential: the form of the session's credential.
     ///   - isShared: true for the session that all such clients of the user share.
+    ///   - locale: the client's language tag, such as `de-DE`; nil for none.
+    ///   - timeZone: the client's IANA time zone, such as `Europe/Berlin`; nil for none.
     /// - Throws: ``TestServerError`` if the server makes no session.
     public func client(
-        as principal: Principal? = nil, credential: TestClient.Credential = .bearer, isShared: Bool = false
+        as principal: Principal? = nil, credential: TestClient.Credential = .bearer, isShared: Bool = false,
+        locale: String? = nil, timeZone: String? = nil
     ) async throws -> TestClient {
-        try await TestClient(self, principal.map { try TestSignIn.identity(of: $0) }, credential, isShared: isShared)
+        try await TestClient(
+            self, principal.map { try TestSignIn.identity(of: $0) }, credential, isShared: isShared, locale, timeZone)
     }
 
     /// Creates a client with a new session that signs in with a proof for the server's own authenticator, such as a
     /// JWT.
     public func client(
-        identity: String, credential: TestClient.Credential = .bearer, isShared: Bool = false
+        identity: String, credential: TestClient.Credential = .bearer, isShared: Bool = false,
+        locale: String? = nil, timeZone: String? = nil
     ) async throws -> TestClient {
-        try await TestClient(self, identity, credential, isShared: isShared)
+        try await TestClient(self, identity, credential, isShared: isShared, locale, timeZone)
     }
 
     /// Sends a request without a session: to a custom endpoint, such as a webhook, or for a page.

@@ -206,6 +206,17 @@ public final class TestServer: Sendable {
 
     private static let patience: Duration = .seconds(60)
 
+    // MARK: People
+
+    /// Deletes all data of a user as an administrator does: sessions end, and shared stores remove the person, see
+    /// ``/MVI/Feature/forgetting(_:)``.
+    ///
+    /// - Throws: the errors of `SessionDirectory.forget(subject:)`.
+    @discardableResult
+    public func forget(_ user: Principal) async throws(StoreError) -> SessionDirectory.Forgotten {
+        try await SessionDirectory(current.server.sessions).forget(subject: user.identity)
+    }
+
     // MARK: The journal
 
     /// The number of attempted commits: a turn, with all that it sends to other stores of its session, is one commit.

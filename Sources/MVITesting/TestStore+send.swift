@@ -77,17 +77,23 @@ extension TestStore {
             fail("The intent \(describe(intent)) was to be rejected, but it was executed.", sourceLocation)
             return nil
         case .failure(let error):
-            let (expected, actual) = rejections(error, kind, code, pointers)
-            if expected != actual {
-                fail(
-                    """
-                    The intent \(describe(intent)) was rejected differently than expected (- expected, + actual):
-                    \(difference(expected: expected, actual: actual))
-                    Error: \(text(of: error))
-                    """, sourceLocation)
-            }
+            check(error, of: "The intent \(describe(intent))", kind, code, pointers, sourceLocation)
             return error
         }
+    }
+
+    private func check(
+        _ error: StoreError, of what: String, _ kind: Refusal.Kind?, _ code: String?, _ pointers: [String]?,
+        _ sourceLocation: SourceLocation
+    ) {
+        let (expected, actual) = rejections(error, kind, code, pointers)
+        guard expected != actual else { return }
+        fail(
+            """
+            \(what) was rejected differently than expected (- expected, + actual):
+            \(difference(expected: expected, actual: actual))
+            Error: \(text(of: error))
+            """, sourceLocation)
     }
 
     /// Performs an action on the store as code outside the features does, such as a webhook's endpoint. Fails the test
@@ -96,6 +102,37 @@ extension TestStore {
     public func perform(
         _ action: F.Action, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> IntentOutcome? {
+        switch await outcome(of: action, sourceLocation) {
+        case nil: return nil
+        case .success(let outcome)?: return outcome
+        case .failure(let error)?:
+            fail("The action \(describe(action)) was rejected: \(text(of: error)).", sourceLocation)
+            return nil
+        }
+    }
+
+    /// Performs an action from outside that must be refused or throw, and returns the error. Fails the test if the action is
+    /// performed, or rejected differently. See ``sendRejected(_:_:code:pointers:as:sourceLocation:)-(_,_,_,_,Principal?,_)``.
+    @discardableResult
+    public func performRejected(
+        _ action: F.Action, _ kind: Refusal.Kind? = nil, code: String? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> StoreError? {
+        switch await outcome(of: action, sourceLocation) {
+        case nil: return nil
+        case .success?:
+            fail("The action \(describe(action)) was to be rejected, but it was performed.", sourceLocation)
+            return nil
+        case .failure(let error)?:
+            check(error, of: "The action \(describe(action))", kind, code, nil, sourceLocation)
+            return error
+        }
+    }
+
+    /// Returns the result of an action from outside; nil if it was not performed or not answered, which has failed the test.
+    private func outcome(of action: F.Action, _ sourceLocation: SourceLocation) async -> Result<
+        IntentOutcome, StoreError
+    >? {
         guard let world else { return nil }
         await settle(sourceLocation)
         guard let result = await world.deliver(.action(action, of: F.self), to: id) else {
@@ -103,13 +140,9 @@ extension TestStore {
             return nil
         }
         await settle(sourceLocation)
-        switch result {
-        case .success(let outcome): return outcome
-        case .failure(let error):
-            if let failure = error.failure { inbox.takeFailures(of: failure.intentID) }
-            fail("The action \(describe(action)) was rejected: \(text(of: error)).", sourceLocation)
-            return nil
-        }
+        // The failure was reported as well. One failed test is enough.
+        if case .failure(let error) = result, let failure = error.failure { inbox.takeFailures(of: failure.intentID) }
+        return result
     }
 
     /// Signs in to the session as a client does. Each store's `signedIn` is called in its own turn, and the principal

@@ -125,12 +125,37 @@ struct SharedStoreTests {
         }
     }
 
+    @Test func `a deleted user's part of a shared store is removed`() async throws {
+        try await run { server in
+            let host = try await server.client(as: ann)
+            try await host.store(Board.self).send(.pin(note: "mine"))
+            try await server.client().store(Board.self).send(.pin(note: "other"))
+            let forgotten = try await server.forget(ann)
+            #expect(forgotten.sessions == 1 && forgotten.spaces == 1)
+            #expect(try await server.client().store(Board.self).state().notes == ["other"])
+        }
+    }
+
     @Test func `an endpoint has the time of the test`() async throws {
         try await run { server in
             for _ in 0..<2 {
                 await server.advance(by: .seconds(3600))
                 let answer = try await server.request("GET", "/now")
                 #expect(answer.text == server.now.description)
+            }
+        }
+    }
+
+    @Test func `a client has a locale and a time zone, also after a restart of a server that stored nothing of it`()
+        async throws
+    {
+        try await run { server in
+            let guest = try await server.client(locale: "de-DE", timeZone: "Europe/Berlin")
+            let user = try await server.client(as: ann, locale: "fr")
+            for _ in 0..<2 {
+                #expect(try await guest.store(Lights.self).state().greeting == "de-DE Europe/Berlin")
+                #expect(try await user.store(Lights.self).state().greeting == "fr -")
+                try await server.restart()
             }
         }
     }

@@ -182,6 +182,33 @@ struct TestStoreReceiveTests {
 
     // MARK: Refusals
 
+    @Test("53, 57: an action that is rejected is asserted with its kind and its code")
+    func rejectedAction() async {
+        let texts = await failures {
+            let store = TestStore(Till())
+            let error = await store.performRejected(.refuse(code: "closed"), .conflict, code: "closed")
+            #expect(error?.code == .conflict)
+            await store.performRejected(.fail)
+            #expect(store.state == Till.State())
+            await store.performRejected(.refuse(code: "closed"), .forbidden, code: "full")
+            await store.performRejected(.ring(times: 1))
+            await store.receive(action: .ring(times: 1))
+            await store.receive(.rang(times: 1)) { $0.rings = 1 }
+            await store.finish()
+        }
+        #expect(
+            texts == [
+                """
+                The action .refuse(code: "closed") was rejected differently than expected (- expected, + actual):
+                  - kind: .forbidden
+                  - code: "full"
+                  + kind: .conflict
+                  + code: "closed"
+                Error: conflict, No
+                """, "The action .ring(times: 1) was to be rejected, but it was performed.",
+            ])
+    }
+
     @Test("53, 57: a rejection is asserted with its kind, its code and its pointers")
     func rejections() async {
         let store = TestStore(Till(), others: [OtherStore(Trolley())])

@@ -42,7 +42,7 @@ struct Till: Feature {
         case order(key: String?), send(Trolley.Intent), stamp(count: Int), remind(seconds: Int), hush, ring, fail
         case refuse(code: String), load, watch, weigh(Double), wait, callOff
     }
-    enum Action: Codable, Equatable, Sendable { case ring(times: Int), fail }
+    enum Action: Codable, Equatable, Sendable { case ring(times: Int), fail, refuse(code: String) }
     enum Message: Equatable, Sendable {
         case ordered(String)
         case stamped(String, at: Timestamp)
@@ -92,6 +92,7 @@ struct Till: Feature {
         switch action {
         case .ring(let times): turn.dispatch(.rang(times: times))
         case .fail: throw Silent()
+        case .refuse(let code): throw Refusal(.conflict, code: code, "No.")
         }
     }
 
