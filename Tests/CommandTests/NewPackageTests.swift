@@ -99,15 +99,18 @@ struct NewPackageTests {
             stat -c %a .build/development-key
             ./development bash -c '[[ $MVI_JWT_SECRET_FILE -ef .build/development-key ]] && echo "$MVI_JWT_ISSUER $MVI_HOST"'
             git init --quiet . && git status --short --ignored | grep build
-            ./development token 'a"b'
+            ./development token Lee kitchen | tr . '\n' | sed -n 2p | tr -- -_ +/ | base64 -d 2>/dev/null
+            printf '\\n'
+            ./development token Kim 'a"b' || ./development token 'a"b'
             """,
         ])
         let lines = text.split(separator: "\n").map(String.init)
-        #expect(code == 1 && lines.count == 5, "\(text)")
+        #expect(code == 1 && lines.count == 7, "\(text)")
         #expect(
             lines[0].hasPrefix(
                 #"{"iss":"development","aud":"queue-desk","sub":"Kim","name":"Kim","role":"staff","exp":"#))
         #expect(lines[1...3] == ["600", "development 127.0.0.1", "!! .build/"])
+        #expect(lines[4].contains(#""sub":"Lee","name":"Lee","role":"kitchen","exp":"#))
         let other = "\(temporary.path)/other"
         _ = try await new("queue-desk", other, "--like", "shared")
         _ = try await Tool.bash.output(["\(other)/development", "true"])
