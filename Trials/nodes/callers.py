@@ -55,7 +55,8 @@ class Caller(Client):
     def _take(self, event, stream):
         if event.name == "hello":
             self.hellos += 1
-            if event.data["resumed"] is False and self.hellos > 1:
+            # A list that came late, and after which the stream was cut at once, has no position yet.
+            if event.data["resumed"] is False and self.version >= 0:
                 self.notes.say(f"caller {self.index}: its stream was not resumed")
             self.live.set()
             stream.silence = 2.5 * event.data["heartbeat"]
