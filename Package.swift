@@ -113,7 +113,7 @@ let package = Package(
         library("PostgresServer", "LibCurl", "MVIServer", "PostgresJournal", "SessionJournal", logging),
         library("JWTAuthentication", "LibCrypto", "LibCurl", "Locking", "MVI", "MVIServer", "WireJSON", logging),
         library("DemoFeatures", "CResources", "Locking", "MVI", "MVIServer", "SQLite", lifecycle, logging),
-        program("mvi-server", "DemoFeatures", "JWTAuthentication", "MVIServer", "PostgresServer", arguments),
+        program("mvi-server", "DemoFeatures", "JWTAuthentication", "MVIServer", "PostgresServer"),
         program("mvi-tools", "EventStream", "LibCurl", "Locking", "WireJSON", arguments, signals),
 
         // Clients, and tests of adopters' own.

@@ -1,4 +1,3 @@
-import ArgumentParser
 import DemoFeatures
 import JWTAuthentication
 import MVIServer
@@ -11,7 +10,6 @@ struct DemoServer: FeatureServerCommand {
     static let summary = "Serve MVI features over HTTP: clients post intents, and read states and labels."
     static let version = ServerVersion.number
     static let environmentPrefix = "MVI"
-    static let subcommands: [any ParsableCommand.Type] = [TopTool.self, DoctorTool.self]
 
     var jwt = JWTSettings()
     @Setting(

@@ -1,3 +1,4 @@
+import Foundation
 import MVI
 import TestSupport
 import Testing
@@ -52,6 +53,16 @@ struct FeatureServerCommandTests {
         #expect(command.opening == .seconds(120) && command.isOpen && command.key == "a=b")
         let defaults = try settings().command
         #expect(defaults.opening == .seconds(60) && !defaults.isOpen)
+    }
+
+    @Test func `a program without tools beside it names the command that runs them`() async throws {
+        let temporary = try TemporaryFolder()
+        let program = "\(temporary.path)/desk"
+        try FileManager.default.copyItem(atPath: Tool.built("desk").path, toPath: program)
+        let (code, text) = try await Tool.bash.output(["-c", "'\(program)' doctor http://127.0.0.1:1 --wait 5"])
+        let command = "swift run mvi-tools doctor http://127.0.0.1:1 --wait 5"
+        #expect(code == 1 && text.hasPrefix("desk: \(program.dropLast(4))mvi-tools cannot be run"), "\(text)")
+        #expect(text.hasSuffix("In the folder of the package, run: \(command)\n"), "\(text)")
     }
 
     @Test func `after two hyphens nothing is read as a flag`() throws {

@@ -30,7 +30,14 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
                 ReplayCommand<Command>.self,
                 SchemaCommand<Command>.self,
                 TypesCommand<Command>.self,
-            ] + Command.subcommands)
+            ] + Command.subcommands + tools)
+    }
+
+    /// The commands of `mvi-tools` whose names the program does not use itself.
+    private static var tools: [any ParsableCommand.Type] {
+        [TopTool<Command>.self, DoctorTool<Command>.self].filter { tool in
+            !Command.subcommands.contains { $0._commandName == tool._commandName }
+        }
     }
 
     @OptionGroup package var flags: ServerFlags

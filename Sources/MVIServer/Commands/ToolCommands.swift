@@ -1,5 +1,4 @@
 import ArgumentParser
-import MVIServer
 
 #if canImport(Glibc)
     import Glibc
@@ -9,9 +8,9 @@ import MVIServer
     import Darwin
 #endif
 
-/// A command that replaces this process by `mvi-tools`.
-private protocol ToolCommand: ServerSubcommand where Command == DemoServer {
-    var program: ServerProgram<DemoServer> { get }
+/// A command that replaces this process by `mvi-tools` in the same folder.
+protocol ToolCommand: ServerSubcommand {
+    var program: ServerProgram<Command> { get }
     var arguments: [String] { get }
 }
 
@@ -25,17 +24,18 @@ extension ToolCommand {
             setenv("MVI_ADMIN_TOKEN", token, 1)
         }
         try await reporting {
-            // Both programs are installed in the same folder.
+            // Programs are installed and built beside it.
             guard let folder = Self.folder else { throw CommandFailure("The folder of this program is unknown.") }
             let tool = folder + "/mvi-tools"
-            let words = [tool, Self._commandName] + arguments
+            let words = [tool, Self.configuration.commandName ?? ""] + arguments
             var pointers = words.map { strdup($0) }
             pointers.append(nil)
             execv(tool, pointers)
             let reason = String(cString: strerror(errno))
             for pointer in pointers { free(pointer) }
+            let rest = words.dropFirst().joined(separator: " ")
             throw CommandFailure(
-                "\(tool) cannot be run (\(reason)). Build it with: swift build -c release --product mvi-tools")
+                "\(tool) cannot be run (\(reason)). In the folder of the package, run: swift run mvi-tools \(rest)")
         }
     }
 
@@ -53,20 +53,24 @@ extension ToolCommand {
     }
 }
 
-/// `mvi-server top`.
-struct TopTool: ToolCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "top", abstract: "Show a server's current activity.")
+/// `top`.
+struct TopTool<Command: FeatureServerCommand>: ToolCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "top", abstract: "Show a server's current activity (mvi-tools).")
+    }
 
-    @ParentCommand var program: ServerProgram<DemoServer>
-    @Argument(parsing: .captureForPassthrough, help: "See mvi-server top --help.") var arguments: [String] = []
+    @ParentCommand var program: ServerProgram<Command>
+    @Argument(parsing: .captureForPassthrough, help: "See \(Command.name) top --help.") var arguments: [String] = []
 }
 
-/// `mvi-server doctor URL`.
-struct DoctorTool: ToolCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Measure the path between clients and a server, and suggest changes.")
+/// `doctor URL`.
+struct DoctorTool<Command: FeatureServerCommand>: ToolCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "doctor",
+            abstract: "Measure the path between clients and a server, and suggest changes (mvi-tools).")
+    }
 
-    @ParentCommand var program: ServerProgram<DemoServer>
-    @Argument(parsing: .captureForPassthrough, help: "See mvi-server doctor --help.") var arguments: [String] = []
+    @ParentCommand var program: ServerProgram<Command>
+    @Argument(parsing: .captureForPassthrough, help: "See \(Command.name) doctor --help.") var arguments: [String] = []
 }
