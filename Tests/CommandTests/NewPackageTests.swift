@@ -10,6 +10,9 @@ struct NewPackageTests {
 
     init() throws { temporary = try TemporaryFolder() }
 
+    /// A development container's description.
+    private struct Container: Decodable { let name, image: String, mounts: [String] }
+
     private func new(_ arguments: String...) async throws -> (code: Int32, text: String) {
         try await Tool.bash.output(["\(Self.root)/script/new"] + arguments)
     }
@@ -31,7 +34,7 @@ struct NewPackageTests {
         let files = try files(folder)
         #expect(
             files.keys.sorted() == [
-                ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
+                ".devcontainer/devcontainer.json", ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
                 "Sources/LittleShop/Page/index.html", "Sources/LittleShop/Page/page.js",
                 "Sources/LittleShop/Server.swift", "Sources/LittleShop/Tally.swift",
                 "Tests/LittleShopTests/TallyTests.swift",
@@ -41,6 +44,10 @@ struct NewPackageTests {
         }
         #expect(files["Package.swift"]?.contains(#"path: "\#(Self.root)""#) == true)
         #expect(files["Dockerfile"]?.contains("COPY --from=mvi-server [\"Sources\", \"\(Self.root)/Sources\"]") == true)
+        let container = try JSONDecoder().decode(
+            Container.self, from: Data((files[".devcontainer/devcontainer.json"] ?? "").utf8))
+        #expect(container.name == "little-shop" && container.image == "swift:6.3-bookworm")
+        #expect(container.mounts == ["type=bind,source=\(Self.root),target=\(Self.root)"])
     }
 
     @Test func `the feature has a name of its own, in the page, too`() async throws {
@@ -68,7 +75,7 @@ struct NewPackageTests {
         let (old, files) = (try files(plain), try files(folder))
         #expect(
             files.keys.sorted() == [
-                ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
+                ".devcontainer/devcontainer.json", ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
                 "Sources/QueueDesk/FrontDesk.swift", "Sources/QueueDesk/Page/index.html",
                 "Sources/QueueDesk/Page/page.css", "Sources/QueueDesk/Page/page.js", "Sources/QueueDesk/Server.swift",
                 "Tests/QueueDeskTests/FrontDeskTests.swift", "development",
@@ -78,9 +85,10 @@ struct NewPackageTests {
             for name in names { #expect(!text.lowercased().contains(name), "\(path) has \(name)") }
         }
         for path in [".dockerignore", ".gitignore"] { #expect(files[path] == old[path]) }
-        for path in ["Dockerfile", ".github/workflows/ci.yml"] {
-            let shared = files[path]?.replacing(#/libcurl4(-openssl-dev)? | --env [A-Z_]+/#, with: "")
-            #expect(shared == old[path] && shared != files[path], "\(path)")
+        let more = #/libcurl4(-openssl-dev)? | --env [A-Z_]+/#
+        for path in [".devcontainer/devcontainer.json", "Dockerfile", ".github/workflows/ci.yml"] {
+            let (plain, shared) = (old[path]?.replacing(more, with: ""), files[path]?.replacing(more, with: ""))
+            #expect(shared == plain && files[path] != old[path], "\(path)")
         }
         #expect(files["Package.swift"]?.contains(#"name: "JWTAuthentication", package: "mvi-server"),"#) == true)
         #expect(files["Sources/QueueDesk/Page/page.js"]?.contains(".store(\"front-desk\")") == true)
@@ -160,6 +168,7 @@ struct NewPackageTests {
         let files = try files(folder)
         #expect(files["Package.swift"]?.contains(dependency) == true)
         #expect(files["Dockerfile"]?.contains("--from=mvi-server") == false)
+        #expect(files[".devcontainer/devcontainer.json"]?.contains("mounts") == false)
     }
 
     @Test func `the library's folder may have any name that a manifest can contain`() async throws {

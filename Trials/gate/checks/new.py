@@ -2,16 +2,20 @@
 
 import asyncio
 import pathlib
+import re
 
 from figures import Failure
 from link import Link
 from nodes import ROOT
 
+# Packages of Debian's base image.
+BASE = {"libc6", "libgcc-s1", "libstdc++6"}
 HOLDS = "packages that script/new writes, also --like shared, are built, serve page and feature, and keep sessions over a kill"
 
 
 async def run(world):
-    _, program = await built(world, "daily-poll", "--feature", "DailyPoll")
+    package, program = await built(world, "daily-poll", "--feature", "DailyPoll")
+    await expect_libraries(world, package, program)
     node = await world.node("daily-poll", "sqlite", binary=program).start()
     link = Link(node.port)
     await expect_page(world, link, "DailyPoll")
@@ -27,6 +31,7 @@ async def run(world):
     link.close()
 
     package, program = await built(world, "queue-desk", "--like", "shared", "--feature", "FrontDesk")
+    await expect_libraries(world, package, program)
     development = package / "development"
     node = await world.node("queue-desk", "sqlite", binary=development, arguments=[str(program)]).start()
     link = Link(node.port)
@@ -64,6 +69,22 @@ async def built(world, name, *arguments):
     await call("swift", "build", "--package-path", package, "--scratch-path", configuration.parent, "-c", configuration.name,
                "--product", name, "--disable-build-manifest-caching")
     return package, configuration / name
+
+
+async def expect_libraries(world, package, program):
+    """The image installs each package of the system whose library the program links, and no other."""
+    linked = set(re.findall(r"NEEDED.*\[(.+)\]", await call("readelf", "--dynamic", program)))
+    packages = set()
+    for library in linked:
+        try:
+            packages.add((await call("dpkg-query", "--search", f"*/{library}")).partition(":")[0])
+        except Failure:
+            # Swift's own libraries are linked statically in the image.
+            pass
+    stage = (package / "Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
+    installed = set(re.search(r"--no-install-recommends ([a-z0-9. -]+)", stage)[1].split()) - {"ca-certificates"}
+    if packages - BASE != installed:
+        world.figures.fault(f"{program.name} links {sorted(packages - BASE)}, and its image installs {sorted(installed)}")
 
 
 async def expect_page(world, link, title):
