@@ -34,7 +34,8 @@ struct NewPackageTests {
         let files = try files(folder)
         #expect(
             files.keys.sorted() == [
-                ".devcontainer/devcontainer.json", ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
+                ".devcontainer/devcontainer.json", ".dockerignore", ".github/workflows/ci.yml", ".gitignore",
+                "Dockerfile", "Package.swift", "README.md",
                 "Sources/LittleShop/Page/index.html", "Sources/LittleShop/Page/page.js",
                 "Sources/LittleShop/Server.swift", "Sources/LittleShop/Tally.swift",
                 "Tests/LittleShopTests/TallyTests.swift",
@@ -75,7 +76,8 @@ struct NewPackageTests {
         let (old, files) = (try files(plain), try files(folder))
         #expect(
             files.keys.sorted() == [
-                ".devcontainer/devcontainer.json", ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
+                ".devcontainer/devcontainer.json", ".dockerignore", ".github/workflows/ci.yml", ".gitignore",
+                "Dockerfile", "Package.swift", "README.md",
                 "Sources/QueueDesk/FrontDesk.swift", "Sources/QueueDesk/Page/index.html",
                 "Sources/QueueDesk/Page/page.css", "Sources/QueueDesk/Page/page.js", "Sources/QueueDesk/Server.swift",
                 "Tests/QueueDeskTests/FrontDeskTests.swift", "development",
