@@ -10,6 +10,7 @@ plugins {
 }
 
 group = "mvi"
+version = "0.1.0"
 
 dependencies {
     api("org.jetbrains.kotlinx:kotlinx-coroutines-core:1.10.2")

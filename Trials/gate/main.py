@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE.parent / "nodes"))
 from world import run_in_world  # noqa: E402
 
 # In this order. Each module says in HOLDS what it holds.
-NAMES = ("new", "log", "upgrade", "full", "kill", "nodes", "tabs")
+NAMES = ("new", "breaks", "log", "upgrade", "full", "kill", "nodes", "tabs")
 
 
 def main():
