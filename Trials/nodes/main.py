@@ -12,7 +12,7 @@ import sys
 from world import run_in_world
 
 NAMES = ("kills", "failover", "zombie", "partitions", "no-hints", "hot", "cost", "million", "deploys", "database",
-         "backwards", "half", "forget", "shared", "deletions", "messages", "presence")
+         "backwards", "half", "forget", "shared", "deletions", "messages", "presence", "versions")
 
 
 def main():
@@ -20,6 +20,7 @@ def main():
     options.add_argument("names", nargs="+", choices=(*NAMES, "all"))
     options.add_argument("--server", required=True, help="mvi-server")
     options.add_argument("--node-server", help="trial-server, for zombie, deploys, forget and messages")
+    options.add_argument("--older", help="mvi-server of the last release, for versions")
     options.add_argument("--tools", help="the folder with loadgen and hot")
     options.add_argument("--short", action="store_true", help="seconds instead of minutes")
     options.add_argument("--length", type=int, default=0, help="seconds, rounds or sessions, whatever the trial counts")

@@ -14,13 +14,28 @@ build_nodes() {
     node_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/trial-server
 }
 
+# build_older: the server of the last release, once. It is the commit that added the newest folder of releases.
+build_older() {
+    older=${MVI_OLDER_SERVER:-}
+    [[ -z $older && (" $* " == *" versions "* || " $* " == *" all "* ) ]] || return 0
+    local last commit folder
+    last=$(find "$root/releases" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -V | tail -n 1)
+    commit=$(git -C "$root" log --diff-filter=A --format=%H -n 1 -- "releases/$last/contract.txt")
+    folder=$root/.build-older/$commit older=$folder/.build/release/mvi-server
+    [[ ! -x $older ]] || return 0
+    mkdir -p "$folder"
+    git -C "$root" archive "$commit" | tar -x -C "$folder"
+    swift build --package-path "$folder" -c release --product mvi-server >&2
+}
+
 # trial_nodes LENGTH NAME...: LENGTH in what the trial counts, seconds, rounds or sessions; 0 for its own.
 trial_nodes() {
     local code=0 length=$1
     shift
     build_nodes "$@"
+    build_older "$@"
     PYTHONDONTWRITEBYTECODE=1 python3 "$root/Trials/nodes/main.py" "$@" --server "$server" --tools "$work" \
-        ${node_server:+--node-server "$node_server"} ${short:+--short} --length "$length" --sessions "${sessions:-0}" || code=$?
+        ${node_server:+--node-server "$node_server"} ${older:+--older "$older"} ${short:+--short} --length "$length" --sessions "${sessions:-0}" || code=$?
     case $code in
     0) ;;
     1) fault "several nodes do not do what docs/many-nodes.md says (the lines above have it)" ;;
