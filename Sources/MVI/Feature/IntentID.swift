@@ -113,7 +113,8 @@ public struct StateSnapshot: Sendable, Equatable {
     public let version: UInt64
     /// The view state.
     public let view: [UInt8]
-    /// True if what the feature observes had no result in time, so that the state may be out of date.
+    /// True if the state may be out of date: what the feature observes had no result in time, or the journal that other nodes
+    /// write did not answer.
     public var isStale = false
     /// The name of the epoch that the version belongs to.
     package let epoch: String

@@ -70,10 +70,15 @@ extension Session {
     /// Calls `then` when all earlier appends of other nodes are applied here: before this returns if no other process
     /// appends, otherwise after a query, on another thread. So a client sees the same on every node.
     ///
-    /// Without an answer of the journal, the data in memory is used.
-    func confirm(then: @escaping @Sendable () -> Void) {
+    /// Without an answer of the journal, the data in memory is used, and `isConfirmed` is false.
+    func confirm(then: @escaping @Sendable (_ isConfirmed: Bool) -> Void) {
+        let asked = shared.time.monotonic()
         hasMovedSoon { [self] result in
-            if case .success(true) = result { catchUp(then) } else { then() }
+            switch result {
+            case .success(false): then(true)
+            case .success(true): catchUp { [self] in then(core.withLock { $0.confirmed >= asked }) }
+            case .failure: then(false)
+            }
         }
     }
 }

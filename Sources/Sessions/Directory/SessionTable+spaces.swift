@@ -33,7 +33,7 @@ extension SessionTable {
     /// Passes a space on if it has a store, here or on another node; otherwise it counts as unknown.
     private func withStore(_ found: SessionLookup, _ completion: @escaping @Sendable (SessionLookup) -> Void) {
         guard case .live(let space, _) = found, space.storeIDs.isEmpty else { return completion(found) }
-        space.confirm { [self] in
+        space.confirm { [self] _ in
             guard space.hasLeft else { return completion(space.storeIDs.isEmpty ? .unknown : found) }
             // Another node stored a space of that name.
             find(space.tokenHash) { completion($0) }

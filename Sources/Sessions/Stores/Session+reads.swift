@@ -10,7 +10,13 @@ extension Session {
         of feature: FeatureID, for client: SessionClient = SessionClient(),
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        confirm { [self] in knownState(of: feature, for: client, completion: completion) }
+        confirm { [self] isConfirmed in
+            knownState(of: feature, for: client) { result in
+                guard !isConfirmed, case .success(var state) = result else { return completion(result) }
+                state.isStale = true
+                completion(.success(state))
+            }
+        }
     }
 
     func knownState(
@@ -46,7 +52,7 @@ extension Session {
         _ feature: FeatureID, for client: SessionClient = SessionClient(),
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        confirm { [self] in open(.features([feature]), for: client, then: completion) }
+        confirm { [self] _ in open(.features([feature]), for: client, then: completion) }
     }
 
     /// The view state of a store if it is in memory, as a client sees it.

@@ -44,7 +44,7 @@ extension Session {
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
         // A cursor from another node must be known here.
-        confirm { [self] in
+        confirm { [self] _ in
             openStreamNow(
                 filter, without: withoutRoom, from: start, delta: delta, isPart: isPart, for: client, holding: place,
                 completion: completion)

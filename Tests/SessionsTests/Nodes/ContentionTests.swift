@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import MVITesting
 import SessionJournal
@@ -50,11 +51,11 @@ struct ContentionTests {
         try nodes.here.send(#"{"type":"add","amount":1}"#)
         nodes.thereJournal.holdMarks(of: key)
         let count = Box<String>()
-        nodes.other.confirm { count.set((try? nodes.count(nodes.other)) ?? "") }
+        nodes.other.confirm { _ in count.set((try? nodes.count(nodes.other)) ?? "") }
         for _ in 0..<2 {
             await there.clock.sleepers()
             there.time.advance(by: .seconds(2))
-            second.confirm {}
+            second.confirm { _ in }
             there.clock.advance(by: .seconds(2))
         }
         await there.clock.sleepers()
@@ -62,11 +63,13 @@ struct ContentionTests {
         nodes.thereJournal.holdMarks(of: nil)
         #expect(try #require(count.value).contains(#""count":2"#))
         nodes.thereJournal.holdMarks(of: key)
-        let confirmed = Gate()
-        nodes.other.confirm { confirmed.open() }
+        async let stale = awaitResult { done in nodes.other.state(of: nodes.here.tally) { done($0) } }
         await there.clock.sleepers()
         there.time.advance(by: .seconds(2))
         there.clock.advance(by: .seconds(2))
-        try await confirmed.wait()
+        #expect(try await stale.get().isStale)
+        nodes.thereJournal.holdMarks(of: nil)
+        let fresh = await awaitResult { done in nodes.other.state(of: nodes.here.tally) { done($0) } }
+        #expect(try !fresh.get().isStale)
     }
 }

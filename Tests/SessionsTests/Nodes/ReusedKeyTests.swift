@@ -36,7 +36,7 @@ struct ReusedKeyTests {
         let session = nodes.here.session
         nodes.pass(5)
         let read = Box<Result<StateSnapshot, StoreError>>()
-        session.confirm { session.state(of: nodes.here.tally) { read.set($0) } }
+        session.confirm { _ in session.state(of: nodes.here.tally) { read.set($0) } }
         expectError(.evicted) { _ = try #require(read.value).get() }
         #expect(session.hasLeft && !session.isEnded)
         #expect(try nodes.count(stranger).contains(#""count":21"#))
