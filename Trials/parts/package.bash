@@ -1,9 +1,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # the parts of script/trial share their variables
-# The Debian package of a release on a clean system: installed, run as its unit runs it, upgraded, removed, purged. As root.
+# The Debian package of a release on a clean system with systemd: installed, started at boot, upgraded, taken back, removed,
+# purged. As root.
 
-# inside COMMAND...: in the clean system.
-inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive chroot "$system" "$@"; }
+# inside COMMAND...: in the clean system, which runs if it has a leader.
+inside() {
+    local enter=(chroot "$system")
+    [[ -z $leader ]] || enter=(nsenter --target "$leader" --mount --uts --ipc --pid)
+    "${enter[@]}" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"
+}
 
 # expect TEXT COMMAND...: a fault unless the command succeeds.
 expect() {
@@ -11,29 +16,20 @@ expect() {
     shift
     "$@" >>"$work/package.log" 2>&1 || fault "$text"
 }
-absent() { [[ ! -e $system/$1 ]]; }
+absent() { [[ ! -e $system/$1 && ! -L $system/$1 ]]; }
 
-# serve_package: the unit's command with its settings, by a user without rights, in a folder that systemd would make.
-serve_package() {
-    local unit=$system/usr/lib/systemd/system/mvi-server.service settings
-    mapfile -t settings < <(sed -n 's/^Environment=//p' "$unit" | tr ' ' '\n' | sed 's#%S#/var/lib#')
-    mapfile -t -O "${#settings[@]}" settings < <(grep '^MVI_' "$system/etc/mvi-server/environment" || true)
-    install -d -o 65534 -g 65534 -m 0700 "$system/var/lib/mvi-server"
-    # shellcheck disable=SC2046  # the command's words
-    launch env -i PATH="$PATH" "${settings[@]}" MVI_PORT="$port" MVI_ADMIN_PORT=0 \
-        chroot --userspec=65534:65534 "$system" $(sed -n 's/^ExecStart=//p' "$unit")
+# expect_count NUMBER: adds five to the counter of the session in a jar of cookies.
+expect_count() {
+    local found
     await_ready
-}
-
-# count_on: adds five to the counter of the session in a jar of cookies; its new state.
-count_on() {
-    curl -s -b "$work/jar" -H 'Prefer: return=representation' --json '{"type":"add","amount":5}' \
-        "http://127.0.0.1:$port/features/counter/intents" | sed -nE 's/.*"count":([0-9]+).*/\1/p'
+    found=$(curl -s -b "$work/jar" -H 'Prefer: return=representation' --json '{"type":"add","amount":5}' \
+        "http://127.0.0.1:$port/features/counter/intents" | sed -nE 's/.*"count":([0-9]+).*/\1/p')
+    [[ $found == "$1" ]] || fault "the counter is '$found', not $1"
 }
 
 # trial_package FILE SUITE
 trial_package() {
-    local package=$1 suite=$2 base=$root/.build-package/$2 system=$work/system newer=$work/newer count version
+    local package=$1 suite=$2 base=$root/.build-package/$2 system=$work/system newer=$work/newer leader='' version before each
     ((EUID == 0)) || die "a clean system is made by root"
     [[ -f $package ]] || die "no package: --package FILE names one that script/release made"
     "$root/script/bootstrap" package
@@ -43,47 +39,52 @@ trial_package() {
         mv "$base.new" "$base"
     }
     cp -a --reflink=auto "$base" "$system"
-    mount --bind /proc "$system/proc"
-    mounted=$system/proc
     cp "$package" "$system/package.deb"
+    version=$(dpkg-deb -f "$package" Version)
+    dpkg-deb -R "$package" "$newer"
+    sed -i "s/^Version: .*/Version: $version.1/" "$newer/DEBIAN/control"
+    dpkg-deb --root-owner-group -Zgzip -z1 -b "$newer" "$system/newer.deb" >/dev/null
     new_server
 
     expect "apt-get cannot update" inside apt-get update
-    # With systemd, so that enabling is real. It is not running: nothing may be started.
-    expect "it cannot be installed" inside apt-get install -y --no-install-recommends systemd /package.deb
-    expect "its service is not enabled" inside systemctl is-enabled mvi-server.service
+    expect "systemd cannot be installed" inside apt-get install -y --no-install-recommends systemd systemd-sysv dbus
+    expect "it cannot be installed" inside apt-get install -y --no-install-recommends /package.deb
     expect "its unit is wrong" inside systemd-analyze verify mvi-server.service
     expect "others read its settings" [ "$(stat -c %a "$system/etc/mvi-server/environment")" = 600 ]
-    serve_package
+    printf 'MVI_PORT=%s\nMVI_ADMIN_PORT=\n' "$port" >>"$system/etc/mvi-server/environment"
+    # With the network of this machine: its ports are ours.
+    launch systemd-nspawn --quiet --directory "$system" --boot --register=no --keep-unit --console=pipe </dev/null
+    await_ready
+    leader=$(pgrep -P "$server_pid")
+
     curl -s -c "$work/jar" -o /dev/null --json '{"credential":"cookie"}' "http://127.0.0.1:$port/sessions"
-    count=$(count_on)
-    [[ $count == 5 ]] || fault "the counter is '$count', not 5"
+    expect_count 5
+    expect "systemd does not know that it serves" grep -q "Serving on" \
+        <(inside systemctl show --property StatusText --value mvi-server)
+    expect "it cannot be restarted" inside systemctl restart mvi-server
+    expect_count 10
     expect "mvi-tools does not run" inside mvi-server doctor --help
-    end_server TERM || fault "the server did not end with 0"
+    before=$(inside systemctl show --property MainPID --value mvi-server)
+    expect "it cannot be upgraded" inside dpkg --install /newer.deb
+    expect_count 15
+    [[ $(inside systemctl show --property MainPID --value mvi-server) != "$before" ]] || fault "an upgrade did not restart it"
+    expect "an upgrade lost the changed settings" grep -q "^MVI_PORT=$port" "$system/etc/mvi-server/environment"
+    expect "it cannot be taken back" inside dpkg --install /package.deb
+    expect_count 20
+    expect "it cannot be stopped" inside systemctl stop mvi-server
+    expect "it did not end with 0" [ "$(inside systemctl show --property Result --value mvi-server)" = success ]
+    expect "it cannot be started" inside systemctl start mvi-server
+    expect_count 25
 
-    # The next version, and settings that an operator has changed.
-    echo 'MVI_LOG_LEVEL=debug' >>"$system/etc/mvi-server/environment"
-    dpkg-deb -R "$package" "$newer"
-    version=$(dpkg-deb -f "$package" Version)
-    sed -i "s/^Version: .*/Version: $version.1/" "$newer/DEBIAN/control"
-    dpkg-deb --root-owner-group -Zgzip -z1 -b "$newer" "$system/newer.deb" >>"$work/package.log"
-    expect "it cannot be upgraded" inside apt-get install -y --no-install-recommends /newer.deb
-    expect "the changed settings are lost" grep -q '^MVI_LOG_LEVEL=debug' "$system/etc/mvi-server/environment"
-    serve_package
-    count=$(count_on)
-    [[ $count == 10 ]] || fault "after the upgrade the counter is '$count', not 10"
-    end_server TERM || fault "the upgraded server did not end with 0"
-    expect "it cannot be taken back" inside apt-get install -y --no-install-recommends --allow-downgrades /package.deb
-
-    expect "it cannot be removed" inside apt-get remove -y mvi-server
-    expect "the program is still there" absent usr/bin/mvi-server
-    expect "a removal took the data" [ -f "$system/var/lib/mvi-server/journal.sqlite" ]
-    expect "it cannot be purged" inside apt-get purge -y mvi-server
-    expect "a purge left settings" absent etc/mvi-server
-    expect "a purge left data" absent var/lib/mvi-server
-    expect "a purge left the service's state" absent var/lib/systemd/deb-systemd-helper-enabled/mvi-server.service.dsh-also
+    expect "it cannot be removed" inside dpkg --remove mvi-server
+    ! is_ready || fault "it serves without its package"
+    expect "a removal took the data" [ -f "$system/var/lib/private/mvi-server/journal.sqlite" ]
+    expect "it cannot be purged" inside dpkg --purge mvi-server
+    for each in usr/bin/mvi-server etc/mvi-server var/lib/mvi-server var/lib/private/mvi-server \
+        etc/systemd/system/multi-user.target.wants/mvi-server.service; do
+        absent "$each" || fault "a purge left /$each"
+    done
     ((faults == 0)) || tail -n 40 "$work/package.log"
-    echo "package: $(sed -n 's/^PRETTY_NAME=//p' "$system/etc/os-release"), $(dpkg-deb -f "$package" Version)"
-    umount "$mounted"
-    mounted=
+    echo "package: $(sed -n 's/^PRETTY_NAME=//p' "$system/etc/os-release"), $version"
+    end_server TERM || true
 }
