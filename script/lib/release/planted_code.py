@@ -114,7 +114,9 @@ def plant_swift():
         expect("a parameter with a default", found("to other: Int = 0", "to other: Int = 0, at: Int = 1"))
         expect(
             "a requirement with a default",
-            found("public struct", "extension Shop { public func close() {} }\npublic struct").copy(),
+            found(
+                "func open() }\n", "func open(); func close() }\nextension Shop { public func close() {} }\n"
+            ),
         )
 
 
