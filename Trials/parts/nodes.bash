@@ -14,13 +14,14 @@ build_nodes() {
     node_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/trial-server
 }
 
-# build_older: the server of the last release, once. It is the commit that added the newest folder of releases.
+# build_older: the server of the last release, whose commit docs/releases.md names, once.
 build_older() {
     older=${MVI_OLDER_SERVER:-}
     [[ -z $older && (" $* " == *" versions "* || " $* " == *" all "* ) ]] || return 0
-    local last commit folder
-    last=$(find "$root/releases" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -V | tail -n 1)
-    commit=$(git -C "$root" log --diff-filter=A --format=%H -n 1 -- "releases/$last/contract.txt")
+    local commit folder
+    # The newest one is the first row.
+    commit=$(sed -nE 's/^\| [0-9.]+ \| `([0-9a-f]{40})` \|$/\1/p' "$root/docs/releases.md" | head -n 1)
+    git -C "$root" cat-file -e "$commit^{commit}" || die "the commit '$commit' of the last release is not here: git fetch --unshallow"
     folder=$root/.build-older/$commit older=$folder/.build/release/mvi-server
     [[ ! -x $older ]] || return 0
     mkdir -p "$folder"

@@ -54,7 +54,7 @@ def run(*command, **options):
 def archive(path, members):
     """A tar of (name, bytes, mode); a link has the text that it points to."""
     raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as file:
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as file:
         for name, content, mode in sorted(members):
             info = tarfile.TarInfo(name)
             info.mtime, info.mode = EPOCH, mode
