@@ -124,8 +124,8 @@ extension MessageRequest {
         guard FeatureID(instance) != nil else {
             throw StoreError(.failed, "The message goes to \"\(instance)\", which is not the name of a store.")
         }
-        let json = try ErasedStore.encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(action).bytes }
-        try ErasedStore.check(json, "message", limit: Message.sizeLimit)
+        let json = try StoreCoding.encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(action).bytes }
+        try StoreCoding.check(json, "message", limit: Message.sizeLimit)
         return json
     }
 }

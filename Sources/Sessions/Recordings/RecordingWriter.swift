@@ -205,7 +205,7 @@ struct RecordedStates {
         }
         let fault =
             "The recording has \(turn.recording.count) bytes, more than the \(limit.bytes) of all that are kept."
-        turn.recording = ErasedStore.unrecordable(intent, fault) ?? turn.recording
+        turn.recording = StoreCoding.unrecordable(intent, fault) ?? turn.recording
         return turn
     }
 }

@@ -77,7 +77,7 @@ package final class SessionEnvironment: Sendable {
     let stores: StoreEnvironment
     /// The same by the features' names, with their meters.
     let storesOfFeature: [String: StoreEnvironment]
-    let storeLimits: ErasedStore.Limits
+    let storeLimits: StoreCoding.Limits
 
     /// The due times of reminders.
     let reminderClock = ReminderClock()
@@ -142,7 +142,7 @@ package final class SessionEnvironment: Sendable {
             all[definition.name] = own
         }
         lives = limits.lives
-        storeLimits = ErasedStore.Limits(limits)
+        storeLimits = StoreCoding.Limits(limits)
         guard stores.isRecording else { return }
         for feature in features.definitions where !feature.isRecordable {
             report(.unrecordable(feature: feature.name))

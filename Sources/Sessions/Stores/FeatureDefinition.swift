@@ -42,9 +42,10 @@ package final class FeatureDefinition: Sendable {
     /// The action that follows when other clients look at a store; nil for none.
     let viewersChanged: @Sendable (_ json: [UInt8]) -> Delivery?
 
-    @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
-    /// Decodes a body for the feature, and for the store whose runner it is.
-    @usableFromInline let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
+    /// Creates a store of a session, from a stored one if that is not nil; nil if there is no such instance.
+    let make: @Sendable (FeatureDefinition, FeatureID, Session, StoredStore?, Principal?) throws -> SessionStore?
+    /// See `TurnCode`.
+    let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
     /// True if a store of it has observed something in this process.
     private let observing = Atomic(false)
     package let schemaVersion: Int
@@ -52,7 +53,7 @@ package final class FeatureDefinition: Sendable {
     let storeLife: Duration?
     /// The turn of an action that was stored as JSON.
     let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
-    /// Makes another writer's state the head of a store: see `ErasedStore`.
+    /// Makes another writer's state the head of a store: see `StoreCoding`.
     let adopt: @Sendable (StoredStore, any StoreRunner) throws(StoreError) -> [String]
     /// The action by which a shared store removes a person; nil if it does nothing.
     let forgetting: @Sendable (ForgottenPerson) -> Delivery?
@@ -74,11 +75,9 @@ package final class FeatureDefinition: Sendable {
     @inlinable
     package convenience init<F: Feature>(_ feature: F, rule: AccessRule? = nil, spaces: SpaceGroup? = nil) throws {
         try self.init(
-            of: F.self, isKeyed: false, stateExample: { feature.view(feature.initialState) }, rule: rule,
-            spaces: spaces,
-            decode: DecodedIntent.reader(of: F.self),
-            replayer: Replayer(feature),
-            make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
+            isKeyed: false, stateExample: { feature.view(feature.initialState) }, rule: rule, spaces: spaces,
+            replayer: Replayer(feature), code: TurnCode()
+        ) { key, _ in key == nil ? feature : nil }
     }
 
     /// A feature with a key. `make` returns the instance for a key; nil if there is none. It is called on the thread of
@@ -91,24 +90,16 @@ package final class FeatureDefinition: Sendable {
         keyed make: @escaping @Sendable (_ key: String, _ caller: InstanceContext) throws -> F?
     ) throws {
         try self.init(
-            of: F.self, isKeyed: true, exampleKeys: examples.keys, stateExample: examples.viewState, rule: rule,
-            spaces: spaces,
-            decode: DecodedIntent.reader(of: F.self),
-            replayer: Replayer(keyed: make),
-            make: { key, seed in
-                let caller = InstanceContext(session: seed.environment.session, principal: seed.principal)
-                guard let key, let feature = try make(key, caller) else { return nil }
-                return try ErasedStore(feature, seed)
-            })
+            isKeyed: true, exampleKeys: examples.keys, stateExample: examples.viewState, rule: rule, spaces: spaces,
+            replayer: Replayer(keyed: make), code: TurnCode()
+        ) { key, caller in try key.flatMap { try make($0, caller) } }
     }
 
     @usableFromInline
     init<F: Feature>(
-        of type: F.Type, isKeyed: Bool, exampleKeys: [String] = [], stateExample: () throws -> F.ViewState?,
-        rule: AccessRule?, spaces: SpaceGroup?,
-        decode: @escaping @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent,
-        replayer: Replayer,
-        make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
+        isKeyed: Bool, exampleKeys: [String] = [], stateExample: () throws -> F.ViewState?,
+        rule: AccessRule?, spaces: SpaceGroup?, replayer: Replayer, code: TurnCode<F>,
+        make: @escaping @Sendable (_ key: String?, InstanceContext) throws -> F?
     ) throws {
         guard FeatureID.isName(F.name.utf8), F.name != StoredLabel.directed.name else {
             throw FeatureDefinitionError.name(F.name)
@@ -143,11 +134,16 @@ package final class FeatureDefinition: Sendable {
         } catch {
             throw FeatureDefinitionError.mapping(feature: F.name, error)
         }
-        (self.make, self.decode, self.replayer) = (make, decode, replayer)
+        (decode, self.replayer) = (code.decode, replayer)
+        self.make = { definition, id, session, stored, principal in
+            let caller = InstanceContext(session: session.info, principal: principal)
+            guard let feature = try make(id.key, caller) else { return nil }
+            return try SessionStore(feature, code, definition, id, in: session, stored: stored)
+        }
         schemaVersion = F.schemaVersion
         storeLife = if case .unused(let days) = F.life { .seconds(max(0, days) * 24 * 3600) } else { nil }
-        action = { try ErasedStore.perform($0, of: F.self) }
-        adopt = { stored, runner throws(StoreError) in try ErasedStore.adopt(stored, by: runner, of: F.self) }
+        action = { try StoreCoding.perform($0, of: F.self) }
+        adopt = { stored, runner throws(StoreError) in try StoreCoding.adopt(stored, by: runner, of: F.self) }
         undelivered = { F.undelivered($0).map { .action($0, of: F.self) } }
         forgetting = { F.forgetting($0).map { .action($0, of: F.self) } }
         delivery = { body throws(WireDecodingError) in

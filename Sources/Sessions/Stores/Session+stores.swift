@@ -63,16 +63,10 @@ extension Session {
         _ feature: FeatureID, stored: StoredStore?, principal: Principal?
     ) throws(StoreError) -> SessionStore {
         guard let definition = shared.features.definition(for: feature, in: space) else { throw .featureNotFound }
-        var environment = shared.storesOfFeature[definition.name] ?? shared.stores
-        (environment.instance, environment.session) = (feature.text, info)
-        let seed = ErasedStore.Seed(
-            environment: environment, middleware: shared.middleware, stored: stored,
-            limits: shared.storeLimits, principal: principal)
         do {
-            guard let erased = try definition.make(feature.key, seed) else {
+            guard let store = try definition.make(definition, feature, self, stored, principal) else {
                 throw StoreError.noInstance(feature, of: definition)
             }
-            let store = SessionStore(self, feature, definition, erased, environment)
             // Until the journal has this node as the session's owner.
             if shared.lease != nil { store.pause() }
             return store

@@ -2,22 +2,9 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// A store without its feature's type: closures that are created where the type is known. Rare calls use the protocol
-/// `StoreRunner`.
+/// Encodes what turns of a store made, and decodes what was stored.
 @usableFromInline
-struct ErasedStore: Sendable {
-    /// The inputs to create a store.
-    @usableFromInline
-    struct Seed: Sendable {
-        @usableFromInline let environment: StoreEnvironment
-        @usableFromInline let middleware: [any CommonMiddleware]
-        /// The stored store; nil for a new one.
-        @usableFromInline let stored: StoredStore?
-        @usableFromInline let limits: Limits
-        /// The principal that creates the instance; nil if no client is signed in, or if it was stored.
-        @usableFromInline let principal: Principal?
-    }
-
+enum StoreCoding {
     /// One object for all stores of a server, so that a closure that has it needs no allocation.
     @usableFromInline
     final class Limits: Sendable {
@@ -32,66 +19,9 @@ struct ErasedStore: Sendable {
         }
     }
 
-    /// The beginning of a store, until that is committed.
-    @usableFromInline
-    final class Beginning: Sendable {
-        /// The initial state as it is stored, and as clients see it.
-        let state: [UInt8]
-        let view: [UInt8]
-        /// The reason why the stored state could not be read; nil if it could, or none was stored.
-        let setsAside: String?
-        /// JSON Pointers of members of the stored state that the feature's state does not read: the next commit would
-        /// lose them.
-        let lost: [String]
-
-        @usableFromInline
-        init(_ state: [UInt8], _ view: [UInt8], setsAside: String?, lost: [String]) {
-            (self.state, self.view, self.setsAside, self.lost) = (state, view, setsAside, lost)
-        }
-    }
-
-    @usableFromInline let runner: any StoreRunner
-    /// Makes the working copy the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
-    @usableFromInline let commit: @Sendable () -> Void
-    @usableFromInline let beginning: Beginning
-    /// Nil if all clients see the same.
-    @usableFromInline let audiences: AudienceBook?
-    /// Nil if clients are not shown to each other.
-    @usableFromInline let presence: (@Sendable (Viewer) throws(StoreError) -> [UInt8]?)?
-
-    /// Throws a `StoreError` for a state of a newer version.
-    @inlinable
-    init<F: Feature>(_ feature: F, _ seed: Seed) throws {
-        let initial = feature.initialState
-        var state = initial
-        var setsAside: String?
-        var lost: [String] = []
-        if let stored = seed.stored {
-            switch KeptState.read(stored.state, version: stored.schemaVersion, of: F.self, initial: initial) {
-            case .state(let read, let members): (state, lost) = (read, members)
-            case .newer: throw StoreError.newerState
-            case .unreadable(let reason): setsAside = reason
-            }
-        }
-        let runner = TurnRunner(
-            feature, state: state, environment: seed.environment, middleware: seed.middleware,
-            output: Self.output(of: F.self, seed.limits))
-        self.runner = runner
-        commit = { runner.commit() }
-        let kept =
-            try seed.stored == nil || setsAside != nil ? WireJSON.trimmed(WireJSON.encodeStored(state).bytes) : []
-        audiences = F.hasAudiences ? Self.audiences(of: runner, seed.limits) : nil
-        presence = F.hasPresence ? Self.presence(of: feature) : nil
-        let view = try F.hasAudiences ? Self.hiddenView : WireJSON.encode(runner.view)
-        // One array if the view state is the whole state: both are stored.
-        beginning = Beginning(
-            kept, view == kept ? kept : WireJSON.trimmed(view), setsAside: setsAside, lost: lost)
-    }
-
     /// Stands for the view state of a feature with audiences, which no client is shown.
     @usableFromInline static let hiddenView = Array("null".utf8)
 
-    @usableFromInline
     static func audiences<F: Feature>(of runner: TurnRunner<F>, _ limits: Limits) -> AudienceBook {
         let feature = runner.feature
         return AudienceBook(
@@ -109,8 +39,7 @@ struct ErasedStore: Sendable {
             })
     }
 
-    @usableFromInline
-    static func presence<F: Feature>(of feature: F) -> @Sendable (Viewer) throws(StoreError) -> [UInt8]? {
+    static func presence<F: Feature>(of feature: F) -> FaceWriter {
         { viewer throws(StoreError) in
             guard let presence = feature.presence(of: viewer) else { return nil }
             let bytes = try encoding { () throws(WireEncodingError) in try WireJSON.encode(presence) }
@@ -120,13 +49,11 @@ struct ErasedStore: Sendable {
     }
 
     /// The turn of an action that was stored as JSON.
-    @usableFromInline
     static func perform<F: Feature>(_ json: [UInt8], of type: F.Type) throws -> RunTurn {
         TurnRunner<F>.perform(try action(of: type, json))
     }
 
     /// Makes another writer's state the head. Returns the members that would be lost, as `lost` does.
-    @usableFromInline
     static func adopt<F: Feature>(
         _ stored: StoredStore, by runner: any StoreRunner, of type: F.Type
     ) throws(StoreError) -> [String] {
@@ -303,6 +230,58 @@ struct ErasedStore: Sendable {
     }
 }
 
+extension SessionStore {
+    /// The beginning of a store, until that is committed.
+    final class Beginning: Sendable {
+        /// The initial state as it is stored, and as clients see it.
+        let state: [UInt8]
+        let view: [UInt8]
+        /// The reason why the stored state could not be read; nil if it could, or none was stored.
+        let setsAside: String?
+        /// JSON Pointers of members of the stored state that the feature's state does not read: the next commit would
+        /// lose them.
+        let lost: [String]
+
+        init(_ state: [UInt8], _ view: [UInt8], setsAside: String?, lost: [String]) {
+            (self.state, self.view, self.setsAside, self.lost) = (state, view, setsAside, lost)
+        }
+    }
+
+    /// Creates a store. Throws a `StoreError` for a state of a newer version.
+    ///
+    /// - Parameter stored: the stored store; nil for a new one.
+    convenience init<F: Feature>(
+        _ feature: F, _ code: TurnCode<F>, _ definition: FeatureDefinition, _ id: FeatureID, in session: Session,
+        stored: StoredStore?
+    ) throws {
+        let initial = feature.initialState
+        var state = initial
+        var setsAside: String?
+        var lost: [String] = []
+        if let stored {
+            switch KeptState.read(stored.state, version: stored.schemaVersion, of: F.self, initial: initial) {
+            case .state(let read, let members): (state, lost) = (read, members)
+            case .newer: throw StoreError.newerState
+            case .unreadable(let reason): setsAside = reason
+            }
+        }
+        let shared = session.shared
+        var environment = shared.storesOfFeature[definition.name] ?? shared.stores
+        (environment.instance, environment.session) = (id.text, session.info)
+        let runner = TurnRunner(
+            feature, state: state, environment: environment, middleware: shared.middleware,
+            output: code.output(shared.storeLimits))
+        let kept = try stored == nil || setsAside != nil ? WireJSON.trimmed(WireJSON.encodeStored(state).bytes) : []
+        let view = try F.hasAudiences ? StoreCoding.hiddenView : WireJSON.encode(runner.view)
+        // One array if the view state is the whole state: both are stored.
+        let beginning = Beginning(kept, view == kept ? kept : WireJSON.trimmed(view), setsAside: setsAside, lost: lost)
+        self.init(
+            session, id, definition, runner, environment, beginning,
+            audiences: F.hasAudiences ? StoreCoding.audiences(of: runner, shared.storeLimits) : nil,
+            presence: F.hasPresence ? StoreCoding.presence(of: feature) : nil, commit: code.commit(runner))
+    }
+}
+
 extension StoreError {
     fileprivate static let noSender = StoreError(
         .failed,
@@ -314,6 +293,32 @@ extension StoreError {
 private struct UnrecordableTurn: Encodable {
     let intent: String
     let fault: String
+}
+
+/// The functions that run in each turn of a feature's stores. They are created in the author's module, for which the
+/// compiler specializes them.
+@usableFromInline
+struct TurnCode<F: Feature>: Sendable {
+    /// Decodes a body for the feature, and for the store whose runner it is.
+    let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
+    let output: @Sendable (StoreCoding.Limits) -> TurnRunner<F>.Output
+    let commit: @Sendable (TurnRunner<F>) -> @Sendable () -> Void
+
+    @inlinable
+    init() {
+        self.init(
+            decode: { DecodedIntent($0, of: F.self, for: $1) }, output: { StoreCoding.output(of: F.self, $0) },
+            commit: { runner in { runner.commit() } })
+    }
+
+    @usableFromInline
+    init(
+        decode: @escaping @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent,
+        output: @escaping @Sendable (StoreCoding.Limits) -> TurnRunner<F>.Output,
+        commit: @escaping @Sendable (TurnRunner<F>) -> @Sendable () -> Void
+    ) {
+        (self.decode, self.output, self.commit) = (decode, output, commit)
+    }
 }
 
 /// The result of decoding a body for its feature. It is decoded once.
@@ -328,14 +333,6 @@ enum DecodedIntent: Sendable {
     /// The intent has to pass a check first.
     case check(PendingCheck)
     case fault(WireDecodingError)
-
-    /// Decodes bodies for a feature.
-    @inlinable
-    static func reader<F: Feature>(
-        of feature: F.Type
-    ) -> @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent {
-        { DecodedIntent($0, of: feature, for: $1) }
-    }
 
     /// - Parameter runner: the store's runner; nil if no store is in memory.
     @inlinable
