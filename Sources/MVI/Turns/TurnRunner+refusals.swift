@@ -2,8 +2,7 @@ extension TurnRunner {
     @usableFromInline
     func pendingCheck(of intent: F.Intent) -> PendingCheck {
         { runner, context in
-            guard let runner = runner as? TurnRunner<F> else { return { _, _ in .ofAnotherFeature } }
-            return await runner.judge(intent, context)
+            await (runner as? TurnRunner<F>)?.judge(intent, context) ?? TurnRunner.execute(intent)
         }
     }
 
@@ -18,9 +17,8 @@ extension TurnRunner {
             case .execute?, nil:
                 return Self.execute(intent, isJudged: true)
             case .perform(let action)?:
-                return { [intent] runner, context in
-                    guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
-                    return runner.run(context, stage: .execute, cause: .intent(intent)) { $0.send(action) }
+                return Self.turn { [intent] runner, context in
+                    runner.run(context, stage: .execute, cause: .intent(intent)) { $0.send(action) }
                 }
             }
         } catch let refusal as Refusal {
@@ -47,9 +45,8 @@ extension TurnRunner {
 
     /// Returns the turn of a refused intent. Its recording has the state at its place in the batch.
     private static func standing(_ refusal: Refusal, of intent: F.Intent) -> RunTurn {
-        { runner, context in
-            guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
-            return TurnResult(
+        turn { runner, context in
+            TurnResult(
                 .refused(StoreError(refusal)), observe: runner.telling([.refused(intent, refusal)], context),
                 recording: runner.recording(of: intent, refused: refusal, .checked, context))
         }

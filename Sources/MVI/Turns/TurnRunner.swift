@@ -96,9 +96,16 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Returns the turn of an intent, for any store of the feature.
     @inlinable
     package static func execute(_ intent: F.Intent, isJudged: Bool = false) -> RunTurn {
+        turn { $0.run(intent, $1, isJudged: isJudged) }
+    }
+
+    /// Returns a turn for any store of the feature.
+    @inlinable
+    static func turn(_ run: @escaping @Sendable (TurnRunner<F>, TurnContext) -> TurnResult) -> RunTurn {
         { runner, context in
-            guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
-            return runner.run(intent, context, isJudged: isJudged)
+            if let runner = runner as? TurnRunner<F> { return run(runner, context) }
+            // The author named another feature of that name.
+            return TurnResult(.unavailable(StoreError(.failed, "The store belongs to another feature.")))
         }
     }
 
@@ -111,10 +118,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Returns the turn of an action, from a reminder or from code outside the features.
     @inlinable
     package static func perform(_ action: F.Action) -> RunTurn {
-        { runner, context in
-            guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
-            return runner.run(context, stage: .execute) { $0.send(action) }
-        }
+        turn { runner, context in runner.run(context, stage: .execute) { $0.send(action) } }
     }
 
     @inlinable
