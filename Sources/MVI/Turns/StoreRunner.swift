@@ -7,8 +7,6 @@ package protocol StoreRunner: AnyObject, Sendable {
     func signedIn(_ principal: Principal, _ context: TurnContext) -> TurnResult
     /// Runs the turn of `onFailure`. `origin` is that of the failed launched work; nil for other failures.
     func onFailure(_ failure: Failure, of origin: WorkOrigin?, _ context: TurnContext) -> TurnResult
-    /// Makes the batch's working copy the committed state.
-    func commit()
     /// Discards the batch's working copy.
     func rollBack()
     /// Saves the working copy for the running chain of intents, unless that has saved it.
