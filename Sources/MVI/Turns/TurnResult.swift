@@ -117,6 +117,10 @@ package final class TurnResult: Sendable {
         (sends, observe, self.judged, self.inputs) = (turn.sends, turn.observe, judged, inputs)
     }
 
+    /// The result of a turn on a store of another feature, which happens only if two features have the same name.
+    @usableFromInline static let ofAnotherFeature = TurnResult(
+        .unavailable(StoreError(.failed, "The store belongs to another feature.")))
+
     /// Returns the result for a turn whose chain did not complete: nothing is kept.
     package func undone(_ outcome: TurnOutcome) -> TurnResult { TurnResult(outcome, judged: judged, inputs: inputs) }
 }

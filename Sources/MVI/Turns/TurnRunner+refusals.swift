@@ -17,8 +17,9 @@ extension TurnRunner {
             case .execute?, nil:
                 return Self.execute(intent, isJudged: true)
             case .perform(let action)?:
-                return Self.turn { [intent] runner, context in
-                    runner.run(context, stage: .execute, cause: .intent(intent)) { $0.send(action) }
+                return { [intent] runner, context in
+                    guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
+                    return runner.run(context, stage: .execute, cause: .intent(intent)) { $0.send(action) }
                 }
             }
         } catch let refusal as Refusal {
@@ -45,8 +46,9 @@ extension TurnRunner {
 
     /// Returns the turn of a refused intent. Its recording has the state at its place in the batch.
     private static func standing(_ refusal: Refusal, of intent: F.Intent) -> RunTurn {
-        turn { runner, context in
-            TurnResult(
+        { runner, context in
+            guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
+            return TurnResult(
                 .refused(StoreError(refusal)), observe: runner.telling([.refused(intent, refusal)], context),
                 recording: runner.recording(of: intent, refused: refusal, .checked, context))
         }

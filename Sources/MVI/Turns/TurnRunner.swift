@@ -96,17 +96,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Returns the turn of an intent, for any store of the feature.
     @inlinable
     package static func execute(_ intent: F.Intent, isJudged: Bool = false) -> RunTurn {
-        turn { $0.run(intent, $1, isJudged: isJudged) }
-    }
-
-    /// Returns a turn for any store of the feature.
-    @inlinable
-    static func turn(_ run: @escaping @Sendable (TurnRunner<F>, TurnContext) -> TurnResult) -> RunTurn {
-        { runner, context in
-            if let runner = runner as? TurnRunner<F> { return run(runner, context) }
-            // The author named another feature of that name.
-            return TurnResult(.unavailable(StoreError(.failed, "The store belongs to another feature.")))
-        }
+        { ($0 as? TurnRunner<F>)?.run(intent, $1, isJudged: isJudged) ?? .ofAnotherFeature }
     }
 
     /// Returns the asynchronous check that runs before an intent is enqueued; nil if there is none.
@@ -118,7 +108,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Returns the turn of an action, from a reminder or from code outside the features.
     @inlinable
     package static func perform(_ action: F.Action) -> RunTurn {
-        turn { runner, context in runner.run(context, stage: .execute) { $0.send(action) } }
+        { ($0 as? TurnRunner<F>)?.run($1, stage: .execute) { $0.send(action) } ?? .ofAnotherFeature }
     }
 
     @inlinable

@@ -339,11 +339,14 @@ enum DecodedIntent: Sendable {
     init<F: Feature>(_ body: [UInt8], of feature: F.Type, for runner: (any StoreRunner)?) {
         do throws(WireDecodingError) {
             let intent = try WireJSON.decode(F.Intent.self, from: body, limits: .value)
-            let check: CheckOf = { ($0 as? TurnRunner<F>)?.check(intent) }
-            if let runner, let check = check(runner) {
+            guard let runner = runner as? TurnRunner<F> else {
+                self = .turn(TurnRunner<F>.execute(intent)) { ($0 as? TurnRunner<F>)?.check(intent) }
+                return
+            }
+            if let check = runner.check(intent) {
                 self = .check(check)
             } else {
-                self = .turn(TurnRunner<F>.execute(intent), check: runner == nil ? check : nil)
+                self = .turn(TurnRunner<F>.execute(intent), check: nil)
             }
         } catch {
             self = .fault(error)
