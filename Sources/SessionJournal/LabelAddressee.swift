@@ -40,7 +40,7 @@ extension StoredLabel {
 
 extension LabelAddressee {
     /// The number of its bytes that count towards the limits.
-    package var size: Int {
+    @usableFromInline package var size: Int {
         switch self {
         case .audience(let json): json.count
         case .sender(let id), .session(let id): id.utf8.count

@@ -116,7 +116,7 @@ enum StoreCoding {
         }
     }
 
-    @usableFromInline
+    @inlinable
     static func labels<F: Feature>(
         of turn: borrowing Turn<F>, limit: (labels: Int, bytes: Int)
     ) throws(StoreError) -> [EncodedLabel] {
@@ -144,7 +144,8 @@ enum StoreCoding {
     }
 
     /// An addressee as it is stored; nil for everyone.
-    private static func addressee<F: Feature>(
+    @usableFromInline
+    static func addressee<F: Feature>(
         _ addressee: Addressee<F.Audience>, of turn: borrowing Turn<F>
     ) throws(StoreError) -> LabelAddressee? {
         switch addressee.kind {
