@@ -145,7 +145,7 @@ struct StoreSlot: Identifiable {
     /// The state of which audiences are shown views; nil if all clients see `view`, and if the store is not in memory.
     private(set) var shown: ShownState? {
         get { rare?.shown }
-        set { if rare != nil || newValue != nil { rare = Rare(patches, start, lost, waiters, newValue) } }
+        set { if shown != nil || newValue != nil { rare = Rare(patches, start, lost, waiters, newValue) } }
     }
 
     /// A stored store that is not in memory.

@@ -239,7 +239,7 @@ extension SessionCore {
             stores[index].summary.version = changes[place].version
             stores[index].view = view
             stores[index].intent = changes[place].viewIntent
-            if stores[index].store?.audiences != nil { stores[index].showHead() }
+            stores[index].showHead()
             markChanged(feature, at: index, since: first, now: used, &applied)
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
