@@ -105,7 +105,7 @@ extension Session {
         var next = first ?? queue.next()
         var count = 0
         var deadline: UInt64?
-        while let batch = next {
+        while let batch = next.take() {
             // In most cases there is one batch, and no clock is read.
             if count > 0 {
                 let now = monotonicNanoseconds()
