@@ -155,8 +155,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Runs a turn, in its own span if tracing is enabled; see `runUntraced`.
     @inlinable
     func run(
-        _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event? = nil, intent: F.Intent? = nil,
-        since: UInt64? = nil, judged: RunTurn? = nil, origin: WorkOrigin? = nil,
+        _ context: TurnContext, stage: Failure.Stage?, cause: @autoclosure () -> StoreObservation<F>.Event? = nil,
+        intent: F.Intent? = nil, since: UInt64? = nil, judged: RunTurn? = nil, origin: WorkOrigin? = nil,
         _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         guard let tracer = environment.shared.settings.tracer else {
@@ -172,7 +172,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// turn.
     @inlinable
     func runUntraced(
-        _ context: TurnContext, _ stage: Failure.Stage?, _ cause: StoreObservation<F>.Event?, _ intent: F.Intent?,
+        _ context: TurnContext, _ stage: Failure.Stage?, _ cause: () -> StoreObservation<F>.Event?, _ intent: F.Intent?,
         _ since: UInt64?, _ judged: RunTurn?, _ origin: WorkOrigin?, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
@@ -180,8 +180,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         var turn = Turn(
             runner: self, state: before.state, context: context, cause: intent, origin: origin, hasPartWork: hadPartWork
         )
-        if turn.isObserved, let cause { turn.observations.append(cause) }
-        if turn.isRecorded { turn.makeRare().note(start: start, stage, cause, hasIntent: intent != nil) }
+        if turn.isObserved, let cause = cause() { turn.observations.append(cause) }
+        if turn.isRecorded { turn.makeRare().note(start: start, stage, cause(), hasIntent: intent != nil) }
         var after = before
         var hasRun = false
         let result: TurnResult
@@ -208,7 +208,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             if let reminders = result.reminders { try context.host.check(reminders) }
         } catch {
             checkDuration(since: start, context)
-            return threw(error, context, stage, cause, turn.rare, judged, hasRun: hasRun)
+            return threw(error, context, stage, cause(), turn.rare, judged, hasRun: hasRun)
         }
         checkDuration(since: start, context)
         if turn.rare?.sends.isEmpty == false { beginChain(isFirst: !context.isSent) }
