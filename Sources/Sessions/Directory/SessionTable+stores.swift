@@ -2,7 +2,7 @@ import Locking
 import MVI
 import SessionJournal
 
-/// A search through the stored sessions of subjects for stores whose lifetime is over, once a day.
+/// A search through the stored spaces and sessions of subjects for stores whose lifetime is over, once a day.
 struct StoreSearch {
     /// The last session that was looked at.
     var last = SessionKey(.min)
@@ -28,6 +28,7 @@ extension SessionTable {
         guard let last else { return }
         // The journal learns of the last use with a delay.
         let time = lifeTime(now) - SessionLimits.storeTouchDelay
+        if last == SessionKey(.min) { searchSpaces(mortal, before: time) }
         let queries = mortal.map { feature in
             StoreQuery(name: feature.name, lastSeenBefore: time - (feature.storeLife ?? SessionLimits.forever))
         }
@@ -46,6 +47,46 @@ extension SessionTable {
                 find(token, for: .look) { found in
                     guard let session = found.session, !session.isEnded, session.fault == nil else { return isDone() }
                     session.disposePastLife(isDone)
+                }
+            }
+            isDone()
+        }
+    }
+}
+
+/// The same for spaces. One that was used since, for another feature of its group, is looked at while it is in memory.
+extension SessionTable {
+    private func searchSpaces(_ mortal: [FeatureDefinition], before time: Duration) {
+        for space in sessions where space.space != nil && space.fault == nil { space.disposePastLife {} }
+        let lives = mortal.compactMap { feature in
+            feature.spaces.map { ($0, feature.storeLife ?? SessionLimits.forever) }
+        }
+        let groups = Dictionary(lives, uniquingKeysWith: min).map { (group: $0, lastSeenBefore: time - $1) }
+        searchSpaces(groups[...], after: nil)
+    }
+
+    private func searchSpaces(
+        _ groups: ArraySlice<(group: SpaceGroup, lastSeenBefore: Duration)>, after last: SpaceName?
+    ) {
+        guard let (group, time) = groups.first else { return }
+        let query: SessionQuery? =
+            group.isKeyed ? .spaces(group: group.name, after: last) : group.space(of: nil).map { .space($0) }
+        guard let query else { return searchSpaces(groups.dropFirst(), after: nil) }
+        environment.journal.find(query, limit: Self.page) { [self] result in
+            // The next search finds the rest.
+            guard case .success(let page) = result else { return }
+            let next = group.isKeyed && page.count == Self.page ? page.last?.space : nil
+            let isDone = countdown(from: page.count + 1) { [self] in
+                searchSpaces(next == nil ? groups.dropFirst() : groups, after: next)
+            }
+            for record in page {
+                guard record.lastSeen < time else {
+                    isDone()
+                    continue
+                }
+                find(record.tokenHash, for: .look) { found in
+                    guard case .live(let space, _) = found else { return isDone() }
+                    space.disposePastLife(isDone)
                 }
             }
             isDone()
@@ -93,6 +134,9 @@ extension Session {
     /// search finds what is left.
     fileprivate func disposePastLife(_ done: @escaping @Sendable () -> Void) {
         let lives = lives
+        guard core.withLock({ core in core.stores.indices.contains { core.isPastLife(at: $0, lives) } }) else {
+            return done()
+        }
         enqueue(.server, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: { _ in done() }) { core in
             let past = core.stores.indices.filter { core.isPastLife(at: $0, lives) }.map { core.stores[$0].feature }
             return past.count { core.batch.index(of: $0) == nil && core.dispose(of: $0) } > 0

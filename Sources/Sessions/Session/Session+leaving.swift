@@ -100,7 +100,7 @@ enum SessionNote: Sendable {
 }
 
 extension SessionCore {
-    /// True if the lifetime of a store of a subject's session is over, and the store is not in memory: the next turn that
+    /// True if the lifetime of a store of a space or a subject's session is over, and the store is not in memory: the next turn that
     /// needs it disposes of it.
     ///
     /// - Parameter lives: nil if no feature has a lifetime.

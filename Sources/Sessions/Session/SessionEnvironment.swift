@@ -114,6 +114,9 @@ package final class SessionEnvironment: Sendable {
         report: @escaping @Sendable (StoreReport) -> Void = { _ in },
         adjust: (inout StoreEnvironment) -> Void = { _ in }
     ) {
+        var limits = limits
+        // A space outlives its stores.
+        limits.spaceLife = features.shared.compactMap(\.storeLife).reduce(limits.spaceLife, max)
         (self.features, self.limits, self.journal) = (features, limits, journal)
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
         (self.heartbeat, self.report, self.metrics) = (heartbeat, report, metrics)

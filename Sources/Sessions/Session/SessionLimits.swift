@@ -59,7 +59,7 @@ package struct SessionLimits: Sendable {
     package var credentialLife: Duration = .seconds(30 * 24 * 3600)
     /// The lifetime of a session that a subject's devices share, after its last request or stream.
     package var subjectLife: Duration = .seconds(400 * 24 * 3600)
-    /// The lifetime of a space after its last request or stream.
+    /// The lifetime of a space after its last request or stream, if no shared feature has a longer one.
     package var spaceLife: Duration = .seconds(90 * 24 * 3600)
     /// The time for which the end of a session is recorded.
     package var tombstoneLife: Duration = .seconds(600)
