@@ -266,7 +266,8 @@ final class SpaceCaller: NodeUser {
             see(label: id, of: feature, body.version ?? 0, body.replay == true)
             if !log.isMeant(index, isUser: isUser, by: value) { fault("the label of \(value) is not for it") }
         case "presence":
-            if let feature { viewers[feature] = SpaceViewers(count: body.count ?? 0, users: body.viewers?.sorted() ?? []) }
+            guard let feature else { break }
+            viewers[feature] = SpaceViewers(count: body.count ?? 0, users: body.viewers?.sorted() ?? [])
         case "reset":
             for name in (body.features ?? features.map(\.text)).compactMap({ SpaceName($0) }) {
                 shown[name] = Shown(check: shown[name]?.check)

@@ -50,8 +50,8 @@ struct PostOffice {
     let lost = Lock<[String]>([])
 
     init(
-        _ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil, storesPerSession: Int = 1_000,
-        isNewer: Bool = false
+        _ journal: any Journal = MemoryJournal(), recordings: Lock<[RecordedTurn]>? = nil,
+        storesPerSession: Int = 1_000, isNewer: Bool = false
     ) throws {
         fixture = try SpaceFixture(
             journal: journal, isNewer: isNewer,
