@@ -77,12 +77,30 @@ extension TestStore {
         _ intent: Other.Intent, to feature: Other.Type, key: String? = nil, as principal: Principal? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async -> IntentOutcome? {
+        await send(intent, to: feature, key, by: client(principal), sourceLocation)
+    }
+
+    /// Sends an intent to another store of the space as a client of shared stores does. See
+    /// ``send(_:to:key:as:sourceLocation:)-(_,_,_,Principal?,_)``.
+    @discardableResult
+    public func send<Other: Feature>(
+        _ intent: Other.Intent, to feature: Other.Type, key: String? = nil, as caller: TestCaller,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> IntentOutcome? {
+        guard let world else { return nil }
+        return await send(intent, to: feature, key, by: world.client(caller), sourceLocation)
+    }
+
+    private func send<Other: Feature>(
+        _ intent: Other.Intent, to feature: Other.Type, _ key: String?, by client: SessionClient,
+        _ sourceLocation: SourceLocation
+    ) async -> IntentOutcome? {
         guard let world else { return nil }
         await settle(sourceLocation)
         do {
             let id = try FeatureID(of: Other.self, key: key)
             let body = try WireJSON.encode(intent)
-            guard let result = await world.send(body, to: id, by: client(principal)) else {
+            guard let result = await world.send(body, to: id, by: client) else {
                 failUnanswered("The intent \(describe(intent)) to \(Other.name)", sourceLocation)
                 return nil
             }

@@ -31,6 +31,29 @@ struct TestStoreCallerTests {
         #expect(texts.count == 2, "\(texts)")
         await store.finish()
     }
+
+    @Test("53: another store of the space has the same senders")
+    func siblings() async {
+        let store = TestStore(Board(), others: [OtherStore(Wall())])
+        let (ann, bob) = (TestCaller("ann"), TestCaller("bob", principal: Principal(subject: "bob")))
+        await store.send(.write, to: Wall.self, as: ann)
+        await store.send(.write, to: Wall.self, as: bob)
+        #expect(store.state(of: Wall.self)?.writers == [store.sender(ann).id, store.sender(bob).id])
+        await store.finish()
+    }
+}
+
+private struct Wall: Feature {
+    struct State: Codable, Equatable, Sendable { var writers: [String] = [] }
+    enum Intent: Codable, Sendable { case write }
+    enum Message: Codable, Equatable, Sendable { case written(String) }
+    static let examples: [Intent] = [.write]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(.written(turn.sender?.id ?? "none")) }
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .written(let writer) = message { state.writers.append(writer) }
+    }
 }
 
 private struct Board: Feature {

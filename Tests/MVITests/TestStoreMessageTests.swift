@@ -44,6 +44,14 @@ struct TestStoreMessageTests {
         }
     }
 
+    @Test("87: a test may tell more than a session may have waiting")
+    func many() async {
+        let store = TestStore(Till())
+        for _ in 0..<150 { await store.send(.pay("tea")) }
+        #expect(store.told(Till.self, in: .session("cook")).count == 150)
+        await store.finish()
+    }
+
     @Test("87: a test sees what a store told each receiver, and what it does with what was not delivered")
     func told() async {
         let store = TestStore(Till())

@@ -32,7 +32,8 @@ extension Turn {
     /// given up holds up no other one, and becomes an action of the teller, see ``Feature/undelivered(_:)``. Access rules
     /// do not judge messages.
     ///
-    /// 256 messages of a session may wait. A message may lead to further ones, 16 in a row. A turn that exceeds this fails.
+    /// 256 messages of a session may wait. A turn that tells more while receivers are not available is not run: its client gets
+    /// 503, a reminder waits. A message may lead to further ones, 16 in a row; a turn that exceeds this fails.
     /// The end of a session waits two seconds for its messages; what cannot be told by then goes with it.
     public mutating func tell<Other: Feature>(
         _ feature: Other.Type, _ action: Other.Action, key: String? = nil, in receiver: Receiver = .shared

@@ -78,8 +78,8 @@ extension TurnRunner {
                 })
         }
         let told = error as? StoreError
-        // Another store is not available. The feature is not at fault.
-        if !hasRun, stage != nil, let told { return result(.unavailable(told)) }
+        // Another store is not available, or another log. The feature is not at fault.
+        if stage != nil, let told, !hasRun || told.code == .busy { return result(.unavailable(told)) }
         let failure = Failure(stage: stage ?? .execute, intentID: context.intentID, intent: intent, error: error)
         let reported = stage == nil ? nil : failure
         return result(

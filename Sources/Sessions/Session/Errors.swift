@@ -78,6 +78,11 @@ extension StoreError {
         StoreError(.tooManyStores, "The session already has \(count) stores, the maximum.")
     }
 
+    /// Receivers are not available, which is no fault of the feature: a later try succeeds.
+    static func tooManyMessages(_ count: Int) -> StoreError {
+        StoreError(.busy, "\(count) messages wait for receivers that are not available.", retryAfter: .seconds(5))
+    }
+
     static func outOfSequence(expected: UInt64) -> StoreError {
         StoreError(.outOfSequence, "The next number is \(expected).", expectedNumber: expected)
     }

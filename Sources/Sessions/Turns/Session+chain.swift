@@ -53,9 +53,14 @@ extension Session {
         let now = shared.time.sinceEpoch()
         let (count, messages) = core.withLock { $0.reminderCounts(after: reminders, of: feature) }
         if messages > Message.limit {
-            throw ReminderLimitExceeded(
-                "\(messages) messages of the session would wait for their receivers; \(Message.limit) are allowed. Tell less, "
-                    + "or later: messages wait as long as their receivers are not available.")
+            let own = reminders.count { $0.message != nil }
+            if own > Message.limit {
+                throw ReminderLimitExceeded(
+                    "The turn tells \(own) messages; \(Message.limit) of a session may wait. Tell less, or in several turns."
+                )
+            }
+            // In tests of a feature nobody receives them.
+            if shared.post != nil { throw StoreError.tooManyMessages(messages - own) }
         }
         if count > shared.limits.reminders {
             throw ReminderLimitExceeded(

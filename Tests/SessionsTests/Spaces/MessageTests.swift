@@ -297,6 +297,27 @@ struct MessageTests {
         try await post.got(Array(all.dropLast()), at: "x")
     }
 
+    @Test("87: a turn that would tell too much while a receiver is not available can be tried again, and is no failure")
+    func tooMany() async throws {
+        let journal = FailingJournal()
+        let post = try PostOffice(journal)
+        let ann = try post.fixture.guest()
+        journal.fails.withLock { $0 = .receivers }
+        let (first, rest) = ((0..<200).map { "\($0)" }, (200..<300).map { "\($0)" })
+        try await post.tell(first, to: "board floor", from: ann)
+        try await post.isWaiting(ann)
+        let answer = await post.send(PostOffice.telling(rest, to: "board floor"), from: ann)
+        #expect(answer.code == .busy)
+        #expect(try post.box(ann).failures == 0)
+        journal.fails.withLock { $0 = nil }
+        post.fixture.time.advance(by: .seconds(60))
+        _ = await post.fixture.table.fireDueReminders()
+        try await post.got(first, at: "floor")
+        try await post.isIdle(ann)
+        try await post.tell(rest, to: "board floor", from: ann)
+        try await post.got(first + rest, at: "floor")
+    }
+
     @Test("87: of two deliveries of a message that arrive together one runs")
     func twice() async throws {
         let journal = HeldJournal()
