@@ -239,7 +239,8 @@ extension SessionCore {
             stores[index].summary.version = changes[place].version
             stores[index].view = view
             stores[index].intent = changes[place].viewIntent
-            stores[index].showHead()
+            // A member of a member would copy the slot.
+            if stores[index].rare?.shown != nil { stores[index].showHead() }
             markChanged(feature, at: index, since: first, now: used, &applied)
         case (.made, _):
             guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
