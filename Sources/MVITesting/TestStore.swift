@@ -76,7 +76,8 @@ import Testing
 ///
 /// - ``state(of:key:)``
 /// - ``view(of:key:)``
-/// - ``send(_:to:key:as:sourceLocation:)``
+/// - ``send(_:to:key:as:sourceLocation:)-(_,_,_,Principal?,_)``
+/// - ``send(_:to:key:as:sourceLocation:)-(_,_,_,TestCaller,_)``
 ///
 /// ### Effects of servers, journals and clients
 ///
