@@ -24,6 +24,10 @@ class Looker(Client):
         # Pairs of a time and a count.
         self.counts = []
 
+    @property
+    def count(self):
+        return self.counts[-1][1]
+
     async def begin(self):
         await super().begin()
         # A client that only watches has no name to show.
@@ -121,10 +125,10 @@ async def _comings(world, nodes, balancer):
         looker.close()
 
 
-async def _late(lookers, count, seconds):
+async def _late(watchers, count, seconds):
     """How many do not show that count in time."""
     end = time.monotonic() + seconds
-    while late := sum(looker.counts[-1][1] != count for looker in lookers):
+    while late := sum(watcher.count != count for watcher in watchers):
         if time.monotonic() > end:
             break
         await asyncio.sleep(0.05)
@@ -150,14 +154,7 @@ async def _crowd(world, nodes):
     for start in range(0, size, 100):
         watchers += await asyncio.gather(*(come(index) for index in range(start, min(start + 100, size))))
 
-    async def all_show(seconds):
-        end = time.monotonic() + seconds
-        while late := sum(watcher.count != len(watchers) for watcher in watchers):
-            if time.monotonic() > end:
-                break
-            await asyncio.sleep(0.1)
-        return late
-    figures.none(f"of {size} who look, not shown all", await all_show(60))
+    figures.none(f"of {size} who look, not shown all", await _late(watchers, size, 60))
     for watcher in watchers:
         watcher.times.clear()
     stayed, changes, began = set(watchers), 0, time.monotonic()
@@ -180,6 +177,6 @@ async def _crowd(world, nodes):
                  f"from one to the next p01 {quantile(gaps, 0.01):.2f} s, p50 {quantile(gaps, 0.5):.2f} s")
     # A set is told by each node as it learns of others: one of its own in a second.
     figures.none("streams with more than one set in a second", sum(rate > 1 + 1 / took for rate in each))
-    figures.none("not shown all at the end", await all_show(GRACE + REPORT + 5))
+    figures.none("not shown all at the end", await _late(watchers, len(watchers), GRACE + REPORT + 5))
     for watcher in watchers:
         watcher.close()
