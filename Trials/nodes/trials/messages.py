@@ -1,4 +1,5 @@
-"""Sessions tell boards letters through a proxy that keeps none at a node, while a node is killed every ten seconds."""
+"""Sessions tell boards letters through a proxy that keeps none at a node, while nodes are killed and cut off from the database in
+turns."""
 
 import asyncio
 import time
@@ -6,6 +7,10 @@ import uuid
 
 from client import Client, begin_all
 from figures import Failure, milliseconds
+from wire import Wire
+
+# A node without its database stops its work after ten seconds; others take its sessions over after thirteen.
+CUT = 16.0
 
 
 class Teller(Client):
@@ -17,22 +22,16 @@ class Teller(Client):
         self.told = 0
 
     async def tell(self, board, count):
-        """Tells again after a pause if too many wait."""
-        body = {"type": "send", "to": str(board), "count": count}
-        while True:
-            began = time.monotonic()
-            fields = {"Idempotency-Key": f'"{uuid.uuid4().hex}"'}
-            answer, tries = await self.ask_until("POST", "/features/letters/intents", body, fields, (202,))
-            if answer.status == 202:
-                self.told += count
-                self.notes.acknowledged += 1
-                if tries == 1:
-                    self.notes.first_tries.append(time.monotonic() - began)
-                return
-            if answer.status != 500:
-                self.notes.say(f"teller {self.index} got {answer.status} {answer.problem()}")
-                return
-            await asyncio.sleep(0.2)
+        """Tells; again after a pause while too many letters wait."""
+        began = time.monotonic()
+        body, fields = {"type": "send", "to": str(board), "count": count}, {"Idempotency-Key": f'"{uuid.uuid4().hex}"'}
+        answer, tries = await self.ask_until("POST", "/features/letters/intents", body, fields, (202,))
+        if answer.status != 202:
+            raise Failure(f"teller {self.index} got {answer.status} {answer.problem()}")
+        self.told += count
+        self.notes.acknowledged += 1
+        if tries == 1:
+            self.notes.first_tries.append(time.monotonic() - began)
 
 
 async def run(world):
@@ -42,28 +41,42 @@ async def run(world):
     database = await world.database()
     if not world.options.node_server:
         raise Failure("messages needs --node-server")
-    nodes = await world.nodes(3, database.url(), binary=world.options.node_server, arguments=("letters",))
+    wires = [await Wire(database.port).start() for _ in range(3)]
+    nodes = [
+        await world.node(
+            f"node{place + 1}", database.url(port=wire.port), binary=world.options.node_server, arguments=("letters",)).start()
+        for place, wire in enumerate(wires)]
     balancer = await world.balancer(nodes)
     tellers = [Teller(notes, balancer.port, index) for index in range(sessions)]
     await begin_all(tellers, streams=False)
-    kills, is_over, began = 0, False, time.monotonic()
+    kills, cuts, is_over, began = 0, 0, False, time.monotonic()
 
     async def tell(teller):
-        for turn in range(goal // sessions // at_once):
+        turn = 0
+        while turn < goal // sessions // at_once or not cuts:
             await teller.tell((teller.index + turn) % boards, at_once)
-            # The kills come while letters are told.
+            turn += 1
+            # The kills and cuts come while letters are told.
             await asyncio.sleep(teller.random.random() / 2)
 
-    async def kill():
-        nonlocal kills
+    async def kill(node):
+        await node.kill()
+        await asyncio.sleep(1)
+        await node.start()
+
+    async def trouble():
+        nonlocal kills, cuts
         while not is_over:
             await asyncio.sleep(2 if short else 5)
-            node = nodes[kills % len(nodes)]
-            kills += 1
-            await node.kill()
-            await asyncio.sleep(1)
-            await node.start()
-            await asyncio.sleep(2 if short else 4)
+            place = (kills + cuts) % len(nodes)
+            if kills > cuts:
+                wires[place].is_cut = True
+                await asyncio.sleep(CUT)
+                wires[place].is_cut = False
+                cuts += 1
+            else:
+                await kill(nodes[place])
+                kills += 1
 
     async def count():
         told = refused = arrived = again = skipped = 0
@@ -84,11 +97,12 @@ async def run(world):
         nonlocal is_over
         await asyncio.gather(*map(tell, tellers))
         is_over = True
-    await asyncio.gather(kill(), tell_all())
+    await asyncio.gather(trouble(), tell_all())
     for node in nodes:
         if not node.lives():
             await node.start()
-    figures.show("nodes", f"{kills} times one of three was killed in {time.monotonic() - began:.0f} s")
+    figures.show("nodes", f"one of three was killed {kills} times and cut off from the database {cuts} times, for {CUT:.0f} s, in "
+                 f"{time.monotonic() - began:.0f} s")
     end = time.monotonic() + 120
     while True:
         told, refused, arrived, again, skipped, lost = await count()
@@ -102,5 +116,5 @@ async def run(world):
     figures.none("letters that arrived twice", again)
     figures.none("letters that came in another order", skipped)
     figures.none("letters that came back without being refused", len(lost))
-    for teller in tellers:
-        teller.close()
+    for each in [*tellers, *wires]:
+        each.close()
