@@ -11,6 +11,8 @@ package struct PeerClient: Sendable {
     private let transport: any PeerTransport
     private let key: NodeKey
     private let time: TimeSource
+    /// The most bytes of a list in a request.
+    var bodyLimit = NodeEndpoints.bodyLimit
 
     init(_ lease: NodeLease, _ transport: any PeerTransport, _ key: NodeKey, _ time: TimeSource) {
         (self.lease, self.transport, self.key, self.time) = (lease, transport, key, time)
@@ -18,7 +20,7 @@ package struct PeerClient: Sendable {
 
     /// Sends the stores that streams of this node show, in several requests if they are many.
     package func send(watched sessions: [WatchedSession], to receiver: NodeRecord) async throws(PeerError) {
-        for body in WatchersMessage.bodies(sessions, limit: NodeEndpoints.bodyLimit) {
+        for body in WatchersMessage.bodies(sessions, limit: bodyLimit) {
             let answer = try await ask(NodeEndpoints.watchers, body, of: receiver)
             guard answer.status == 204 else { throw Self.unexpected(answer) }
         }
@@ -26,7 +28,7 @@ package struct PeerClient: Sendable {
 
     /// Sends the clients that look at stores on this node, in several requests if they are many.
     package func send(present reports: [PresenceReport], to receiver: NodeRecord) async throws(PeerError) {
-        for body in PresenceMessage.bodies(reports, limit: NodeEndpoints.bodyLimit) {
+        for body in PresenceMessage.bodies(reports, limit: bodyLimit) {
             let answer = try await ask(NodeEndpoints.presence, body, of: receiver)
             guard answer.status == 204 else { throw Self.unexpected(answer) }
         }
