@@ -2,6 +2,7 @@ import LibCrypto
 import Locking
 import MVI
 import SessionJournal
+import Synchronization
 import Tracing
 import WireJSON
 
@@ -16,8 +17,10 @@ final class IntentJob: QueueJob {
     private let intent: DecodedIntent
     let outside: Outside?
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
-    let completion: @Sendable (IntentResult) -> Void
+    private let whenDone: @Sendable (IntentResult) -> Void
     private let stage: Stage
+    /// True if its request was answered before the journal told the outcome.
+    private let isAnswered: Atomic<Bool>
 
     /// An intent of code outside the features: no client's access is judged for it.
     enum Outside {
@@ -54,13 +57,15 @@ final class IntentJob: QueueJob {
         self.request = request
         self.intent = intent
         (self.session, self.feature, self.intentID) = (session, feature, intentID)
-        (self.outside, self.record, self.completion) = (outside, record, completion)
+        (self.outside, self.record, whenDone) = (outside, record, completion)
+        isAnswered = Atomic(false)
     }
 
     private init(_ job: IntentJob, at stage: Stage) {
         (session, request, feature, intentID) = (job.session, job.request, job.feature, job.intentID)
-        (receipt, intent, record, completion) = (job.receipt, job.intent, job.record, job.completion)
+        (receipt, intent, record, whenDone) = (job.receipt, job.intent, job.record, job.whenDone)
         (outside, self.stage) = (job.outside, stage)
+        isAnswered = Atomic(job.isAnswered.load(ordering: .relaxed))
     }
 
     var isChecked: Bool { stage.isChecked }
@@ -284,11 +289,19 @@ final class IntentJob: QueueJob {
         completion(.failure(error))
     }
 
+    func completion(_ result: IntentResult) { if !isAnswered.load(ordering: .relaxed) { whenDone(result) } }
+
+    func outcomeIsLate(_ error: StoreError) {
+        guard outside == nil, !isAnswered.load(ordering: .relaxed) else { return }
+        fail(error)
+        isAnswered.store(true, ordering: .relaxed)
+    }
+
     private func release() { if let receipt { session.core.withLock { $0.receipts.release(receipt.key) } } }
 
     /// Answers when no work that the intent launched is running in any store, or after the request's wait.
     func answer(_ outcome: IntentOutcome) {
-        guard let wait = request.wait else { return complete(outcome) }
+        guard let wait = request.wait, !isAnswered.load(ordering: .relaxed) else { return complete(outcome) }
         let end: @Sendable (Bool, Bool) -> Void = { [self] isSettled, isGranted in
             var outcome = outcome
             if !outcome.isSettled {

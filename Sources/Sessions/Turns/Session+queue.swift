@@ -294,6 +294,8 @@ protocol QueueJob: AnyObject, Sendable {
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob
     /// Called when nothing of the job is committed and it will not run again.
     func end(_ error: StoreError)
+    /// Called when the journal does not tell for a while whether the job is committed: a waiting client is answered now.
+    func outcomeIsLate(_ error: StoreError)
 }
 
 /// The stores that a job needs before it can run.
@@ -343,6 +345,7 @@ extension QueueJob {
     func finished(_ result: JobResult, isSettled: Bool) {}
     func retry(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { self }
     func end(_ error: StoreError) {}
+    func outcomeIsLate(_ error: StoreError) {}
 }
 
 /// A job that is a function, which adds its result to the batch itself.

@@ -56,11 +56,13 @@ package struct TurnQueue: Sendable {
         var isTimerSet = false
         var timer: Task<Void, Never>?
         var settling = Settling()
+        /// The error for new intents while the outcome of a commit is unknown.
+        var refusal: StoreError?
 
         /// True if no job waits, now or for a retry.
         var isIdle: Bool { lanes.count == 0 && again.isEmpty && parked.isEmpty && !isTimerSet }
 
-        var isBlank: Bool { isIdle && conflicts == 0 && settling.isDone && !settling.isHeld }
+        var isBlank: Bool { isIdle && conflicts == 0 && settling.isDone && !settling.isHeld && refusal == nil }
     }
 
     package enum Entry {
@@ -92,7 +94,9 @@ package struct TurnQueue: Sendable {
                 state.isRunning = true
                 return .alone
             }
-            return state.makeWaiting().lanes.append(job, limit: limit).map { .refused($0) } ?? .queued
+            let waiting = state.makeWaiting()
+            if let refusal = waiting.refusal, job.lane == .intents { return .refused(refusal) }
+            return waiting.lanes.append(job, limit: limit).map { .refused($0) } ?? .queued
         }
     }
 
@@ -118,6 +122,19 @@ package struct TurnQueue: Sendable {
             return state.closed
         }
     }
+
+    /// Refuses intents until `admit`. Returns those that wait, to be ended with the error.
+    func refuse(_ error: StoreError) -> Deque<any QueueJob> {
+        state.withLock { state in
+            guard state.closed == nil else { return [] }
+            let waiting = state.makeWaiting()
+            waiting.refusal = error
+            return waiting.lanes.takeIntents()
+        }
+    }
+
+    /// Ends `refuse`.
+    func admit() { state.withLock { $0.waiting?.refusal = nil } }
 
     /// Counts a conflict with another writer. Returns the number in a row.
     func noteConflict() -> Int {
@@ -264,6 +281,13 @@ struct JobLanes {
     mutating func prependSteps(_ jobs: [any QueueJob]) {
         for job in jobs.reversed() { steps.prepend(job) }
         count += jobs.count
+    }
+
+    /// Takes the intents, and jobs that are ordered with them.
+    mutating func takeIntents() -> Deque<any QueueJob> {
+        count -= intents.count
+        defer { intents = [] }
+        return intents
     }
 
     /// Takes the next jobs: one of each lane in turn, up to the limit.

@@ -115,19 +115,18 @@ struct FaultLoadTests {
     func backoff() async throws {
         let server = try Server()
         server.journal.hold()
-        let answer = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
+        _ = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
         server.journal.failLoads(.unavailable)
         server.journal.endOne(.lost)
         let pauses = [250, 500, 1_000, 2_000, 4_000, 8_000]
         for (number, pause) in pauses.enumerated() {
             await server.executor.idle()
-            #expect(server.clock.sleeperCount == 1)
             if number == pauses.count - 1 { server.journal.failLoads(nil) }
             await server.clock.advance(by: .milliseconds(pause - 1), running: server.executor)
-            #expect(answer.value == nil)
+            #expect(try server.session.text(shownOf: server.tally).contains(":1"))
             await server.clock.advance(by: .milliseconds(1), running: server.executor)
         }
-        #expect(answer.told == "ran")
+        #expect(try server.session.text(shownOf: server.tally).contains(":2"))
         #expect(server.reports.all.count == 1)
     }
 
@@ -150,5 +149,82 @@ struct FaultLoadTests {
         #expect(answer.value == nil)
         server.journal.release()
         #expect(answer.told == "ran")
+    }
+
+    private static let add = #"{"type":"add","amount":1}"#
+
+    /// A server whose last append has an unknown outcome, and the answers to its clients, which came since it stays unknown.
+    private func doubted(isCommitted: Bool) async throws -> (Server, Collected<String>) {
+        let (server, answers) = (try Server(), Collected<String>())
+        server.journal.hold()
+        for key in ["doubted", "behind"] {
+            server.session.send(IntentRequest(body: Array(Self.add.utf8), name: .key(key)), to: server.tally) {
+                answers.append("\(key) \($0.told)")
+            }
+        }
+        server.journal.failLoads(.unavailable)
+        if isCommitted {
+            server.journal.endOne(.lost)
+        } else {
+            server.journal.releaseOne(.unknown(StoreError(.unavailable, "A test wants it so.")))
+        }
+        await server.executor.idle()
+        await server.clock.advance(by: .milliseconds(1_999), running: server.executor)
+        // A database that restarts is back by then.
+        #expect(answers.all.isEmpty)
+        await server.clock.advance(by: .milliseconds(1), running: server.executor)
+        #expect(answers.all == ["doubted unavailable", "behind unavailable"])
+        // Later ones do not wait, and the key of the first is not free.
+        #expect(try server.session.told(Self.add, to: server.tally) == "unavailable")
+        #expect(try server.session.told(Self.add, to: server.tally, name: .key("doubted")) == "pending")
+        return (server, answers)
+    }
+
+    @Test(
+        "49: while a commit's outcome stays unknown, clients get 503, and keys tell the outcome later",
+        arguments: [true, false])
+    func late(isCommitted: Bool) async throws {
+        let (server, answers) = try await doubted(isCommitted: isCommitted)
+        server.journal.failLoads(nil)
+        server.journal.release()
+        await server.clock.advance(by: .seconds(20), running: server.executor)
+        #expect(try server.session.told(Self.add, to: server.tally, name: .key("doubted")) == "replayed")
+        #expect(try server.session.told(Self.add, to: server.tally, name: .key("behind")) == "ran")
+        #expect(try server.session.text(shownOf: server.tally).contains(":3"))
+        #expect(answers.all.count == 2)
+        // Later ones wait for each other again.
+        server.journal.hold()
+        let later = (0..<2).map { _ in server.session.send(Self.add, to: server.tally) }
+        server.journal.release()
+        #expect(later.map(\.told) == ["ran", "ran"])
+        #expect(server.session.queue.isIdle)
+    }
+
+    @Test("49: an intent of unknown outcome whose client goes to another server runs once")
+    func elsewhere() async throws {
+        let (server, answers) = try await doubted(isCommitted: false)
+        let other = SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(Tally())]), journal: server.kept,
+                time: server.time.source, clock: server.clock, executor: server.executor, report: { _ in }))
+        let there = try #require(try other.found(server.token).session)
+        #expect(try there.told(Self.add, to: server.tally, name: .key("doubted")) == "ran")
+        server.journal.failLoads(nil)
+        server.journal.release()
+        await server.clock.advance(by: .seconds(20), running: server.executor)
+        #expect(try server.session.told(Self.add, to: server.tally, name: .key("doubted")) == "replayed")
+        #expect(try server.session.text(shownOf: server.tally).contains(":2"))
+        #expect(answers.all.count == 2)
+    }
+
+    @Test("an outcome that comes while clients are answered without it is handled after that")
+    func meanwhile() {
+        let doubt = Doubt()
+        #expect(doubt.isOpen && doubt.beginAnswers())
+        #expect(!doubt.end(with: .gone))
+        #expect(doubt.endAnswers() != nil)
+        #expect(!doubt.beginAnswers())
+        let quick = Doubt()
+        #expect(quick.end(with: .gone) && !quick.isOpen && !quick.beginAnswers())
     }
 }
