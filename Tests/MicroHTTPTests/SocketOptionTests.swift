@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Glibc
 import Testing
 
@@ -18,12 +19,16 @@ extension MicroHTTPSuites {
                 }
             }
             let client = try RawClient(port: UInt16(bigEndian: address.sin_port), receiveBuffer: 4_096)
-            let server = accept(listener, nil, nil)
+            let server = cmhd_accept(listener, nil, nil)
             try #require(server >= 0)
             defer { close(server) }
             prepare(server)
             defer { withExtendedLifetime(client) {} }
             return bytesTaken(by: server)
+        }
+
+        @Test func `a program that is started meanwhile does not inherit an accepted socket`() async throws {
+            _ = try await bytesTaken { #expect(fcntl($0, F_GETFD) & FD_CLOEXEC != 0) }
         }
 
         private func bytesTaken(by server: Int32) -> Int {

@@ -17,6 +17,8 @@ public final class LoopbackPort: Sendable {
     ///   listens, with `SO_REUSEADDR` as usual.
     public init(isTaken: Bool = false) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // A program that another test starts would keep the port.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

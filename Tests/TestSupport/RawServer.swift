@@ -38,7 +38,7 @@ package final class RawServer: Sendable {
 
     /// Creates a server that answers each request by its target.
     package init(_ reply: @escaping @Sendable (_ target: String) -> Reply) throws {
-        let socketType = Int32(SOCK_STREAM.rawValue)
+        let socketType = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         listener = socket(AF_INET, socketType, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -84,6 +84,8 @@ package final class RawServer: Sendable {
     private func serve(_ reply: @Sendable (String) -> Reply) {
         while true {
             let connection = accept(listener, nil, nil)
+            // A program that another test starts would keep it open.
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
             guard connection >= 0 else { break }
             taken.withLock { $0 += 1 }
             while answer(connection, reply) {}

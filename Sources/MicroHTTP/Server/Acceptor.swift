@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Glibc
 import Locking
 import Networks
@@ -99,7 +100,7 @@ final class Acceptor: ReactorMember {
     private func acceptOne() -> Bool {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let descriptor = withSocketAddress(&address) { accept(listenSocket, $0, &length) }
+        let descriptor = withSocketAddress(&address) { cmhd_accept(listenSocket, $0, &length) }
         guard descriptor >= 0 else { return goOn(after: errno) }
         admit(descriptor, address, length)
         return true
@@ -149,7 +150,7 @@ final class Acceptor: ReactorMember {
         core.logger.error("A connection is refused: the process has no file descriptors left. Raise its limit.")
         let spare = state.withLock { $0.spare }
         if spare >= 0 { Glibc.close(spare) }
-        let descriptor = accept(listenSocket, nil, nil)
+        let descriptor = cmhd_accept(listenSocket, nil, nil)
         if descriptor >= 0 { Glibc.close(descriptor) }
         let next = Self.openSpare()
         let id = state.withLock { state in

@@ -31,7 +31,7 @@ struct Relay: Sendable {
     func run<Result: Sendable>(
         to port: UInt16, _ test: @Sendable (_ port: UInt16) async throws -> Result
     ) async throws -> Result {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = Self.address(0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = Self.with(&address) {
@@ -46,8 +46,9 @@ struct Relay: Sendable {
     private func accepting(_ listener: Int32, _ port: UInt16) {
         while true {
             let client = accept(listener, nil, nil)
+            _ = fcntl(client, F_SETFD, FD_CLOEXEC)
             guard client >= 0 else { break }
-            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             var address = Self.address(port)
             let size = socklen_t(MemoryLayout<sockaddr_in>.size)
             let ends = Ends(client, server)
