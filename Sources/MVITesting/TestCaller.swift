@@ -38,12 +38,13 @@ extension TestStore {
     /// #expect(store.views(of: ann, bob).map(\.place) == [1, 2])
     /// ```
     public func views(of callers: TestCaller...) -> [F.ViewState] {
-        callers.map { caller in
-            let viewer = Viewer(
-                principal: caller.principal, sender: sender(caller), locale: caller.client.locale,
-                timeZone: caller.client.timeZone)
-            return feature.view(state, for: feature.audience(of: viewer))
-        }
+        callers.map { feature.view(state, for: feature.audience(of: viewer($0))) }
+    }
+
+    func viewer(_ caller: TestCaller) -> Viewer {
+        Viewer(
+            principal: caller.principal, sender: sender(caller), locale: caller.client.locale,
+            timeZone: caller.client.timeZone)
     }
 
     /// Sends an intent as a client of a shared store does. See ``send(_:as:sourceLocation:_:)-(_,Principal?,_,_)``.

@@ -48,7 +48,7 @@ extension TestStore {
         switch published.to.kind {
         case .everyone: return true
         case .audience(let audience):
-            return feature.audience(of: Viewer(principal: caller.principal, sender: sender)) == audience
+            return feature.audience(of: viewer(caller)) == audience
         case .sender: return published.sender?.id == sender.id
         case .subject(let subject): return sender.subject == subject
         case .session(let id): return sender.session == id

@@ -25,6 +25,17 @@ struct TestStoreLabelTests {
         await store.finish()
     }
 
+    @Test("53: a label reaches callers by their language")
+    func languages() async {
+        let store = TestStore(Bell())
+        let max = TestCaller("max", client: ClientInfo(locale: "de-DE"))
+        await store.send(.ring([.germans, .guests]), as: max)
+        await store.send(.ring([]), as: ann)
+        await store.expect(.rung(0), to: max)
+        await store.expect(.rung(1), to: ann)
+        await store.finish()
+    }
+
     @Test("53: another addressee than the test says fails it, and so does a label for more callers or for all")
     func others() async {
         let store = TestStore(Bell())
@@ -70,15 +81,17 @@ struct TestStoreLabelTests {
 
 private struct Bell: Feature {
     struct State: Codable, Equatable, Sendable {}
-    enum To: Codable, Sendable { case everyone, sender, host, guests, bob, session(String), none }
+    enum To: Codable, Sendable { case everyone, sender, host, guests, germans, bob, session(String), none }
     enum Intent: Codable, Sendable { case ring([To]), later }
     enum Label: Codable, Equatable, Sendable { case rung(Int) }
-    enum Audience: Hashable, Codable, Sendable { case guest, host }
+    enum Audience: Hashable, Codable, Sendable { case guest, german, host }
     static let examples: [Intent] = [.ring([.sender]), .later]
     static let labelExamples: [Label] = [.rung(1)]
     let initialState = State()
 
-    func audience(of viewer: Viewer) -> Audience { viewer.principal == nil ? .guest : .host }
+    func audience(of viewer: Viewer) -> Audience {
+        viewer.principal != nil ? .host : viewer.locale?.hasPrefix("de") == true ? .german : .guest
+    }
     func view(_ state: State, for audience: Audience) -> State { state }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
@@ -97,6 +110,7 @@ private struct Bell: Feature {
         case .sender: .sender
         case .host: .audience(.host)
         case .guests: .audience(.guest)
+        case .germans: .audience(.german)
         case .bob: .subject(Subject(issuer: "", id: "bob"))
         case .session(let id): .session(id)
         case .none: .session("none")
