@@ -1,6 +1,7 @@
 import LibCrypto
 import Locking
 import MVI
+import Networks
 import WireJSON
 
 /// An audience without its type.
@@ -72,6 +73,10 @@ final class AudienceBook: Sendable {
     fileprivate struct Entry {
         /// The streams that show it.
         var uses = 0
+        /// Its place among the store's audiences, of the network of its first stream.
+        var place: NetworkPlaces.Place?
+        /// Its first streams, and how each is ended.
+        var users: [User] = []
         /// Nil if it has to be made.
         var view: AudienceView?
         var patches: [SharedPatch] = []
@@ -79,8 +84,17 @@ final class AudienceBook: Sendable {
         var bytes: Int { view?.bytes.count ?? 0 }
     }
 
+    fileprivate struct User {
+        let number: UInt64
+        let end: @Sendable () -> Void
+    }
+
+    /// The number of streams above which an audience keeps its place when another network needs one.
+    fileprivate static let mostUsers = 8
+
     fileprivate struct Entries {
         var all: [AudienceKey: Entry] = [:]
+        var lastUser: UInt64 = 0
         var bytes = 0
         var inUse = 0
         var uses: UInt64 = 0
@@ -100,6 +114,8 @@ final class AudienceBook: Sendable {
     let capture: @Sendable (_ isWorking: Bool) -> any Sendable
     let encode: @Sendable (any Sendable, AudienceKey) throws(StoreError) -> [UInt8]
     private let entries = Lock(Entries())
+    /// The networks that brought audiences share them.
+    private let places = NetworkPlaces(most)
 
     @usableFromInline
     init(
@@ -149,28 +165,40 @@ final class AudienceBook: Sendable {
         return patch.bytes
     }
 
-    /// Counts a stream that shows the store to an audience. Returns false if there are too many audiences.
-    fileprivate func enter(_ key: AudienceKey) -> Bool {
-        entries.withLock { entries in
-            if entries.all[key, default: Entry()].uses == 0 {
-                guard entries.inUse < Self.most else { return false }
-                entries.inUse += 1
-            }
-            entries.all[key, default: Entry()].uses += 1
-            return true
-        }
+    /// Counts a stream that shows the store to an audience. Returns its number; nil if there are too many audiences.
+    ///
+    /// - Parameter end: ends the stream, if another network needs the audience's place.
+    fileprivate func enter(
+        _ key: AudienceKey, from address: PeerAddress?, _ end: @escaping @Sendable () -> Void
+    ) -> UInt64? {
+        if let number = entries.withLock({ $0.enter(key, nil, end) }) { return number }
+        // May end streams, so under no lock.
+        guard let place = try? places.take(for: address) else { return nil }
+        let number = entries.withLock { $0.enter(key, place, end) }
+        place.onGiveWay { [weak self] in self?.giveWay(key) }
+        return number
     }
 
-    fileprivate func leave(_ key: AudienceKey) {
-        entries.withLock { entries in
-            guard let entry = entries.all[key] else { return }
+    private func giveWay(_ key: AudienceKey) {
+        let users = entries.withLock { entries -> [User] in
+            guard let entry = entries.all[key], entry.uses <= Self.mostUsers else { return [] }
+            return entry.users
+        }
+        for user in users { user.end() }
+    }
+
+    fileprivate func leave(_ key: AudienceKey, _ number: UInt64) {
+        // Its place is released after the lock.
+        _ = entries.withLock { entries -> Entry? in
+            guard let entry = entries.all[key] else { return nil }
             if entry.uses > 1 {
                 entries.all[key]?.uses -= 1
-            } else {
-                entries.inUse -= 1
-                entries.bytes -= entry.bytes
-                entries.all[key] = nil
+                entries.all[key]?.users.removeAll { $0.number == number }
+                return nil
             }
+            entries.inUse -= 1
+            entries.bytes -= entry.bytes
+            return entries.all.removeValue(forKey: key)
         }
     }
 
@@ -193,6 +221,22 @@ final class AudienceBook: Sendable {
 }
 
 extension AudienceBook.Entries {
+    /// Counts a stream of an audience that has a place, or gets this one. Returns its number; nil without a place.
+    fileprivate mutating func enter(
+        _ key: AudienceKey, _ place: NetworkPlaces.Place?, _ end: @escaping @Sendable () -> Void
+    ) -> UInt64? {
+        let uses = all[key]?.uses ?? 0
+        guard uses > 0 || place != nil else { return nil }
+        if uses == 0 {
+            inUse += 1
+            all[key, default: AudienceBook.Entry()].place = place
+        }
+        lastUser += 1
+        all[key]?.uses += 1
+        if uses < AudienceBook.mostUsers { all[key]?.users.append(AudienceBook.User(number: lastUser, end: end)) }
+        return lastUser
+    }
+
     /// Nil if it has to be made.
     fileprivate mutating func view(of shown: ShownState, for key: AudienceKey) -> AudienceView? {
         guard let view = all[key]?.view, view.epoch == shown.epoch, view.versions.upperBound >= shown.version else {
@@ -239,11 +283,18 @@ final class AudienceUse: Sendable {
     let book: AudienceBook
     let key: AudienceKey
 
+    private let number: UInt64
+
     /// Nil if there are too many audiences.
-    init?(_ book: AudienceBook, _ key: AudienceKey) {
-        (self.book, self.key) = (book, key)
-        if !book.enter(key) { return nil }
+    ///
+    /// - Parameter end: ends the stream, if another network needs the audience's place.
+    init?(
+        _ book: AudienceBook, _ key: AudienceKey, from address: PeerAddress? = nil,
+        _ end: @escaping @Sendable () -> Void = {}
+    ) {
+        guard let number = book.enter(key, from: address, end) else { return nil }
+        (self.book, self.key, self.number) = (book, key, number)
     }
 
-    deinit { book.leave(key) }
+    deinit { book.leave(key, number) }
 }

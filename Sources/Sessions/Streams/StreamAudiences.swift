@@ -121,7 +121,7 @@ extension SessionStream {
     private func enter(_ feature: FeatureID, _ book: AudienceBook, _ key: AudienceKey) -> Bool {
         let known = audiences.withLock { $0.uses[feature] }
         if let known, known.book === book, known.key == key { return true }
-        let use = AudienceUse(book, key)
+        let use = AudienceUse(book, key, from: client.address) { [weak self] in self?.goAway(.busy) }
         // The former one is released after the lock.
         let former = audiences.withLock { audiences in
             defer { audiences.uses[feature] = use }

@@ -2,6 +2,7 @@ import EventStream
 import JSONDelta
 import Locking
 import MVI
+import Networks
 import SessionJournal
 import TestSupport
 import Testing
@@ -244,6 +245,34 @@ struct AudienceTests {
         let events = try reader.events()
         #expect(events.map(\.kind) == ["goaway"] && reader.isOver)
         withExtendedLifetime(others) {}
+    }
+
+    @Test("85: of the audiences that watch a store, those of the network with most of them make room for others'")
+    func networks() throws {
+        let fixture = try SpaceFixture()
+        let reader = try fixture.guest().stream(door)
+        let book = try #require(fixture.space(door).core.withLock { $0.stores[FeatureID("door:inn")!]?.shown?.book })
+        let ended = Lock(0)
+        let (crowded, other) = (try #require(PeerAddress("192.0.2.1")), try #require(PeerAddress("198.51.100.1")))
+        var crowd = (0..<2_000).compactMap { number in
+            AudienceUse(book, AudienceKey(number), from: crowded) { ended.withLock { $0 += 1 } }
+        }
+        #expect(crowd.count > AudienceBook.most / 2 && crowd.count < AudienceBook.most)
+        // A stream more of an audience that has its place.
+        let again = AudienceUse(book, AudienceKey(0), from: crowded)
+        let others = (0..<300).compactMap { number in
+            let use = AudienceUse(book, AudienceKey("other \(number)"), from: other)
+            crowd.removeLast(ended.withLock { count in
+                defer { count = 0 }
+                return count
+            })
+            return use
+        }
+        #expect(others.count == 300 && again != nil)
+        crowd = []
+        let last = (0..<2_000).compactMap { AudienceUse(book, AudienceKey($0), from: crowded) }
+        #expect(last.count > AudienceBook.most / 2)
+        withExtendedLifetime((reader, again, others)) {}
     }
 
     @Test("beyond 64 audiences changes are shown together, ten times a second")
