@@ -119,7 +119,8 @@ extension Session {
         _ delivery: Delivery, to feature: FeatureID, once: String?, makesStore: Bool,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
-        let id = once.map { IntentID("‹outside› \($0)") } ?? .random()
+        // All clients of a space see it.
+        let id = space == nil ? once.map { IntentID("‹outside› \($0)") } ?? .random() : .random()
         // No client can write this character.
         let request = IntentRequest(
             body: Array(feature.text.utf8), name: once.map { .key("\u{1E}\($0)") }, wantsState: false)
