@@ -150,6 +150,10 @@ struct NewPackageTests {
             #".package(url: "https://git.example.com/mvi-server.git", from: "1.2.0")"#
         ),
         (
+            "https://git.example.com/mvi-server.git@0.10.0",
+            #".package(url: "https://git.example.com/mvi-server.git", .upToNextMinor(from: "0.10.0"))"#
+        ),
+        (
             "https://tally@10.0.0.1/new-server/Tally&co.git@v1.2.0-rc.1",
             #".package(url: "https://tally@10.0.0.1/new-server/Tally&co.git", from: "1.2.0-rc.1")"#
         ),
