@@ -10,7 +10,10 @@ trap 'exit 2' INT TERM
 # shellcheck disable=SC2317
 clean_up() {
     local pid
-    for pid in $sampler_pid $health_pid $holder_pid $clients_pid $server_pid; do kill -KILL "$pid" 2>/dev/null || true; done
+    # A server that boots a system is not the first process of that one.
+    for pid in $sampler_pid $health_pid $holder_pid $clients_pid ${server_pid:+$(pgrep -P "$server_pid")} $server_pid; do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
     stop_proxy
     [[ -z $mounted ]] || umount -l "$mounted" || true
     rm -rf "$work"
