@@ -22,19 +22,32 @@ def compare(surface, old, new, version):
     if surface == "journals":
         return journals(dict(old), dict(new), version)
     before, after = by_name(old), by_name(new)
+    marked = {name for name, declaration in old if declaration.startswith(MARK)}
     judge, needs = JUDGES[surface]
     found = []
     for name in sorted({*before, *after}):
         gone, come = before.get(name, set()) - after.get(name, set()), after.get(name, set()) - before.get(name, set())
         if sentence := (gone or come) and judge(name, gone, come, before, after):
-            found.append(Break(needs, name, sentence.replace("{version}", version)))
+            if name in after or gone <= UNMARKED or is_marked(name, marked):
+                found.append(Break(needs, name, sentence.replace("{version}", version)))
+            else:
+                found.append(Break("never", name, sentence.replace("{version}", version) + " It was not deprecated."))
     return found
+
+
+# What begins the declaration of something deprecated, and declarations that cannot be.
+MARK, UNMARKED = "deprecated ", {"conformance", "case", "value", "status", "header", "event", "document"}
+
+
+def is_marked(name, marked):
+    """True if it was deprecated, or what it is part of."""
+    return any(name == each or name.startswith(each) and not name[len(each)].isalnum() for each in marked)
 
 
 def by_name(lines):
     found = defaultdict(set)
     for name, declaration in lines:
-        found[name].add(declaration)
+        found[name].add(declaration.removeprefix(MARK))
     return dict(found)
 
 
@@ -162,7 +175,6 @@ def extends(old, new):
     """True if the new declaration accepts all uses of the old one: what it has more may be left out."""
     if old == new:
         return True
-    old, new = old.removeprefix("deprecated "), new.removeprefix("deprecated ")
     kept = {each.strip() for each in re.findall(r"\w+\?: [^;{}]+", old)}
     new = re.sub(r"(\w+\?: [^;{}()]+?)(; | ?(?=\}))", lambda match: match[0] if match[1] in kept else "", new)
     old, new = re.sub(r"; \}", " }", old), re.sub(r"; \}", " }", new)

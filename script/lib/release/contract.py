@@ -29,14 +29,15 @@ def lines(document):
 
 
 def operation_lines(document, name, operation, found):
-    found.add((name, "operation"))
+    found.add((name, "deprecated operation" if operation.get("deprecated") else "operation"))
     if operation.get("security"):
         found.add((f"{name} > credential", "required"))
     for parameter in operation["parameters"]:
         parameter = resolved(document, parameter)
         if parameter["in"] != "path":
             key = f"{name} > {parameter['in']} {parameter['name']}"
-            schema_lines(document, parameter.get("schema", {}), key, parameter.get("required", False), found)
+            schema = {**parameter.get("schema", {}), "deprecated": parameter.get("deprecated", False)}
+            schema_lines(document, schema, key, parameter.get("required", False), found)
     body = resolved(document, operation.get("requestBody", {}))
     for kind, media in body.get("content", {}).items():
         schema_lines(document, media.get("schema", {}), f"{name} > {kind}", body.get("required", False), found)
@@ -83,7 +84,9 @@ def schema_lines(document, schema, key, required, found, inside=()):
     schema = resolved(document, schema)
     kind = schema.get("type", "any")
     kind = "|".join(sorted(kind)) if isinstance(kind, list) else kind
-    found.add((key, " ".join(filter(None, ("required" if required else "optional", kind, schema.get("format"))))))
+    mark = schema.get("deprecated") and "deprecated"
+    need = "required" if required else "optional"
+    found.add((key, " ".join(filter(None, (mark, need, kind, schema.get("format"))))))
     if reference in inside:
         return
     inside = (*inside, reference) if reference else inside

@@ -9,7 +9,9 @@ KOTLIN = re.compile(
 
 
 def without_comments(text):
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    text = re.sub(
+        r"/\*.*?\*/", lambda match: "deprecated " if "@deprecated" in match[0] else "", text, flags=re.DOTALL
+    )
     return re.sub(r"(^|\s)//[^\n]*", r"\1", text)
 
 
@@ -49,21 +51,22 @@ def typescript(text):
     text, found = without_comments(text), set()
     for match in re.finditer(r"^export (?:declare )?(interface|class|type|function) (\w+)", text, re.MULTILINE):
         kind, name = match.groups()
+        mark = "deprecated " if text[: match.start()].rstrip().endswith("deprecated") else ""
         if kind in ("interface", "class"):
             begin = text.index("{\n", match.end())
-            found.add((name, plain(text[match.start(1) : begin])))
+            found.add((name, mark + plain(text[match.start(1) : begin])))
             for member in split(text[begin + 1 : end_of(text, begin) - 1], ";"):
                 member = plain(member)
-                label = re.match(r"(?:readonly )?(\[?\w+)", member)[1].replace("[", "[member]")
+                label = re.match(r"(?:deprecated )?(?:readonly )?(\[?\w+)", member)[1].replace("[", "[member]")
                 found.add((f"{name}.{label}", member))
             continue
         declaration = plain(split(text[match.start(1) :], ";")[0])
-        cases = [plain(case) for case in split(declaration.partition("=")[2], "|")]
+        cases = [plain(case).removeprefix("deprecated ") for case in split(declaration.partition("=")[2], "|")]
         if kind == "type" and all(re.fullmatch(r'"[^"]*"', case) for case in cases):
-            found.add((name, f"type {name}"))
+            found.add((name, f"{mark}type {name}"))
             found |= {(f"{name} {case}", "case") for case in cases}
         else:
-            found.add((name, declaration))
+            found.add((name, mark + declaration))
     return found
 
 
@@ -130,7 +133,9 @@ def declaration(text, match, outer, kind, found):
     key = f"{outer}.{name}"
     head = with_short_defaults(head)
     abstract = kind == "interface" and not opens and not re.match(r"\s*(?:=|\{|get\()", text[match.end() + len(head) :])
-    found.add((key, ("requirement " if abstract and "{" not in text[begin:place] and "=" not in head else "") + head))
+    mark = "deprecated " if "@Deprecated" in match[1] else ""
+    need = "requirement " if abstract and "{" not in text[begin:place] and "=" not in head else ""
+    found.add((key, mark + need + head))
     if opens:
         inner = "enum" if "enum" in modifiers else "sealed" if "sealed" in modifiers else word
         properties(head, key, found)

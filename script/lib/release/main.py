@@ -108,14 +108,11 @@ def of_features(old, server, last):
 
 def sources():
     """Before a release nobody else sees it: the contract must not break at any change."""
-    found = []
-    if versions := releases():
-        for name, lines in surfaces.of_sources().items():
-            old = surfaces.read(ROOT / "releases" / versions[-1] / f"{name}.txt")
-            found += [
-                each.sentence for each in comparison.compare(name, old, lines, versions[-1]) if each.needs == "major"
-            ]
-    return found
+    if not (versions := releases()):
+        return []
+    old = surfaces.read(ROOT / "releases" / versions[-1] / "contract.txt")
+    new = surfaces.of_sources()["contract"]
+    return [each.sentence for each in comparison.compare("contract", old, new, versions[-1])]
 
 
 if __name__ == "__main__":

@@ -56,6 +56,9 @@ def plant_contract():
     def gone(document):
         del document["paths"]["/diagnostics/request"]
 
+    def deprecated(document):
+        document["paths"]["/diagnostics/request"]["get"]["deprecated"] = True
+
     def shorter(document):
         schema(document, "SessionOrder")["properties"].pop("keep")
 
@@ -91,7 +94,10 @@ def plant_contract():
     )
     expect("another type", found(retyped), "`event ping < data.t` was 'required integer', and is 'required string'")
     expect("a new value", found(reason), "`event goaway < data.reason =planted` is new", "switch over these values")
-    expect("a removed operation", found(gone), "`GET /diagnostics/request` is gone: clients of 0.1.0")
+    expect("a removed operation", found(gone), "`GET /diagnostics/request` is gone: clients of 0.1.0", "not deprecated")
+    removals = [found(gone, undo)[0].needs for undo in (None, deprecated)]
+    if removals != ["never", "major"] or found(deprecated):
+        failures.append(f"a removed operation, and one that was deprecated: {removals}; marked: {found(deprecated)}")
     if {each.name for each in found(shorter)} != {
         "POST /sessions > application/json.keep",
         "PUT /sessions/current/identity > application/json.keep",
@@ -208,6 +214,9 @@ def plant_features(server):
             "amount",
         )
     commands = set()
+    surfaces.add_command({"abstract": "Deprecated: use doctor."}, "mvi-server top", commands)
+    if commands != {("mvi-server top", "deprecated command")}:
+        failures.append(f"a deprecated command: {commands}")
     surfaces.add_command(
         json.loads(surfaces.output(server, "--experimental-dump-help"))["command"], "mvi-server", commands
     )

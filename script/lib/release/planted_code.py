@@ -22,6 +22,11 @@ def expect(what, found, *parts):
         failures.append(f"{what}: expected {parts or 'nothing'}, found {sentences or 'nothing'}")
 
 
+def expect_mark(name, lines):
+    if not any(each.startswith("deprecated ") for label, each in lines if label == name):
+        failures.append(f"{name}: the mark of a deprecation is not read")
+
+
 def replaced(text, old, new):
     if old not in text:
         raise SystemExit(f"planted.py: nothing to replace: {old!r} is not there any more")
@@ -151,6 +156,8 @@ def plant_clients():
         javascript("  version: number;\n}", "  version: string;\n}"),
         "`Sent.version` is now `version: string`",
     )
+    marked = replaced(text, "  dispose(): Promise<void>;", "  /** @deprecated Use another. */\n  dispose(): Promise<void>;")
+    expect_mark("Store.dispose", declarations.typescript(marked))
     expect("an option", javascript('until?: "shown"; signal', 'until?: "shown"; planted?: string; signal'))
     expect("additions", javascript("  close(): void;", "  close(): void;\n  planted(): void;"))
 
@@ -170,6 +177,8 @@ def plant_clients():
         kotlin("RemoteServer", "fun renewSession()", "fun restartSession()"),
         "`RemoteServer.renewSession` is gone: apps in Kotlin of 0.1.0",
     )
+    marked = replaced(files["RemoteServer"], "fun renewSession()", '@Deprecated("Use another.")\n    fun renewSession()')
+    expect_mark("mvi.client.RemoteServer.renewSession", declarations.kotlin(marked))
     expect("an internal function", kotlin("RemoteServer", "internal fun noteOutdated", "internal fun planted"))
     expect(
         "a code",

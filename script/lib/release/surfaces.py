@@ -65,7 +65,7 @@ def output(*command):
 
 
 def add_command(command, name, found):
-    found.add((name, "command"))
+    found.add((name, mark_of(command) + "command"))
     for argument in command.get("arguments", []):
         word = argument.get("preferredName", {})
         label = f"--{word['name']}" if word.get("kind") == "long" else f"<{argument['valueName']}>"
@@ -81,10 +81,14 @@ def add_command(command, name, found):
                 ),
             )
         )
-        found.add((f"{name} {label}", text))
+        found.add((f"{name} {label}", mark_of(argument) + text))
     for each in command.get("subcommands", []):
         if each["commandName"] != "help":
             add_command(each, f"{name} {each['commandName']}", found)
+
+
+def mark_of(described):
+    return "deprecated " if described.get("abstract", "").startswith("Deprecated") else ""
 
 
 def journals(server):
