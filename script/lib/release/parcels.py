@@ -38,7 +38,8 @@ def main(version, folder, programs, site=None):
     maven(version, folder / "maven")
     bill(version, folder, programs)
     if site:
-        tree(folder / f"mvi-server-{version}-docs.tar.gz", f"mvi-server-{version}-docs", pathlib.Path(site))
+        name = f"mvi-server-{version}-docs"
+        documentation(folder / f"{name}.tar.gz", name, pathlib.Path(site))
     sums(folder)
 
 
@@ -67,13 +68,29 @@ def archive(path, members):
     path.write_bytes(gzip.compress(raw.getvalue(), 9, mtime=0))
 
 
-def tree(path, prefix, folder):
+def documentation(path, prefix, folder):
+    """The site, without what differs between two runs of DocC: the order of members, files for Xcode and links of other
+    archives, and whether a reference has the conditions of its symbol. All have them where one has."""
+    pages, conditions, others = {}, {}, {"link-hierarchy.json", "linkable-entities.json"}
+    for each in sorted(folder.rglob("*")):
+        # Of the index the pages read one file only.
+        is_read = each.name == "index.json" if each.parent == folder / "index" else each.name not in others
+        if each.is_file() and is_read:
+            pages[each] = json.loads(each.read_bytes()) if each.suffix == ".json" else each.read_bytes()
+    references = [each["references"] for each in pages.values() if isinstance(each, dict) and "references" in each]
+    for name, reference in [pair for each in references for pair in each.items() if "conformance" in pair[1]]:
+        conditions[name] = reference["conformance"]
+    for name, reference in [pair for each in references for pair in each.items() if pair[0] in conditions]:
+        reference["conformance"] = conditions[name]
     archive(
         path,
         [
-            (f"{prefix}/{each.relative_to(folder)}", each.read_bytes(), 0o755 if os.access(each, os.X_OK) else 0o644)
-            for each in folder.rglob("*")
-            if each.is_file()
+            (
+                f"{prefix}/{each.relative_to(folder)}",
+                page if isinstance(page, bytes) else json.dumps(page, sort_keys=True, separators=(",", ":")).encode(),
+                0o644,
+            )
+            for each, page in pages.items()
         ],
     )
 
