@@ -156,7 +156,8 @@ def plant_clients():
         javascript("  version: number;\n}", "  version: string;\n}"),
         "`Sent.version` is now `version: string`",
     )
-    marked = replaced(text, "  dispose(): Promise<void>;", "  /** @deprecated Use another. */\n  dispose(): Promise<void>;")
+    dispose = "  dispose(): Promise<void>;"
+    marked = replaced(text, dispose, f"  /** @deprecated Use another. */\n{dispose}")
     expect_mark("Store.dispose", declarations.typescript(marked))
     expect("an option", javascript('until?: "shown"; signal', 'until?: "shown"; planted?: string; signal'))
     expect("additions", javascript("  close(): void;", "  close(): void;\n  planted(): void;"))
@@ -177,7 +178,7 @@ def plant_clients():
         kotlin("RemoteServer", "fun renewSession()", "fun restartSession()"),
         "`RemoteServer.renewSession` is gone: apps in Kotlin of 0.1.0",
     )
-    marked = replaced(files["RemoteServer"], "fun renewSession()", '@Deprecated("Use another.")\n    fun renewSession()')
+    marked = replaced(files["RemoteServer"], "fun renewSession", '@Deprecated("Use another.") fun renewSession')
     expect_mark("mvi.client.RemoteServer.renewSession", declarations.kotlin(marked))
     expect("an internal function", kotlin("RemoteServer", "internal fun noteOutdated", "internal fun planted"))
     expect(
