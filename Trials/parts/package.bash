@@ -53,8 +53,7 @@ trial_package() {
     expect "others read its settings" [ "$(stat -c %a "$system/etc/mvi-server/environment")" = 600 ]
     printf 'MVI_PORT=%s\nMVI_ADMIN_PORT=\n' "$port" >>"$system/etc/mvi-server/environment"
     # With the network of this machine: its ports are ours.
-    launch systemd-nspawn --quiet --directory "$system" --boot --register=no --keep-unit --console=pipe \
-        systemd.journald.forward_to_console=1 </dev/null
+    launch systemd-nspawn --quiet --directory "$system" --boot --register=no --keep-unit --console=pipe </dev/null
     await_ready
     leader=$(pgrep -P "$server_pid")
 
