@@ -262,10 +262,11 @@ struct AudienceTests {
         let again = AudienceUse(book, AudienceKey(0), from: crowded)
         let others = (0..<300).compactMap { number in
             let use = AudienceUse(book, AudienceKey("other \(number)"), from: other)
-            crowd.removeLast(ended.withLock { count in
-                defer { count = 0 }
-                return count
-            })
+            crowd.removeLast(
+                ended.withLock { count in
+                    defer { count = 0 }
+                    return count
+                })
             return use
         }
         #expect(others.count == 300 && again != nil)
