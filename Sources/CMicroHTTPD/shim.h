@@ -53,12 +53,6 @@ static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Conne
 /// Glibc's module omits it.
 int accept4(int listener, struct sockaddr *_Nullable address, socklen_t *_Nullable length, int flags);
 
-/// Accepts a socket that no child process inherits. The library sets the flag later: a process that is started in
-/// between would keep the connection open.
-static inline int cmhd_accept(int listener, struct sockaddr *_Nullable address, socklen_t *_Nullable length) {
-    return accept4(listener, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-}
-
 /// Empties the query in the library's memory, which is not const, after we have copied it. Only in the target callback.
 ///
 /// 0.9 parses the query after that, with 56 bytes of the connection's memory for each argument. If the memory is used

@@ -1,4 +1,3 @@
-import CMicroHTTPD
 import Glibc
 import Testing
 
@@ -19,7 +18,7 @@ extension MicroHTTPSuites {
                 }
             }
             let client = try RawClient(port: UInt16(bigEndian: address.sin_port), receiveBuffer: 4_096)
-            let server = cmhd_accept(listener, nil, nil)
+            let server = Acceptor.accept(listener, nil, nil)
             try #require(server >= 0)
             defer { close(server) }
             prepare(server)

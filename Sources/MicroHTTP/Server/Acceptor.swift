@@ -100,7 +100,7 @@ final class Acceptor: ReactorMember {
     private func acceptOne() -> Bool {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let descriptor = withSocketAddress(&address) { cmhd_accept(listenSocket, $0, &length) }
+        let descriptor = withSocketAddress(&address) { Self.accept(listenSocket, $0, &length) }
         guard descriptor >= 0 else { return goOn(after: errno) }
         admit(descriptor, address, length)
         return true
@@ -150,7 +150,7 @@ final class Acceptor: ReactorMember {
         core.logger.error("A connection is refused: the process has no file descriptors left. Raise its limit.")
         let spare = state.withLock { $0.spare }
         if spare >= 0 { Glibc.close(spare) }
-        let descriptor = cmhd_accept(listenSocket, nil, nil)
+        let descriptor = Self.accept(listenSocket, nil, nil)
         if descriptor >= 0 { Glibc.close(descriptor) }
         let next = Self.openSpare()
         let id = state.withLock { state in
@@ -159,6 +159,16 @@ final class Acceptor: ReactorMember {
         }
         thread.setDeadline(monotonicNow() + Self.retry, for: id)
         return false
+    }
+
+    /// Accepts a socket that no child process inherits. The library sets the flag later: a process that is started in
+    /// between would keep the connection open.
+    static func accept(
+        _ listener: Int32, _ address: UnsafeMutablePointer<sockaddr>?, _ length: UnsafeMutablePointer<socklen_t>?
+    ) -> Int32 {
+        // On Linux the same as SOCK_CLOEXEC and SOCK_NONBLOCK, which a file that also imports microhttpd.h would hide from
+        // the others.
+        accept4(listener, address, length, O_CLOEXEC | O_NONBLOCK)
     }
 
     private static func openSpare() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
