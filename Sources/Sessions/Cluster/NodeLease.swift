@@ -48,6 +48,8 @@ package final class NodeLease: Sendable {
         var namesake: NodeRecord?
         /// True after this node gave its sessions to its namesake.
         var hasYielded = false
+        /// Ids that this node had, whose rows it could not remove.
+        var left: [NodeID] = []
 
         mutating func leave() -> NodeID? {
             if let id { gone.insert(id) }
@@ -239,6 +241,16 @@ package final class NodeLease: Sendable {
             guard let id = state.leave() else { return nil }
             if !state.isDraining { state.evictions += 1 }
             return id
+        }
+    }
+
+    /// Notes that the row of an id that this node had could not be removed.
+    func noteLeft(_ id: NodeID) { state.withLock { $0.left.append(id) } }
+
+    func takeLeft() -> [NodeID] {
+        state.withLock { state in
+            defer { state.left = [] }
+            return state.left
         }
     }
 

@@ -27,7 +27,15 @@ extension SessionTable {
     private func endWorkIfLeaseIsOver() {
         guard let lease = environment.lease, let id = lease.end() else { return }
         stopWork()
-        environment.sharedJournal?.forget(id, renewals: nil) { _ in }
+        removeFormer(id)
+    }
+
+    /// Removes the row of an id that this node had, so that others need not wait for its end: now, or with the next join if
+    /// the journal does not answer.
+    private func removeFormer(_ id: NodeID) {
+        environment.sharedJournal?.forget(id, renewals: nil) { [environment] result in
+            if case .failure = result { environment.lease?.noteLeft(id) }
+        }
     }
 
     private func stopWork() { for session in environment.ownedSessions { session.stopWork() } }
@@ -41,6 +49,7 @@ extension SessionTable {
             return journal.join(new) { [self] result in
                 guard case .success(let older) = result else { return lease.endRenewal() }
                 lease.joined(new.id, sent: sent, older: older)
+                for id in lease.takeLeft() { removeFormer(id) }
                 renew(lease, address)
             }
         }
@@ -63,7 +72,7 @@ extension SessionTable {
                 // The sessions that it took so far go to the node that other nodes reach.
                 if let former = lease.leaveToNamesake() {
                     stopWork()
-                    journal.forget(former, renewals: nil) { _ in }
+                    removeFormer(former)
                 }
             }
             lease.endRenewal()

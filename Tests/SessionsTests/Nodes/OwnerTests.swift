@@ -121,6 +121,21 @@ struct OwnerTests {
         #expect(try nodes.count(nodes.other).contains(#""count":2"#))
     }
 
+    @Test("ends soon after an outage in which its lease ended, although others saw nothing of that")
+    func outage() async throws {
+        let nodes = try NodePair()
+        _ = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        #expect(try nodes.owner != nil)
+        for journal in [nodes.hereJournal, nodes.thereJournal] { journal.cutOff(true) }
+        nodes.pass(12)
+        for journal in [nodes.hereJournal, nodes.thereJournal] { journal.cutOff(false) }
+        // Less than the time for which a node's row must be unchanged.
+        nodes.pass(7)
+        #expect(try nodes.owner == nil)
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+    }
+
     @Test("is not needed by a node that cannot renew: turns without work run, those with work are refused")
     func noLease() throws {
         let nodes = try NodePair()
