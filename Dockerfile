@@ -1,5 +1,5 @@
 # --- Build ------------------------------------------------------------------------------------------------------------
-FROM swift:6.3-bookworm AS build
+FROM docker.io/library/swift:6.3-bookworm AS build
 # Packages without versions, here and below: Debian's archive keeps the newest one only, so that after a security update a
 # version written down could not be installed any more.
 # hadolint ignore=DL3008
@@ -27,7 +27,7 @@ RUN for product in mvi-server mvi-tools; do \
  && if grep -q icudt /out/*; then echo "a program has ICU in it: what imports Foundation?" >&2; exit 1; fi
 
 # --- Run --------------------------------------------------------------------------------------------------------------
-FROM debian:bookworm-slim
+FROM docker.io/library/debian:bookworm-slim
 LABEL org.opencontainers.image.title="mvi-server" \
       org.opencontainers.image.description="MVI features over REST and server-sent events" \
       org.opencontainers.image.licenses="Apache-2.0"
