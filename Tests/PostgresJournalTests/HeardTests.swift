@@ -69,7 +69,7 @@ import Testing
     @Test func `programs that receive no messages go on with the schema`() async throws {
         let schema = try await TestSchema()
         let before = Array(PostgresSchema.migrations.prefix(18))
-        let older = try await schema.journal { $0.migrations = before }
+        let older = try await schema.migrated { $0.migrations = before }
         let session = try await older.newSession()
         let first = session.turn()
         #expect(await older.append(first).isCommitted)
@@ -79,7 +79,7 @@ import Testing
         #expect(await journal.append(second).isCommitted)
         #expect(await older.append(session.turn(after: second.head, state: "3")).isCommitted)
         await older.close()
-        let again = try await schema.journal { $0.migrations = before }
+        let again = try await schema.migrated { $0.migrations = before }
         #expect(again.trouble == nil)
         await again.close()
         await journal.close()

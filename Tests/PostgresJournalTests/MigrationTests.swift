@@ -12,7 +12,7 @@ import Testing
         async throws
     {
         let schema = try await TestSchema()
-        await (try await schema.journal { $0.migrations = Array(PostgresSchema.migrations.prefix(1)) }).close()
+        await (try await schema.migrated { $0.migrations = Array(PostgresSchema.migrations.prefix(1)) }).close()
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 1)
         // A session with a turn, as the first version stored it.
         let record = TestSession.record()
@@ -46,7 +46,7 @@ import Testing
             "INSERT INTO @.credentials VALUES (1, 1, $1, 'bearer', 0, 5, '\\x0123', '{}')", [revoked])
         let session = TestSession(key: SessionKey(1), record: record)
 
-        let journal = try await schema.journal()
+        let journal = try await schema.migrated()
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == Int64(PostgresSchema.migrations.count))
         let news = try #require(try await journal.news(session))
         #expect(news.head == SessionHead(number: 7, nonce: 70) && news.owner == nil && news.accessChanges == 0)
@@ -85,14 +85,14 @@ import Testing
         let schema = try await TestSchema()
         let known = PostgresSchema.migrations
         let added = PostgresSchema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;", isAdditive: true)
-        await (try await schema.journal { $0.migrations = known + [added] }).close()
-        let older = try await schema.journal()
+        await (try await schema.migrated { $0.migrations = known + [added] }).close()
+        let older = try await schema.migrated()
         #expect(older.trouble == nil)
         let session = try await older.newSession()
         let turn = session.turn()
         #expect(await older.append(turn).isCommitted)
         let other = PostgresSchema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN most text;")
-        await (try await schema.journal { $0.migrations = known + [added, other] }).close()
+        await (try await schema.migrated { $0.migrations = known + [added, other] }).close()
         // Nor does one with connections from before.
         #expect(await older.append(session.turn(after: turn.head, state: "2")).failure == .unavailable)
         #expect(try await schema.number("SELECT number FROM @.heads") == 1)
@@ -110,7 +110,7 @@ import Testing
         (options.schema, options.migrations) = (schema.name, Array(PostgresSchema.migrations.prefix(5)))
         let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "migrate"))
         #expect(try Migrator(target, options).migrate())
-        let journal = try await schema.journal()
+        let journal = try await schema.migrated()
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == Int64(PostgresSchema.migrations.count))
         #expect(try await schema.number("SELECT minimum::bigint FROM @.meta") < 6)
         #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `a migration waits for a transaction in its way without keeping others from appending`() async throws {
         let schema = try await TestSchema()
-        let old = try await schema.journal()
+        let old = try await schema.migrated()
         let turn = try await old.newSession().turn()
         #expect(await old.append(turn).isCommitted)
         let target = try #require(ConnectionTarget(schema.cluster.url(user: "mvi"), applicationName: "report"))
@@ -188,7 +188,7 @@ import Testing
 
     @Test func `a schema that is dropped under a running server is made anew`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
-        let journal = try await schema.journal()
+        let journal = try await schema.migrated()
         let (token, turn) = (TestSession.record().tokenHash, try await journal.newSession().turn())
         #expect(await journal.append(turn).isCommitted)
         try await schema.run("DROP SCHEMA @ CASCADE")

@@ -36,7 +36,7 @@ import Testing
         let version = PostgresSchema.spacesVersion
         let before = Array(PostgresSchema.migrations.prefix(version - 1))
         let journal = try await schema.journal()
-        let older = try await schema.journal { $0.migrations = before }
+        let older = try await schema.migrated { $0.migrations = before }
         let session = try await older.newSession()
         let turn = session.turn()
         #expect(await older.append(turn).isCommitted)
@@ -51,14 +51,14 @@ import Testing
         await journal.close()
         // An additive migration later does not let it in again.
         let added = PostgresSchema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;", isAdditive: true)
-        await (try await schema.journal { $0.migrations = PostgresSchema.migrations + [added] }).close()
+        await (try await schema.migrated { $0.migrations = PostgresSchema.migrations + [added] }).close()
         #expect(try await schema.number("SELECT minimum::bigint FROM @.meta") == version)
     }
 
     @Test func `a program that does not note visits is excluded from spaces that it made`() async throws {
         let schema = try await TestSchema()
         let before = Array(PostgresSchema.migrations.prefix(16))
-        let older = try await schema.journal { $0.migrations = before }
+        let older = try await schema.migrated { $0.migrations = before }
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 16)
         // That program's statements name no column of later migrations, but those of this build do.
         let tables = ["sessions", "credentials"]
