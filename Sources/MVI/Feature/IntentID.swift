@@ -36,11 +36,6 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension IntentID {
-    /// True if it has a form that the server makes: it tells nothing of a client.
-    package var isServers: Bool {
-        text.utf8.first == 0xE2 || text.utf8.count == 13 && text.utf8.allSatisfy(Self.alphabet.contains)
-    }
-
     /// The id of bootstrap and its work. It is not ASCII, so it never equals a client's key.
     public static let bootstrap = IntentID("‹bootstrap›")
     @usableFromInline static let end = IntentID("end")

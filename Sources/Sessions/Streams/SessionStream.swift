@@ -231,7 +231,7 @@ extension SessionCore {
     ) {
         let before = streams.tally
         let place =
-            streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty && !showsOwn(index, stream)
+            streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty
             ? StreamPlace(self, index, forms) : nil
         // Many large states take several steps, so that the bytes that wait for a socket are bounded.
         let states = takeStates(index, forms)
@@ -242,14 +242,13 @@ extension SessionCore {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
             if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(end, index, into: &bytes) }
             if stores[store].rare?.shown != nil {
-                appendView(store, index, stream, forms, into: &bytes)
+                appendView(store, index, forms, into: &bytes)
             } else if let rare = streams.all[index].rare {
-                appendChange(store, index, stream, rare, forms?.patches ?? [:], into: &bytes)
+                appendChange(store, index, rare, forms?.patches ?? [:], into: &bytes)
             } else {
                 streams.tally.states += 1
                 StreamEvents.state(
-                    stores[store].feature, version: stores[store].version,
-                    intent: shown(stores[store].intent, of: stores[store].feature, to: stream),
+                    stores[store].feature, version: stores[store].version, intent: stores[store].intent,
                     stores[store].view, into: &bytes)
             }
         }
@@ -265,8 +264,7 @@ extension SessionCore {
                 number <= streams.all[index].replayThrough
                 && (streams.all[index].startedResumed || entry.isWritten(to: streams.all[index].credential))
             StreamEvents.label(
-                entry.label, version: streams.all[index].seen(entry.label.feature)?.version,
-                intent: shown(entry.label.intent, of: entry.label.feature, to: stream), epoch: epoch,
+                entry.label, version: streams.all[index].seen(entry.label.feature)?.version, epoch: epoch,
                 isReplay: isReplay, life: entry.expiry - now, into: &bytes)
             streams.tally.labels += 1
             if isReplay { streams.tally.replayed += 1 }

@@ -223,21 +223,21 @@ extension SessionCore {
 
     /// Appends the event that shows the view of a stream's audience.
     mutating func appendView(
-        _ store: Int, _ index: Int, _ stream: SessionStream, _ forms: StreamForms?, into bytes: inout [UInt8]
+        _ store: Int, _ index: Int, _ forms: StreamForms?, into bytes: inout [UInt8]
     ) {
         let feature = stores[store].feature
         guard case .view(let key, let view, let patch)? = forms?.made(feature)?.outcome else { return }
         let isStale = streams.all[index].rare?.stale.contains(feature) == true
         let version = view.versions.upperBound
-        let intent = shown(stores[store].intent, of: feature, to: stream)
         if let patch {
             streams.tally.patches += 1
             StreamEvents.patch(
-                feature, from: patch.from, to: version, intent: intent, isStale: isStale, patch.bytes, into: &bytes)
+                feature, from: patch.from, to: version, intent: stores[store].intent, isStale: isStale, patch.bytes,
+                into: &bytes)
         } else {
             streams.tally.states += 1
             StreamEvents.state(
-                feature, version: version, intent: intent, isStale: isStale, view.bytes, into: &bytes)
+                feature, version: version, intent: stores[store].intent, isStale: isStale, view.bytes, into: &bytes)
         }
         streams.all[index].makeRare().note(SeenView(feature: feature, key: key, version: version), view.bytes)
     }

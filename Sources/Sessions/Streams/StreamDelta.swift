@@ -118,21 +118,20 @@ extension SessionCore {
     /// Appends the event that shows a store's view state: the patch if one was computed from the stream's last view
     /// state, otherwise the whole state.
     mutating func appendChange(
-        _ store: Int, _ index: Int, _ stream: SessionStream, _ rare: StreamState.Rare,
-        _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8]
+        _ store: Int, _ index: Int, _ rare: StreamState.Rare, _ patches: [PatchName: [UInt8]?],
+        into bytes: inout [UInt8]
     ) {
         let slot = stores[store]
-        let intent = shown(slot.intent, of: slot.feature, to: stream)
         let isStale = rare.stale.contains(slot.feature)
         let name = rare.delta.flatMap { patchName(slot.feature, $0, to: slot.version) }
         if let name, let patch = patches[name] ?? nil {
             streams.tally.patches += 1
             StreamEvents.patch(
-                slot.feature, from: name.from, to: name.to, intent: intent, isStale: isStale, patch, into: &bytes)
+                slot.feature, from: name.from, to: name.to, intent: slot.intent, isStale: isStale, patch, into: &bytes)
         } else {
             streams.tally.states += 1
             StreamEvents.state(
-                slot.feature, version: slot.version, intent: intent, isStale: isStale, slot.view, into: &bytes)
+                slot.feature, version: slot.version, intent: slot.intent, isStale: isStale, slot.view, into: &bytes)
         }
         streams.all[index].rare?.delta?.note(slot.feature, version: slot.version, view: slot.view)
     }
@@ -226,7 +225,7 @@ extension SessionCore {
             !streams.all[index].holdsBack,
             step.place == StreamPlace(self, index, forms),
             streams.all[index].replayThrough < step.firstLabel, now < step.expiry,
-            !isAnyDirected(to: index, stream, forms), !showsOwn(index, stream)
+            !isAnyDirected(to: index, stream, forms)
         else { return nil }
         noteShown(index)
         for (view, bytes) in step.seen { streams.all[index].makeRare().note(view, bytes) }

@@ -165,11 +165,12 @@ package enum StreamEvents {
     ///   - version: that of the view which the stream has shown, if it is an audience's.
     ///   - life: the rest of the label's life, of which whole seconds are written.
     static func label(
-        _ label: StoredLabel, version: UInt64? = nil, intent: String?, epoch: String, isReplay: Bool, life: Duration,
+        _ label: StoredLabel, version: UInt64? = nil, epoch: String, isReplay: Bool, life: Duration,
         into bytes: inout [UInt8]
     ) {
         bytes.append(literal: "event: label\ndata: {\"feature\":\"")
-        head(label.feature, version: min(label.version, version ?? .max), intent: intent, into: &bytes)
+        head(
+            label.feature, version: min(label.version, version ?? .max), intent: label.intent, into: &bytes)
         bytes.append(literal: ",\"id\":\"")
         bytes.append(text: epoch)
         bytes.append(UInt8(ascii: "."))
