@@ -97,7 +97,11 @@ package final class HostedStore<F: Feature>: Sendable {
         return diagnostics
     }
 
-    package func observersCaughtUp() async { await host?.runner.observersCaughtUp() }
+    /// Returns when observers have had all that happened. The end of a store may wait for a turn that was just answered.
+    package func observersCaughtUp() async {
+        while session.isEnded, session.queue.isRunning { await Task.yield() }
+        await host?.runner.observersCaughtUp()
+    }
 
     // MARK: Intents
 
