@@ -59,7 +59,7 @@ extension Session {
                     "The turn tells \(own) messages; \(Message.limit) of a session may wait. Tell less, or in several turns."
                 )
             }
-            // In tests of a feature nobody receives them.
+            // A test of a feature has no receivers.
             if shared.post != nil { throw StoreError.tooManyMessages(messages - own) }
         }
         if count > shared.limits.reminders {

@@ -323,7 +323,7 @@ struct MessageTests {
         for client in [ann, bob] {
             // The session has to be stored for its id to name it. A commit of a receiver may hold a turn of the same
             // session as well, so nothing is sent to either once these fail.
-            try await post.tell(["unasked"], to: "subject nobody", from: client)
+            try await post.tell(["unasked"], to: "subject unknown", from: client)
             try await post.isIdle(client)
         }
         journal.fails.withLock { $0 = .receivers }
