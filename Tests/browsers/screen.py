@@ -64,10 +64,15 @@ class Screen:
         return self
 
     def count(self):
-        """The counter's number: the line of its card that is one."""
-        numbers = [line for line in self.lines("Counter") if re.fullmatch(r"[-−]?\d+", line)]
-        # The button 'Decrement' has the text −1, with a minus sign; the number of the view comes before it.
-        return int(numbers[0].replace("−", "-")) if numbers else None
+        """The counter's number, when its state is there: the line after its version."""
+        def seen():
+            lines = self.lines("Counter")
+            # Without a state, the first line that is a number would be the text of a button, '−1'.
+            place = next((place for place, line in enumerate(lines) if re.match(r"v\d+\b", line)), None)
+            if place is None:
+                raise NotYet(" | ".join(lines))
+            return [int(lines[place + 1].replace("−", "-"))]
+        return until("the counter has a state", seen)[0]
 
     def version(self, card):
         """The version that the card shows, or None."""
