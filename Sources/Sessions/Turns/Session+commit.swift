@@ -348,7 +348,7 @@ final class PendingCommit: Sendable {
         span = tracer == nil ? nil : AppendSpan()
     }
 
-    deinit { _ = endEntries(.rolledBack) }
+    deinit { _ = end(.outdated, .rolledBack) }
 
     /// Counts an append with an unknown outcome that was not committed. Returns the number before it.
     func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
@@ -361,11 +361,7 @@ final class PendingCommit: Sendable {
     /// Ends the batch and its stores.
     func end(_ outcome: CommitOutcome, _ end: EntryEnd) -> CommitEnd {
         if case .committed = outcome, !recordings.isEmpty { session.witness(recordings, recordingLimit) }
-        return (outcome, results, endEntries(end))
-    }
-
-    private func endEntries(_ end: EntryEnd) -> [SessionBatch.Entry] {
-        guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return [] }
+        guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return (outcome, results, []) }
         // By index: a loop over the elements would copy each entry.
         for index in entries.indices {
             guard let store = entries[index].store else { continue }
@@ -378,8 +374,8 @@ final class PendingCommit: Sendable {
                 if !entries[index].isKept { store.endWork() }
             }
         }
-        if case .committed = end { return entries }
-        return []
+        if case .committed = end { return (outcome, results, entries) }
+        return (outcome, results, [])
     }
 }
 
