@@ -22,6 +22,8 @@ package final class PostgresConnection {
     /// Notifications received while waiting for something else.
     private var heard: [PostgresNotification] = []
     private var listens = false
+    /// The time without a byte after which the connection is given up, before its deadline; nil for the deadline alone.
+    package var longestSilence: Duration?
 
     /// Connects.
     package init(_ target: ConnectionTarget, deadline: ContinuousClock.Instant) throws(PostgresError) {
@@ -316,6 +318,7 @@ package final class PostgresConnection {
 
     /// Waits until the socket is ready. Returns the events.
     private func wait(for events: Int32, _ deadline: ContinuousClock.Instant) throws(PostgresError) -> Int32 {
+        let deadline = longestSilence.map { min(deadline, .now + $0) } ?? deadline
         while true {
             let milliseconds = deadline.millisecondsLeft
             guard milliseconds > 0 else { throw .lost("The database did not answer in time.") }

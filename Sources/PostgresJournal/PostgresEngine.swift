@@ -15,7 +15,7 @@ final class PostgresEngine: Sendable {
     typealias Ready<Value> = (id: Schedule<Request>.ID, value: Value)
 
     /// The queue of one writer.
-    private struct Lane {
+    struct Lane {
         var appends: Deque<Ready<Write>> = []
         var statements: Deque<Ready<Write>> = []
         var steps: Deque<Ready<Write>> = []
@@ -27,7 +27,7 @@ final class PostgresEngine: Sendable {
         var isEmpty: Bool { appends.isEmpty && statements.isEmpty && steps.isEmpty && streams.isEmpty }
     }
 
-    private struct State {
+    struct State {
         var schedule = Schedule<Request>()
         var lanes: [Lane]
         var reads: Deque<Ready<Read>> = []
@@ -62,9 +62,9 @@ final class PostgresEngine: Sendable {
     let acknowledged = Lock(LogPosition())
     /// True if the database has nothing of the subjects in `PostgresOptions.forgottenList`.
     let appliedForgotten: Lock<Bool>
-    private let state: Lock<State>
+    let state: Lock<State>
     private let writers: [DispatchSemaphore]
-    private let reader = DispatchSemaphore(value: 0)
+    let reader = DispatchSemaphore(value: 0)
     private let maintenance = DispatchSemaphore(value: 0)
 
     init?(_ target: ConnectionTarget, listen: ConnectionTarget, options: PostgresOptions, logger: Logger) {
@@ -114,24 +114,6 @@ final class PostgresEngine: Sendable {
             return (nil, state.lanes[lane].isAsleep)
         }
         if wakes { writers[lane].signal() }
-        return refusal
-    }
-
-    /// Enqueues a read, or returns the reason why it is refused.
-    func add(
-        _ read: Read, keys: [ChainKey], wait: Schedule<Request>.Wait, isAccepted: Bool = false
-    ) -> StoreError? {
-        let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
-            if !isAccepted {
-                if state.isClosing { return (.journalClosed, false) }
-                if state.waitingReads >= options.waitingReads { return (.tooManyReads, false) }
-            }
-            state.waitingReads += 1
-            let (id, isReady) = state.schedule.addRead(.read(read), keys: keys, wait: wait)
-            if isReady { state.reads.append((id, read)) }
-            return (nil, isReady)
-        }
-        if wakes { reader.signal() }
         return refusal
     }
 
@@ -294,38 +276,6 @@ final class PostgresEngine: Sendable {
 
     /// Makes lanes without a connection retry now.
     func wakeWriters() { for writer in writers { writer.signal() } }
-
-    // MARK: Readers
-
-    /// Waits for reads: questions that are asked together, or one other read. Returns nil after the last one.
-    func nextReads() -> (reads: [Ready<Read>], seen: UInt64)? {
-        while true {
-            let (reads, seen, isOver) = state.withLock { state in
-                var reads = state.reads.popFirst().map { [$0] } ?? []
-                if case .question? = reads.first?.value {
-                    while reads.count < options.readsAtOnce, case .question? = state.reads.first?.value {
-                        reads.append(state.reads.removeFirst())
-                    }
-                }
-                return (reads, state.schedule.finishedCount, state.isOver)
-            }
-            if !reads.isEmpty { return (reads, seen) }
-            if isOver { return nil }
-            reader.wait()
-        }
-    }
-
-    /// True if a session is being written, or was since this count of finished writes.
-    func hasWrites(of session: SessionKey, since count: UInt64) -> Bool {
-        state.withLock { $0.schedule.hasWrites(of: session, since: count) }
-    }
-
-    /// True if a write with one of the keys is in doubt; with a key for any session, if any write is.
-    func isInDoubt(_ keys: [ChainKey]) -> Bool {
-        state.withLock { state in
-            state.lanes.contains { keys.isEmpty ? !$0.inDoubt.isEmpty : $0.inDoubt.contains(keys) }
-        }
-    }
 
     // MARK: State
 

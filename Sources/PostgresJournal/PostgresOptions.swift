@@ -40,6 +40,8 @@ struct PostgresOptions: Sendable {
     var statementTime: Duration = .seconds(10)
     /// The time limit of a reading transaction.
     var readTime: Duration = .seconds(15)
+    /// The time without a byte from the database after which requests' questions are refused, also those that wait.
+    var silentTime: Duration = .seconds(5)
     /// The time after which the database ends a transaction whose client is silent.
     var idleTransactionTime: Duration = .seconds(5)
     /// The interval at which an idle connection tests that the database is writable.

@@ -22,15 +22,25 @@ final class PostgresReader {
 
     // MARK: Questions
 
-    /// Asks all in one transaction, with one statement for each kind. If that fails, asks each alone.
+    /// Asks all in one transaction, with one statement for each kind. If that fails, asks each alone. If the database is
+    /// silent, refuses also those that wait, which would wait as long again.
     private func answer(_ reads: [Read], _ seen: UInt64) {
         var asked: [Question] = []
         for case .question(let question, _) in reads { asked.append(question) }
         let questions = Questions(asked, engine.statements)
-        let answers = attempt(questions.statements) { results in try questions.answers(results) }
+        let begun = ContinuousClock.now
+        let answers = attempt(questions.statements, silence: engine.options.silentTime) { results in
+            try questions.answers(results)
+        }
         if case .failure(let error) = answers, error.code != .unavailable || connection != nil, reads.count > 1 {
             for read in reads { answer([read], seen) }
             return
+        }
+        if case .failure(let error) = answers, connection == nil, begun.duration(to: .now) >= engine.options.silentTime
+        {
+            let waiting = engine.takeQuestions()
+            for case .question(_, let done) in waiting.map(\.value) { done(.failure(error), seen) }
+            engine.finish(waiting.map(\.id), reads: waiting.count)
         }
         for (place, read) in reads.enumerated() {
             guard case .question(_, let done) = read else { continue }
@@ -40,23 +50,30 @@ final class PostgresReader {
 
     // MARK: Transactions
 
-    /// Reads in one transaction, whose statements see one snapshot.
+    /// Reads in one transaction, whose statements see one snapshot. `silence` is the longest time without a byte; nil for
+    /// the whole transaction's.
     func attempt<Value>(
-        _ statements: [PostgresStatement], _ body: (ArraySlice<PostgresRows>) throws -> Value
+        _ statements: [PostgresStatement], silence: Duration? = nil,
+        _ body: (ArraySlice<PostgresRows>) throws -> Value
     ) -> Result<Value, StoreError> {
-        let isNew = connection == nil
-        do { return .success(try read(statements, body)) } catch {
-            // An idle connection may have been closed, and the database may have been replaced behind it.
-            if !isNew, connection == nil, let again = try? read(statements, body) { return .success(again) }
+        let (isNew, begun) = (connection == nil, ContinuousClock.now)
+        do { return .success(try read(statements, silence, body)) } catch {
+            // An idle connection may have been closed, and the database may have been replaced behind it. A silent one
+            // would be silent again.
+            let isSilent = silence.map { begun.duration(to: .now) >= $0 } ?? false
+            if !isNew, connection == nil, !isSilent, let again = try? read(statements, silence, body) {
+                return .success(again)
+            }
             return .failure(StoreError(error, at: engine.place))
         }
     }
 
     private func read<Value>(
-        _ statements: [PostgresStatement], _ body: (ArraySlice<PostgresRows>) throws -> Value
+        _ statements: [PostgresStatement], _ silence: Duration?, _ body: (ArraySlice<PostgresRows>) throws -> Value
     ) throws -> Value {
         let options = engine.options
         let connection = try connection ?? open()
+        connection.longestSilence = silence
         let begin = [
             PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
             PostgresStatement(

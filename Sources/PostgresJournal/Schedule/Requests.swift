@@ -39,6 +39,8 @@ enum Read: Sendable {
     case question(Question, @Sendable (_ answer: Result<ReadAnswer, StoreError>, _ seen: UInt64) -> Void)
     /// Reads on its own and delivers the result.
     case alone(@Sendable (_ reader: PostgresReader) -> Void)
+
+    var isQuestion: Bool { if case .question = self { true } else { false } }
 }
 
 /// A frequent read.

@@ -29,6 +29,7 @@ struct TestSchema: Sendable {
         // Bounds on a hang only: a slow machine is no fault of the database. Tests of a deadline set it.
         let patience = Duration.seconds(120)
         (options.connectTime, options.readTime, options.heartbeatTime) = (patience, patience, patience)
+        options.silentTime = patience
         (options.transactionTime, options.statementTime, options.idleTransactionTime) = (patience, patience, patience)
         change(&options)
         return try await PostgresJournal.open(
