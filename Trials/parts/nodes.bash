@@ -14,19 +14,26 @@ build_nodes() {
     node_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/trial-server
 }
 
-# build_older: the server of the last release, whose commit docs/releases.md names, once.
+# build_older: server and clients of the last release, whose commit docs/releases.md names, once; and this build's clients.
 build_older() {
-    older=${MVI_OLDER_SERVER:-}
-    [[ -z $older && (" $* " == *" versions "* || " $* " == *" all "* ) ]] || return 0
-    local commit folder
+    older='' older_root=''
+    [[ " $* " == *" versions "* || " $* " == *" all "* ]] || return 0
+    local commit each
     # The newest one is the first row.
     commit=$(sed -nE 's/^\| [0-9.]+ \| `([0-9a-f]{40})` \|$/\1/p' "$root/docs/releases.md" | head -n 1)
     git -C "$root" cat-file -e "$commit^{commit}" || die "the commit '$commit' of the last release is not here: git fetch --unshallow"
-    folder=$root/.build-older/$commit older=$folder/.build/release/mvi-server
-    [[ ! -x $older ]] || return 0
-    mkdir -p "$folder"
-    git -C "$root" archive "$commit" | tar -x -C "$folder"
-    swift build --package-path "$folder" -c release --product mvi-server >&2
+    older_root=$root/.build-older/$commit older=$older_root/.build/release/mvi-server
+    mkdir -p "$older_root"
+    git -C "$root" archive "$commit" | tar -x -C "$older_root"
+    for each in mvi-server swift-client-driver; do
+        [[ -x $older_root/.build/release/$each ]] || swift build --package-path "$older_root" -c release --product "$each" >&2
+    done
+    swift build --package-path "$root" -c "$configuration" --product swift-client-driver >&2
+    for each in "$root" "$older_root"; do
+        "$each/script/bootstrap" javascript
+        "$each/script/bootstrap" kotlin
+        "$each/Clients/Kotlin/build" >&2
+    done
 }
 
 # trial_nodes LENGTH NAME...: LENGTH in what the trial counts, seconds, rounds or sessions; 0 for its own.
@@ -35,8 +42,12 @@ trial_nodes() {
     shift
     build_nodes "$@"
     build_older "$@"
-    PYTHONDONTWRITEBYTECODE=1 python3 "$root/Trials/nodes/main.py" "$@" --server "$server" --tools "$work" \
-        ${node_server:+--node-server "$node_server"} ${older:+--older "$older"} ${short:+--short} --length "$length" --sessions "${sessions:-0}" || code=$?
+    local options=(--server "$server" --tools "$work" --length "$length" --sessions "${sessions:-0}")
+    [[ -z $node_server ]] || options+=(--node-server "$node_server")
+    [[ -z $older ]] || options+=(--older "$older" --older-root "$older_root"
+        --programs "$(swift build --package-path "$root" -c "$configuration" --show-bin-path)")
+    [[ -z $short ]] || options+=(--short)
+    PYTHONDONTWRITEBYTECODE=1 python3 "$root/Trials/nodes/main.py" "$@" "${options[@]}" || code=$?
     case $code in
     0) ;;
     1) fault "several nodes do not do what docs/many-nodes.md says (the lines above have it)" ;;

@@ -10,18 +10,27 @@ inside() {
     "${enter[@]}" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# expect TEXT COMMAND...: a fault unless the command succeeds.
+# expect TEXT COMMAND...: a fault with the command's last lines unless it succeeds.
 expect() {
     local text=$1
     shift
-    "$@" >>"$work/package.log" 2>&1 || fault "$text"
+    "$@" >"$work/package.log" 2>&1 || fault "$text: $(tail -n 40 "$work/package.log")"
+}
+# ready: the service answers; if it does not, its journal tells why.
+ready() {
+    local code=0
+    (await_ready) || code=$?
+    [[ -n $leader ]] || leader=$(pgrep -P "$server_pid") || true
+    ((code == 0)) && return
+    inside journalctl --unit mvi-server --no-pager --lines 40 >&2 || true
+    exit "$code"
 }
 absent() { [[ ! -e $system/$1 && ! -L $system/$1 ]]; }
 
 # expect_count NUMBER: adds five to the counter of the session in a jar of cookies.
 expect_count() {
     local found
-    await_ready
+    ready
     found=$(curl -s -b "$work/jar" -H 'Prefer: return=representation' --json '{"type":"add","amount":5}' \
         "http://127.0.0.1:$port/features/counter/intents" | sed -nE 's/.*"count":([0-9]+).*/\1/p')
     [[ $found == "$1" ]] || fault "the counter is '$found', not $1"
@@ -54,8 +63,7 @@ trial_package() {
     printf 'MVI_PORT=%s\nMVI_ADMIN_PORT=\n' "$port" >>"$system/etc/mvi-server/environment"
     # With the network of this machine: its ports are ours.
     launch systemd-nspawn --quiet --directory "$system" --boot --register=no --keep-unit --console=pipe </dev/null
-    await_ready
-    leader=$(pgrep -P "$server_pid")
+    ready
 
     curl -s -c "$work/jar" -o /dev/null --json '{"credential":"cookie"}' "http://127.0.0.1:$port/sessions"
     expect_count 5
@@ -84,7 +92,6 @@ trial_package() {
         etc/systemd/system/multi-user.target.wants/mvi-server.service; do
         absent "$each" || fault "a purge left /$each"
     done
-    ((faults == 0)) || tail -n 40 "$work/package.log"
     echo "package: $(sed -n 's/^PRETTY_NAME=//p' "$system/etc/os-release"), $version"
     end_server TERM || true
 }

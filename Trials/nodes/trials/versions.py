@@ -1,11 +1,15 @@
-"""The last release beside this build: nodes of both on one database, replaced one by one, and a data folder of both."""
+"""The last release beside this build: nodes of both on one database, replaced one by one, a data folder of both, and the
+clients of each with the server of the other."""
 
 import asyncio
+import pathlib
 import sqlite3
 
 from client import Client, begin_all, judge, load
+from driver import Driver
 from figures import Failure
 from link import Link
+from nodes import ROOT
 from notes import Notes
 from processes import TERMINATE
 
@@ -15,6 +19,8 @@ async def run(world):
         raise Failure("versions needs --older, the server of the last release")
     await _deploy(world)
     await _folder(world)
+    for name, commands in _clients(world).items():
+        await _client(world, name, *commands)
 
 
 async def _deploy(world):
@@ -137,3 +143,63 @@ async def _schema(node):
         return database.execute("PRAGMA user_version").fetchone()[0]
     finally:
         database.close()
+
+
+def _clients(world):
+    """The drivers of the three clients, the last release's and this build's."""
+    def commands(folder, programs):
+        return {"JavaScript": ["node", f"{folder}/Clients/JavaScript/driver.mjs"],
+                "Swift": [f"{programs}/swift-client-driver"], "Kotlin": [f"{folder}/Clients/Kotlin/driver"]}
+    older = commands(world.options.older_root, pathlib.Path(world.options.older).parent)
+    newer = commands(ROOT, world.options.programs)
+    return {name: (older[name], newer[name]) for name in older}
+
+
+async def _client(world, name, older, newer):
+    """An app of the last release with today's server, updated; and one of today with the server of the last release."""
+    options = world.options
+    for server, apps in ((options.server, (older, newer)), (options.older, (newer,))):
+        version = "this build" if server == options.server else "the last release"
+        node = await world.node(f"{name}-{len(apps)}", "sqlite", binary=server, demo_latency="10ms").start()
+        count = 0
+        for app in apps:
+            driver = Driver(f"the client in {name}, {'older' if app is older else 'newer'}", app)
+            try:
+                count = await _use(driver, node, count)
+            finally:
+                driver.kill()
+        world.figures.show(f"clients in {name}", f"{len(apps)} with the server of {version}: {count} intents, each once")
+        node.signal(TERMINATE)
+        await node.ended()
+
+
+async def _use(driver, node, count):
+    """Uses every kind of message, with a restart in between. `count` and the result are the counter's."""
+    def counts(number):
+        return lambda state: state["count"] == number
+    await driver.open(f"http://127.0.0.1:{node.port}", ["counter", "checklist:home", "lesson-detail"], node.folder)
+    await driver.sees("condition", condition="live")
+    # The session is the one of before, if there was one.
+    await driver.sees("state", feature="counter", state=counts(count))
+    for tag in ("a", "b"):
+        await driver.send("counter", {"type": "increment"}, tag)
+        await driver.sees("sent", tag=tag)
+    await driver.sees("state", feature="counter", state=counts(count + 2))
+    await driver.send("counter", {"type": "add", "amount": 0.5}, "refused")
+    await driver.sees("refused", tag="refused", status=422)
+    await driver.send("checklist:home", {"type": "add", "text": "milk"}, "shared")
+    await driver.sees("state", feature="checklist:home", state=lambda state: bool(state["items"]))
+    await driver.send("lesson-detail", {"type": "resendConfirmation"}, "label")
+    await driver.sees("label", feature="lesson-detail")
+    driver.forget()
+    node.signal(TERMINATE)
+    await node.ended()
+    # While the server is away.
+    await driver.send("counter", {"type": "increment"}, "away")
+    await node.start()
+    await driver.sees("sent", tag="away")
+    await driver.sees("condition", condition="live")
+    await driver.sees("state", feature="counter", state=counts(count + 3))
+    if (code := await driver.close()) != 0:
+        raise Failure(f"{driver.name} ended with {code}")
+    return count + 3
