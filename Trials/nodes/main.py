@@ -22,7 +22,6 @@ def main():
     options.add_argument("--node-server", help="trial-server, for zombie, deploys, forget and messages")
     options.add_argument("--older", help="mvi-server of the last release, for versions")
     options.add_argument("--older-root", help="the tree of the last release, for its clients")
-    options.add_argument("--programs", help="the folder of this build's other programs, for versions")
     options.add_argument("--tools", help="the folder with loadgen and hot")
     options.add_argument("--short", action="store_true", help="seconds instead of minutes")
     options.add_argument("--length", type=int, default=0, help="seconds, rounds or sessions, whatever the trial counts")

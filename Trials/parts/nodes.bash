@@ -25,14 +25,12 @@ build_older() {
     older_root=$root/.build-older/$commit older=$older_root/.build/release/mvi-server
     mkdir -p "$older_root"
     git -C "$root" archive "$commit" | tar -x -C "$older_root"
-    for each in mvi-server swift-client-driver; do
-        [[ -x $older_root/.build/release/$each ]] || swift build --package-path "$older_root" -c release --product "$each" >&2
-    done
-    swift build --package-path "$root" -c "$configuration" --product swift-client-driver >&2
+    [[ -x $older ]] || swift build --package-path "$older_root" -c release --product mvi-server >&2 || die "the last release does not build"
     for each in "$root" "$older_root"; do
-        "$each/script/bootstrap" javascript
-        "$each/script/bootstrap" kotlin
-        "$each/Clients/Kotlin/build" >&2
+        # The driver looks into its client, as tests do.
+        swift build --package-path "$each" --product swift-client-driver >&2 \
+            && "$each/script/bootstrap" javascript && "$each/script/bootstrap" kotlin && "$each/Clients/Kotlin/build" >&2 \
+            || die "the clients in $each do not build"
     done
 }
 
@@ -44,8 +42,7 @@ trial_nodes() {
     build_older "$@"
     local options=(--server "$server" --tools "$work" --length "$length" --sessions "${sessions:-0}")
     [[ -z $node_server ]] || options+=(--node-server "$node_server")
-    [[ -z $older ]] || options+=(--older "$older" --older-root "$older_root"
-        --programs "$(swift build --package-path "$root" -c "$configuration" --show-bin-path)")
+    [[ -z $older ]] || options+=(--older "$older" --older-root "$older_root")
     [[ -z $short ]] || options+=(--short)
     PYTHONDONTWRITEBYTECODE=1 python3 "$root/Trials/nodes/main.py" "$@" "${options[@]}" || code=$?
     case $code in

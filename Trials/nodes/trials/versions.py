@@ -2,7 +2,6 @@
 clients of each with the server of the other."""
 
 import asyncio
-import pathlib
 import sqlite3
 
 from client import Client, begin_all, judge, load
@@ -147,11 +146,10 @@ async def _schema(node):
 
 def _clients(world):
     """The drivers of the three clients, the last release's and this build's."""
-    def commands(folder, programs):
+    def commands(folder):
         return {"JavaScript": ["node", f"{folder}/Clients/JavaScript/driver.mjs"],
-                "Swift": [f"{programs}/swift-client-driver"], "Kotlin": [f"{folder}/Clients/Kotlin/driver"]}
-    older = commands(world.options.older_root, pathlib.Path(world.options.older).parent)
-    newer = commands(ROOT, world.options.programs)
+                "Swift": [f"{folder}/.build/debug/swift-client-driver"], "Kotlin": [f"{folder}/Clients/Kotlin/driver"]}
+    older, newer = commands(world.options.older_root), commands(ROOT)
     return {name: (older[name], newer[name]) for name in older}
 
 
@@ -177,7 +175,7 @@ async def _use(driver, node, count):
     """Uses every kind of message, with a restart in between. `count` and the result are the counter's."""
     def counts(number):
         return lambda state: state["count"] == number
-    await driver.open(f"http://127.0.0.1:{node.port}", ["counter", "checklist:home", "lesson-detail"], node.folder)
+    await driver.open(f"http://127.0.0.1:{node.port}", ["counter", "checklist:home", "lesson-detail:7"], node.folder)
     await driver.sees("condition", condition="live")
     # The session is the one of before, if there was one.
     await driver.sees("state", feature="counter", state=counts(count))
@@ -189,8 +187,8 @@ async def _use(driver, node, count):
     await driver.sees("refused", tag="refused", status=422)
     await driver.send("checklist:home", {"type": "add", "text": "milk"}, "shared")
     await driver.sees("state", feature="checklist:home", state=lambda state: bool(state["items"]))
-    await driver.send("lesson-detail", {"type": "resendConfirmation"}, "label")
-    await driver.sees("label", feature="lesson-detail")
+    await driver.send("lesson-detail:7", {"type": "resendConfirmation"}, "label")
+    await driver.sees("label", feature="lesson-detail:7")
     driver.forget()
     node.signal(TERMINATE)
     await node.ended()
