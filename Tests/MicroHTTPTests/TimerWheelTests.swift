@@ -50,6 +50,32 @@ import Testing
         #expect(reported == [2, 1])
     }
 
+    @Test func `The next look is the earliest slot with a deadline, whatever was looked for before`() {
+        var seed: UInt64 = 7
+        func random() -> UInt64 {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return seed >> 33
+        }
+        var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 0)
+        var (now, deadlines) = (0 as UInt64, [UInt64: UInt64]())
+        for id in 0..<2_000 as Range<UInt64> {
+            if random() % 3 > 0 {
+                deadlines[id] = (now + 1 + random() % 300 + 9) / 10
+                wheel.insert(id, at: (deadlines[id] ?? 0) * 10)
+            }
+            // The turn of a deadline's slot: the first tick from the next one on that has the same slot.
+            let reached = now / 10
+            let expected = deadlines.values.map { reached + 1 + ($0 - reached - 1) % 8 }.min().map { $0 * 10 }
+            #expect(wheel.nextDeadline == expected)
+            if random() % 2 == 0 {
+                now += random() % 60
+                let due = Set(wheel.advance(to: now))
+                #expect(due == Set(deadlines.filter { $0.value <= now / 10 }.keys))
+                for id in due { deadlines[id] = nil }
+            }
+        }
+    }
+
     @Test func `The memory of a burst is freed after its deadlines`() {
         var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 0)
         for burst in 0..<8 as Range<UInt64> {

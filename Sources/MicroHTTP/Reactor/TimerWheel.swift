@@ -13,6 +13,8 @@ struct TimerWheel {
     /// Every tick up to this one has been reported.
     private var reached: UInt64
     private var count = 0
+    /// No slot before that of this tick has a deadline, from the next tick on.
+    private var searched: UInt64 = 0
 
     init(granularity: UInt64, slotCount: Int, now: UInt64) {
         precondition(granularity > 0 && slotCount > 1, "a wheel needs a granularity and two slots")
@@ -26,6 +28,8 @@ struct TimerWheel {
         let tick = max(reached + 1, deadline / granularity + (deadline % granularity == 0 ? 0 : 1))
         slots[Int(tick % UInt64(slots.count))].append(Entry(id: id, tick: tick))
         count += 1
+        // The slot's own turn, which comes before a deadline of more than a turn of the wheel.
+        searched = min(searched, reached + 1 + (tick - reached - 1) % UInt64(slots.count))
     }
 
     /// Removes and returns the ids that are due at `now`.
@@ -56,13 +60,17 @@ struct TimerWheel {
     /// The number of deadlines for which memory is allocated.
     var room: Int { slots.reduce(0) { $0 + $1.capacity } }
 
-    /// The time for the next `advance`: at or before the earliest deadline; nil if there is none.
+    /// The time for the next `advance`: at or before the earliest deadline; nil if there is none. The next search begins
+    /// where this one ended.
     var nextDeadline: UInt64? {
-        guard count > 0 else { return nil }
-        for tick in (reached + 1)...(reached + UInt64(slots.count))
-        where !slots[Int(tick % UInt64(slots.count))].isEmpty {
-            return tick * granularity
+        mutating get {
+            guard count > 0 else { return nil }
+            for tick in max(reached + 1, searched)...(reached + UInt64(slots.count))
+            where !slots[Int(tick % UInt64(slots.count))].isEmpty {
+                searched = tick
+                return tick * granularity
+            }
+            return nil
         }
-        return nil
     }
 }
