@@ -28,6 +28,37 @@ struct TokenTests {
         streams.contains(request.target) ? response.status == 204 : response.problem == "session-ended"
     }
 
+    @Test func `requests of several clients on one connection of a proxy act for the client of each`() async throws {
+        try await TestServer.run(.socket) { server in
+            let (first, second) = (try await server.session(), try await server.session())
+            let ended = try await server.session()
+            _ = try await server.send(ended.request("DELETE", "/sessions/current"))
+            let altered = first.secret.dropLast() + (first.secret.hasSuffix("A") ? "B" : "A")
+            try await offThePool { [port = server.port] in
+                let connection = try Connection(port: port)
+                func ask(_ token: some StringProtocol) throws -> TestResponse {
+                    try connection.send(
+                        TestRequest("GET", "/sessions/current", [("Authorization", "Bearer \(token)")]))
+                    return try connection.response(to: "GET")
+                }
+                for session in [first, first, second, first, second, second] {
+                    #expect(try ask(session.secret).text.contains(#""id":"\#(session.id)""#))
+                }
+                #expect(try ask(first.secret).status == 200)
+                #expect(try ask(first.secret.dropLast()).status == 401)
+                #expect(try ask(altered).status == ask(altered).status)
+                #expect(try ask(ended.secret).problem == "session-ended")
+                #expect(try ask(ended.secret).problem == "session-ended")
+                #expect(try ask(second.secret).text.contains(#""id":"\#(second.id)""#))
+                // One with a cookie after one with a token.
+                try connection.send(
+                    TestRequest("GET", "/sessions/current", [("Cookie", "mvi_session=\(first.secret)")]))
+                _ = try connection.response(to: "GET")
+                #expect(try ask(second.secret).text.contains(#""id":"\#(second.id)""#))
+            }
+        }
+    }
+
     @Test(arguments: Depth.allCases)
     func `a token of a former key names its session until all clients are signed out`(
         depth: Depth

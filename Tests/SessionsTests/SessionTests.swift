@@ -28,6 +28,14 @@ struct SessionTests {
         ] {
             #expect(SessionToken(text) == nil)
         }
+        let text = ArraySlice(fixture.token.text.utf8)
+        #expect(fixture.token.isWritten(text) && fixture.token.kept == fixture.token)
+        #expect(!fixture.token.isWritten(text.dropLast()) && !random.isWritten(text))
+        for place in text.indices {
+            var other = text
+            other[place] ^= 1
+            #expect(!fixture.token.isWritten(other))
+        }
         let others = try (0..<1_000).map { _ in try fixture.table.new(.bearer).token.text }
         #expect(Set(others).count == 1_000)
     }

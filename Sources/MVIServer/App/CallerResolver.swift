@@ -64,17 +64,14 @@ struct CallerResolver: Sendable {
 
     func caller(_ head: RequestHead) throws(Problem) -> CallerLookup {
         let fields = head.fields
-        switch try bearer(fields) {
-        case let token?: return try find(token, isByCookie: false, head)
-        case nil: break
-        }
+        if let token = try bearer(fields, head.connection) { return try find(token, isByCookie: false, head) }
         guard let text = cookies.value(fields) else {
             throw Problem(
                 .unauthorized,
                 "The request has neither `Authorization: Bearer <token>` nor the session's cookie: make a session with "
                     + "`POST /sessions`.")
         }
-        guard let token = SessionToken(text) else {
+        guard let token = token(ArraySlice(text.utf8), head.connection) else {
             throw Problem(.unauthorized, "The session's cookie is malformed.")
         }
         return try find(token, isByCookie: true, head)
@@ -82,7 +79,7 @@ struct CallerResolver: Sendable {
 
     /// The token of a request's session if it is well formed, for refusals about the session.
     func token(_ fields: HeaderFields) -> (token: SessionToken, isByCookie: Bool)? {
-        if let token = try? bearer(fields) { return (token, false) }
+        if let token = try? bearer(fields, nil) { return (token, false) }
         return cookies.value(fields).flatMap { SessionToken($0) }.map { ($0, true) }
     }
 
@@ -154,15 +151,32 @@ struct CallerResolver: Sendable {
 
     /// The token of `Authorization`; nil if there is none. Other schemes belong to other parties, such as a proxy, and
     /// are ignored.
-    private func bearer(_ fields: HeaderFields) throws(Problem) -> SessionToken? {
+    private func bearer(
+        _ fields: HeaderFields, _ connection: (any RequestConnection)?
+    ) throws(Problem) -> SessionToken? {
         guard let value = fields.bytes(of: "authorization") else { return nil }
         let schemeEnd = value.firstIndex(of: 0x20) ?? value.endIndex
         guard value[..<schemeEnd].isCaselessly(Self.scheme) else { return nil }
-        guard let token = SessionToken(value[schemeEnd...].drop { $0 == 0x20 }) else {
+        guard let token = token(value[schemeEnd...].drop { $0 == 0x20 }, connection) else {
             throw Problem(.unauthorized, "The bearer token is malformed.")
         }
         return token
     }
+
+    /// The token of a text; nil if it is none. Most often it is that of the connection's last request, whose hash is known.
+    private func token(_ text: ArraySlice<UInt8>, _ connection: (any RequestConnection)?) -> SessionToken? {
+        if let last = connection?.keepsake as? LastToken, last.token.isWritten(text) { return last.token }
+        guard let token = SessionToken(text) else { return nil }
+        connection?.keepsake = LastToken(token.kept)
+        return token
+    }
+}
+
+/// The token of a connection's last request.
+private final class LastToken: Sendable {
+    let token: SessionToken
+
+    init(_ token: SessionToken) { self.token = token }
 }
 
 /// A value that is available now or later.

@@ -37,6 +37,8 @@ final class ConnectionWatch: ReactorMember, RequestConnection {
         var local: PeerAddress?
         /// The client has closed its side.
         var hasHungUp = false
+        /// See `RequestConnection`.
+        var keepsake: (any AnyObject & Sendable)?
         /// Called when the client closes its side while its request is handled.
         var onLeave: (@Sendable () -> Void)?
         /// The reactor's thread is in `shutdown` on the descriptor.
@@ -171,6 +173,17 @@ final class ConnectionWatch: ReactorMember, RequestConnection {
         let address = PeerAddress(localOf: descriptor)
         state.withLock { $0.local = address }
         return address
+    }
+
+    var keepsake: (any AnyObject & Sendable)? {
+        get { state.withLock { $0.keepsake } }
+        set {
+            // The former one is released outside the lock.
+            _ = state.withLock { state in
+                defer { state.keepsake = newValue }
+                return state.keepsake
+            }
+        }
     }
 
     /// The exchange of a request that waits for its response.

@@ -50,6 +50,9 @@ package final class RequestHead: Sendable {
 
 /// The connection of a request.
 package protocol RequestConnection: AnyObject, Sendable {
+    /// An object that a request leaves for the connection's next ones.
+    var keepsake: (any AnyObject & Sendable)? { get set }
+
     /// Calls an action once, on any thread, as soon as the client closes its side before the response is sent; at once if it
     /// has. A later action of the same request replaces it.
     func onLeave(_ action: @escaping @Sendable () -> Void)

@@ -13,6 +13,8 @@ package struct SessionToken: Sendable, Equatable {
     private static let settingsLength = 172
 
     private let characters: ArraySlice<UInt8>
+    /// The hash of the random bits, which identifies the session.
+    let hash: TokenHash
 
     /// A client's token; nil if it cannot be one. Shares the storage of `characters` and copies nothing.
     package init?(_ characters: ArraySlice<UInt8>) {
@@ -23,6 +25,7 @@ package struct SessionToken: Sendable, Equatable {
         }
         for character in characters where Base64URL.value(of: character) == nil { return nil }
         self.characters = characters
+        hash = Self.hash(characters.prefix(Self.randomLength))
     }
 
     /// A client's token; nil if it cannot be one.
@@ -32,7 +35,8 @@ package struct SessionToken: Sendable, Equatable {
     init(settings: [UInt8], prove: (TokenHash) -> [UInt8]) {
         var generator = SystemRandomNumberGenerator()
         let random = Base64URL.text((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-        characters = (random + Base64URL.text(prove(Self.hash(random[...]))) + Base64URL.text(settings))[...]
+        hash = Self.hash(random[...])
+        characters = (random + Base64URL.text(prove(hash)) + Base64URL.text(settings))[...]
     }
 
     /// Creates a token without a proof, for a session that is stored at once.
@@ -42,15 +46,33 @@ package struct SessionToken: Sendable, Equatable {
     }
 
     /// A token with 32 bytes that nobody can guess.
-    init(random: [UInt8]) { characters = Base64URL.text(random)[...] }
+    init(random: [UInt8]) {
+        characters = Base64URL.text(random)[...]
+        hash = Self.hash(characters)
+    }
+
+    /// The same token with storage of its own, to be kept for longer than a request.
+    package var kept: SessionToken { SessionToken(characters: Array(characters)[...], hash: hash) }
+
+    private init(characters: ArraySlice<UInt8>, hash: TokenHash) { (self.characters, self.hash) = (characters, hash) }
+
+    /// Returns true if `text` is the token's. The time depends on the lengths alone: a proxy's connection carries the
+    /// requests of several clients.
+    package func isWritten(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.count == characters.count else { return false }
+        return characters.withUnsafeBytes { own in
+            text.withUnsafeBytes { text in
+                var difference: UInt8 = 0
+                for place in text.indices { difference |= own[place] ^ text[place] }
+                return difference == 0
+            }
+        }
+    }
 
     package var text: String { String(decoding: characters, as: UTF8.self) }
 
     /// The characters of the random bits.
     var random: ArraySlice<UInt8> { characters.prefix(Self.randomLength) }
-
-    /// The hash of the random bits, which identifies the session.
-    var hash: TokenHash { Self.hash(random) }
 
     /// The 22 bytes of the proof; nil if there is none.
     var proof: [UInt8]? {
