@@ -104,7 +104,7 @@ final class ConnectionWatch: ReactorMember, RequestConnection {
         state.withLock { $0.place }?.onGiveWay { [weak self] in self?.giveWay() }
     }
 
-    /// Starts the phase's deadline.
+    /// Starts the phase's deadline. Called on the loop's thread.
     func enter(_ phase: Phase) {
         let timeout: UInt64? =
             switch phase {
@@ -115,7 +115,7 @@ final class ConnectionWatch: ReactorMember, RequestConnection {
             case .none: nil
             case .idle: timeouts.idle
             }
-        let deadline = timeout.map { monotonicNow() + $0 } ?? .max
+        let deadline = timeout.map { thread.roundTime + $0 } ?? .max
         let id = state.withLock { state -> UInt64? in
             state.phase = phase
             state.deadline = deadline

@@ -1,6 +1,7 @@
 import CMicroHTTPD
 import Glibc
 import Locking
+import Synchronization
 
 /// A library that a reactor's thread runs.
 protocol LoopDriver: AnyObject, Sendable {
@@ -47,11 +48,14 @@ final class ReactorThread: Sendable {
     private let state: Lock<State>
     private let epoll: Int32
     private let alarm: Int32
+    /// The time at which the loop's round began.
+    private let begun: Atomic<UInt64>
     private let changed: @Sendable () -> Void
 
     init?(granularity: UInt64, changed: @escaping @Sendable () -> Void) {
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        begun = Atomic(monotonicNow())
         state = Lock(State(wheel: TimerWheel(granularity: granularity, slotCount: 512, now: monotonicNow())))
         self.changed = changed
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: 0))
@@ -64,6 +68,9 @@ final class ReactorThread: Sendable {
         if epoll >= 0 { close(epoll) }
         if alarm >= 0 { close(alarm) }
     }
+
+    /// The time at which the loop's round began, for its thread: deadlines of seconds need no clock of their own.
+    var roundTime: UInt64 { begun.load(ordering: .relaxed) }
 
     // MARK: For any thread
 
@@ -187,12 +194,14 @@ final class ReactorThread: Sendable {
             var driverPause = DriverPause.untilReady
             while let pause = pauseBeforeNextDeadline(driverPause) {
                 let count = epoll_wait(epoll, first, Int32(events.count), pause)
+                let now = monotonicNow()
+                begun.store(now, ordering: .relaxed)
                 var isDriverDue = driverPause != .untilReady
                 for index in 0..<max(0, Int(count)) {
                     if events[index].data.u64 == Self.driverID { isDriverDue = true } else { dispatch(events[index]) }
                 }
                 runQueue()
-                runTimers()
+                runTimers(now)
                 // Last, so that it sends what all others have answered.
                 driverPause = runDriver(isDriverDue)
             }
@@ -265,8 +274,7 @@ final class ReactorThread: Sendable {
         for task in tasks { task() }
     }
 
-    private func runTimers() {
-        let now = monotonicNow()
+    private func runTimers(_ now: UInt64) {
         let due = state.withLock { state in
             state.wheel.advance(to: now).compactMap { id in state.members[id].map { (id, $0.object) } }
         }

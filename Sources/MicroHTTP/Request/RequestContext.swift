@@ -24,8 +24,8 @@ final class RequestContext {
     private let daemon: Daemon.Box
     private var core: ServerCore { daemon.core }
     private let watch: ConnectionWatch?
-    /// The time at which its line had arrived.
-    private let begun = monotonicNow()
+    /// The time of the loop's round in which its line arrived.
+    private let begun: UInt64
     private let target: RequestTarget?
     @exclusivity(unchecked) private var stage = Stage.head
     @exclusivity(unchecked) private var head: RequestHead?
@@ -46,6 +46,7 @@ final class RequestContext {
 
     init(_ daemon: Daemon.Box, _ connection: OpaquePointer, target: UnsafePointer<CChar>) {
         self.daemon = daemon
+        begun = daemon.thread.roundTime
         watch = cmhd_socket_context(connection).map {
             Unmanaged<ConnectionWatch>.fromOpaque($0).takeUnretainedValue()
         }
