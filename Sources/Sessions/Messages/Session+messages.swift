@@ -55,11 +55,11 @@ extension Session {
             switch outcome {
             case .ran, .replayed: told.append(next.stored)
             case .refused(let error), .unjudged(let error, _):
-                undelivered(next.stored, next.message.undelivered(error.code == .gone ? .gone : .refused, error))
+                await undelivered(next.stored, next.message.undelivered(error.code == .gone ? .gone : .refused, error))
             case .failed(let error, _, _) where next.isLastTry:
-                undelivered(next.stored, next.message.undelivered(.failed, error))
+                await undelivered(next.stored, next.message.undelivered(.failed, error))
             case .unavailable(let error) where next.isExpired, .elsewhere(let error) where next.isExpired:
-                undelivered(next.stored, next.message.undelivered(.expired, error))
+                await undelivered(next.stored, next.message.undelivered(.expired, error))
             case .failed, .unavailable: fired(next.stored, outcome)
             case .elsewhere(let error): fired(next.stored, .unavailable(error))
             case .needsStore, .dropped: fired(next.stored, .unavailable(.storeDisposed))
@@ -116,14 +116,20 @@ extension Session {
         }
     }
 
-    /// Has the feature that told a message learn that it was not delivered.
-    private func undelivered(_ stored: StoredReminder, _ message: UndeliveredMessage) {
+    /// Has the feature that told a message learn that it was not delivered, and waits for the commit of that. Before it,
+    /// nothing behind the message may run: its receiver would take the message, told once more, for one that ran.
+    private func undelivered(_ stored: StoredReminder, _ message: UndeliveredMessage) async {
         switch message.reason {
         case .failed, .expired: shared.report(.messageLost(message, in: place(of: stored.feature)))
         case .refused, .gone: break
         }
         startLoads([stored.feature])
-        enqueue(ReminderJob(self, stored, undelivered: message) {})
+        await withCheckedContinuation { continuation in
+            enqueue(ReminderJob(self, stored, undelivered: message) { continuation.resume() })
+        }
+        let now = shared.time.sinceEpoch()
+        let isDue = core.withLock { core in core.reminders.contains { $0.stored == stored && $0.next <= now } }
+        if isDue { pause(stored, isLasting: false) }
     }
 }
 

@@ -6,6 +6,27 @@ import Testing
 @testable import Sessions
 
 extension MessageTests {
+    @Test("87: if its teller cannot commit the end of a refused message, nothing overtakes it until that is committed")
+    func refusedAgain() async throws {
+        let journal = FailingJournal()
+        let post = try PostOffice(journal)
+        let ann = try post.fixture.guest()
+        journal.fails.withLock { $0 = .ends }
+        try await post.tell(["no", "yes"], to: "board floor", from: ann)
+        for _ in 0..<3 {
+            try await post.isWaiting(ann)
+            post.fixture.time.advance(by: .seconds(60))
+            _ = await post.fixture.table.fireDueReminders()
+        }
+        try await post.isWaiting(ann)
+        journal.fails.withLock { $0 = nil }
+        post.fixture.time.advance(by: .seconds(600))
+        _ = await post.fixture.table.fireDueReminders()
+        try await post.isIdle(ann)
+        #expect(try post.box(ann).got == ["lost no refused"])
+        #expect(try post.board("floor").got == ["yes"])
+    }
+
     @Test("87: a message to a store that a newer build wrote waits for a server of that build, and holds up no other")
     func newer() async throws {
         let journal = MemoryJournal()
