@@ -268,6 +268,8 @@ final class SpaceSimulation: NodeWorld {
             for caller in callers { caller.read() }
             if !faults.isEmpty { return }
         }
+        // One that was told in vain for long pauses for a minute.
+        for _ in 0..<90 where faults.isEmpty && !log.state.withLock({ $0.missingMessages.isEmpty }) { wait(seconds: 1) }
         for _ in 0..<4 {
             settle()
             for caller in callers { caller.read() }
