@@ -8,7 +8,12 @@ struct Board: Feature {
         /// Tells another board, which enters a value of its own.
         case pass(value: Int, to: String)
     }
-    enum Action: Codable, Sendable { case passed(value: Int), lost }
+    enum Action: Codable, Sendable {
+        case passed(value: Int, isRefused: Bool)
+        /// It was refused: the board that passed it on enters it.
+        case returned(value: Int)
+        case lost
+    }
     enum Message: Codable, Sendable { case entered(Int) }
     enum Label: Codable, Equatable, Sendable { case said(value: Int) }
     static let examples: [Intent] = [
@@ -32,7 +37,7 @@ struct Board: Feature {
             turn.publish(.said(value: value), to: Addressee(to))
         case .pass(let value, let to):
             turn.dispatch(.entered(value))
-            turn.tell(Board.self, .passed(value: Self.passed(value)), key: to)
+            turn.tell(Board.self, .passed(value: Self.passed(value), isRefused: value % 4 == 3), key: to)
         }
     }
 
@@ -43,13 +48,19 @@ struct Board: Feature {
         value % SpaceCaller.range >= SpaceCaller.range / 2 ? value - SpaceCaller.range / 2 : nil
     }
 
-    static func undelivered(_ message: UndeliveredMessage) -> Action? { .lost }
+    static func undelivered(_ message: UndeliveredMessage) -> Action? {
+        guard message.reason == .refused, case .passed(let value, true)? = message.action(of: Board.self) else {
+            return .lost
+        }
+        return .returned(value: value)
+    }
 
     func presence(of viewer: Viewer) -> String? { viewer.principal?.subject }
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
         switch action {
-        case .passed(let value): turn.dispatch(.entered(value))
+        case .passed(_, true): throw Refusal(.conflict, code: "full", "The board is full.")
+        case .passed(let value, _), .returned(let value): turn.dispatch(.entered(value))
         // No simulation lasts a day: nothing may be given up.
         case .lost: turn.dispatch(.entered(-1))
         }
@@ -86,7 +97,7 @@ struct Parted: Feature {
             turn.publish(.said(value: value), to: Addressee(to) { .audience($0 == "users") })
         case .pass(let value, let to):
             turn.dispatch(.entered(value))
-            turn.tell(Board.self, .passed(value: Board.passed(value)), key: to)
+            turn.tell(Board.self, .passed(value: Board.passed(value), isRefused: false), key: to)
         }
     }
 

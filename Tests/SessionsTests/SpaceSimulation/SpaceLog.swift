@@ -198,11 +198,11 @@ extension SpaceLog.State {
         spaces[pass.from]?.losses ?? 0 == 0 && spaces[pass.to]?.losses ?? 0 == 0
     }
 
-    /// Each message ran once, after the turn that told it, in the order of its log.
+    /// Each message ran once, or came back once, after the turn that told it, in the order of its log.
     fileprivate func faultsOfMessages(to name: SpaceName, _ entries: [Int]) -> [String] {
         var faults: [String] = []
         if entries.contains(-1) { faults.append("87: a message was given up") }
-        var last: [SpaceName: Int] = [:]
+        var last: [SpaceLog.Pass: Int] = [:]
         for value in entries {
             guard let number = Board.origin(of: value), let pass = passes[number], isWhole(pass) else { continue }
             if ran[value] != 1 { faults.append("87: the message of \(number) ran \(ran[value] ?? 0) times") }
@@ -210,13 +210,13 @@ extension SpaceLog.State {
                 faults.append("87: the message of \(number) ran before the intent")
                 continue
             }
-            if place < last[pass.from] ?? -1 { faults.append("87: the message of \(number) came too late") }
-            last[pass.from] = place
+            if place < last[pass] ?? -1 { faults.append("87: the message of \(number) came too late") }
+            last[pass] = place
         }
         return faults
     }
 
-    /// The messages that have not run.
+    /// The messages that have neither run nor come back.
     var missingMessages: [Int] {
         passes.filter { number, pass in
             isWhole(pass) && spaces[pass.from]?.entries.contains(number) == true && ran[Board.passed(number)] != 1
