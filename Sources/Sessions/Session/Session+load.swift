@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import Networks
 import SessionJournal
@@ -104,10 +105,28 @@ enum SessionNews {
 }
 
 extension Session {
-    /// Loads the turns after the local head, with as many attempts as needed.
+    /// Loads the turns after the local head, with as many attempts as needed. Called by the queue's runner, and nothing of
+    /// the queue runs until `then`. After two seconds the intents that wait are refused, and later ones at once.
     ///
+    /// - Parameter results: of the batch whose end waits for the news; its clients are answered without it then.
+    func load(for results: ShortList<JobResult> = [], then: @escaping @Sendable (SessionNews) -> Void) {
+        let doubt = Doubt()
+        let goOn = { @Sendable [queue] (news: SessionNews) in
+            queue.admit()
+            then(news)
+        }
+        loadAgain(after: 0) { news in if doubt.end(with: news) { goOn(news) } }
+        guard doubt.isOpen else { return }
+        shared.after(Doubt.patience) { [self] in
+            guard doubt.beginAnswers() else { return }
+            for result in results { result.job.outcomeIsLate(.journalIsLate) }
+            for job in queue.refuse(.journalIsLate) { job.end(.journalIsLate) }
+            if let news = doubt.endAnswers() { goOn(news) }
+        }
+    }
+
     /// - Parameter failures: the number of failed attempts.
-    func load(after failures: Int = 0, then: @escaping @Sendable (SessionNews) -> Void) {
+    private func loadAgain(after failures: Int, then: @escaping @Sendable (SessionNews) -> Void) {
         loadOnce { [self] result in
             switch result {
             case .success(let news): then(news)
@@ -115,7 +134,7 @@ extension Session {
             case .failure(let error):
                 if let refusal = core.withLock({ $0.refusal }) { return then(.unusable(refusal)) }
                 report(error, after: failures)
-                tryAgain(after: failures + 1) { [self] in load(after: failures + 1, then: then) }
+                tryAgain(after: failures + 1) { [self] in loadAgain(after: failures + 1, then: then) }
             }
         }
     }
@@ -197,13 +216,17 @@ extension Session {
             case .failure(let error): ended(pending.end(.failed(error), .rolledBack))
             case .success(true):
                 let undone = pending.end(.conflict, .rolledBack)
-                readNews { [self] in ended(($0 ?? .conflict, undone.results, [])) }
+                readNews(for: undone.results) { [self] in ended(($0 ?? .conflict, undone.results, [])) }
             }
         }
     }
 
     /// Applies the appends of other nodes. `done` receives the batch's outcome if the session has ended.
-    func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) { load { [self] in apply($0, done) } }
+    func readNews(
+        for results: ShortList<JobResult> = [], _ done: @escaping @Sendable (CommitOutcome?) -> Void
+    ) {
+        load(for: results) { [self] in apply($0, done) }
+    }
 
     /// Applies what the journal has.
     func apply(_ news: SessionNews, _ done: @escaping @Sendable (CommitOutcome?) -> Void) {

@@ -24,19 +24,10 @@ extension Session {
     /// Determines the outcome of an append and ends its batch. `error` is the reason why the outcome is unknown; nil if
     /// the append certainly failed.
     func resolve(_ pending: PendingCommit, _ error: StoreError?) {
-        let doubt = Doubt()
-        load { [self] news in if doubt.end(with: news) { resolve(pending, error, news) } }
-        guard doubt.isOpen else { return }
-        shared.after(Doubt.patience) { [self] in
-            guard doubt.beginAnswers() else { return }
-            for result in pending.results { result.job.outcomeIsLate(.outcomeIsLate) }
-            for job in queue.refuse(.outcomeIsLate) { job.end(.outcomeIsLate) }
-            if let news = doubt.endAnswers() { resolve(pending, error, news) }
-        }
+        load(for: pending.results) { [self] news in resolve(pending, error, news) }
     }
 
     private func resolve(_ pending: PendingCommit, _ error: StoreError?, _ news: SessionNews) {
-        queue.admit()
         switch news {
         case .found(let news): resolve(pending, error, news)
         case .gone: gone { [self] error in ended(pending.end(.failed(error), .rolledBack)) }
@@ -53,7 +44,7 @@ extension Session {
             // It was committed, whether or not others appended after it.
             let end = apply(pending)
             guard news.head != ours else { return ended(pending.end(.committed, end)) }
-            return readNews { [self] _ in ended(pending.end(.committed, end)) }
+            return readNews(for: pending.results) { [self] _ in ended(pending.end(.committed, end)) }
         }
         // It was certainly not committed, and its head is still the newest.
         if error != nil, news.head == expected, news.owner == pending.batch.expectedOwner {
@@ -171,57 +162,6 @@ extension Session {
             then()
         }
     }
-}
-
-/// The time until the journal tells the outcome of an append. If it is long, clients that wait are answered without it.
-final class Doubt: Sendable {
-    /// A restart of the database takes less.
-    static let patience: Duration = .seconds(2)
-
-    private enum State {
-        case open
-        /// Clients are being answered. The outcome is handled after that.
-        case answering(SessionNews?)
-        case answered, over
-    }
-
-    private let state = Lock(State.open)
-
-    var isOpen: Bool { state.withLock { if case .open = $0 { true } else { false } } }
-
-    /// Returns true if the outcome is to be handled now.
-    func end(with news: SessionNews) -> Bool {
-        state.withLock { state in
-            if case .answering = state {
-                state = .answering(news)
-                return false
-            }
-            state = .over
-            return true
-        }
-    }
-
-    func beginAnswers() -> Bool {
-        state.withLock { state in
-            guard case .open = state else { return false }
-            state = .answering(nil)
-            return true
-        }
-    }
-
-    /// Returns what came meanwhile, to be handled now.
-    func endAnswers() -> SessionNews? {
-        state.withLock { state in
-            guard case .answering(let news) = state else { return nil }
-            state = news == nil ? .answered : .over
-            return news
-        }
-    }
-}
-
-extension StoreError {
-    fileprivate static let outcomeIsLate = StoreError(
-        .unavailable, "The journal does not tell yet what became of the session's last turns.")
 }
 
 /// Another writer's state of a store, as far as the store is in memory here.

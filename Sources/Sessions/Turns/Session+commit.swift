@@ -87,7 +87,7 @@ extension Session {
             let undone = pending.end(.conflict, .rolledBack)
             if shared.lease == nil { return undone }
             // Another node ran it.
-            readNews { [self] in ended(($0 ?? .conflict, undone.results, [])) }
+            readNews(for: undone.results) { [self] in ended(($0 ?? .conflict, undone.results, [])) }
             return nil
         case .failed(let error):
             let undone = pending.end(.failed(error), .rolledBack)

@@ -4,13 +4,15 @@ import MVI
 
 /// Jobs that wait for a retry or are refused, since nothing can be committed.
 extension TurnQueue {
-    /// Refuses intents until `admit`. Returns those that wait, to be ended with the error.
-    func refuse(_ error: StoreError) -> Deque<any QueueJob> {
+    /// Refuses intents until `admit`. Returns those that wait, also to run again, to be ended with the error.
+    func refuse(_ error: StoreError) -> [any QueueJob] {
         state.withLock { state in
             guard state.closed == nil else { return [] }
             let waiting = state.makeWaiting()
             waiting.refusal = error
-            return waiting.lanes.takeIntents()
+            let again = waiting.again.map(\.jobs)
+            waiting.again = again.compactMap { JobBatch($0.filter { $0.lane != .intents }) }
+            return again.reversed().flatMap { $0.filter { $0.lane == .intents } } + waiting.lanes.takeIntents()
         }
     }
 

@@ -11,6 +11,14 @@ struct JobBatch {
     var jobs: [any QueueJob] { [first] + others }
 }
 
+extension JobBatch {
+    /// Nil without jobs.
+    init?(_ jobs: [any QueueJob]) {
+        guard let first = jobs.first else { return nil }
+        self.init(first: first, others: jobs.dropFirst())
+    }
+}
+
 /// A serial queue of jobs, run by the thread that finds it idle. Other threads enqueue and go on.
 ///
 /// Plain data under a lock, without callbacks. The session drives it.

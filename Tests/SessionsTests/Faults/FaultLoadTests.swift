@@ -200,6 +200,51 @@ struct FaultLoadTests {
         #expect(server.session.queue.isIdle)
     }
 
+    @Test("49: a client gets 503 if the journal tells that its intent is committed, but not what is behind it")
+    func behind() async throws {
+        let (server, answers) = (try Server(), Collected<String>())
+        server.journal.hold()
+        for key in ["committed", "waiting"] {
+            server.session.send(IntentRequest(body: Array(Self.add.utf8), name: .key(key)), to: server.tally) {
+                answers.append("\(key) \($0.told)")
+            }
+        }
+        server.journal.holdLoads()
+        server.journal.endOne(.lost)
+        server.journal.writeElsewhere(
+            server.tally, of: server.session.id, state: Array(#"{"sum":9}"#.utf8), view: Array(#"{"sum":9}"#.utf8))
+        server.journal.failLoads(.unavailable)
+        // This one; the next ones fail.
+        server.journal.releaseLoads()
+        await server.executor.idle()
+        #expect(answers.all.isEmpty)
+        await server.clock.advance(by: .seconds(2), running: server.executor)
+        #expect(answers.all == ["committed unavailable", "waiting unavailable"])
+        #expect(try server.session.told(Self.add, to: server.tally) == "unavailable")
+        server.journal.failLoads(nil)
+        server.journal.release()
+        await server.clock.advance(by: .seconds(20), running: server.executor)
+        #expect(try server.session.told(Self.add, to: server.tally, name: .key("committed")) == "replayed")
+        #expect(try server.session.told(Self.add, to: server.tally, name: .key("waiting")) == "ran")
+        #expect(answers.all.count == 2 && server.session.queue.isIdle)
+    }
+
+    @Test("49: intents that are to run again are refused with those that wait, and other jobs stay")
+    func again() throws {
+        let (queue, ended) = (TurnQueue(), Collected<String>())
+        func job(_ name: String, _ lane: JobLane) -> FunctionJob {
+            FunctionJob(lane, completion: { _ in ended.append(name) }, { _ in })
+        }
+        #expect(queue.enterIdle())
+        #expect(
+            queue.runAgain(JobBatch(first: job("a", .intents), others: [job("b", .steps), job("c", .intents)])) == nil)
+        #expect(queue.runAgain(JobBatch(first: job("d", .intents))) == nil)
+        guard case .queued = queue.enter(job("e", .intents), limit: 9) else { throw CancellationError() }
+        for job in queue.refuse(StoreError(.unavailable, "late")) { job.end(StoreError(.unavailable, "late")) }
+        #expect(ended.all == ["d", "a", "c", "e"])
+        #expect(queue.next()?.jobs.map(\.lane) == [.steps] && queue.next() == nil)
+    }
+
     @Test("49: an intent of unknown outcome whose client goes to another server runs once")
     func elsewhere() async throws {
         let (server, answers) = try await doubted(isCommitted: false)
