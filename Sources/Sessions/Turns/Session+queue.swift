@@ -221,8 +221,7 @@ extension Session {
     /// Puts the jobs of a batch back, to run before later ones. Returns false if none will run.
     private func runAgain(_ results: ShortList<JobResult>) -> Bool {
         // The failed turn runs its failure turn again.
-        let jobs = results.filter { !$0.followsPrevious }.map(\.again)
-        return jobs.first.map { putBack(JobBatch(first: $0, others: jobs.dropFirst())) } ?? false
+        JobBatch(results.filter { !$0.followsPrevious }.map(\.again)).map(putBack) ?? false
     }
 
     /// Fails jobs that have a caller; retries the others later.
