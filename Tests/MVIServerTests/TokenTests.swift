@@ -33,7 +33,7 @@ struct TokenTests {
             let (first, second) = (try await server.session(), try await server.session())
             let ended = try await server.session()
             _ = try await server.send(ended.request("DELETE", "/sessions/current"))
-            let altered = first.secret.dropLast() + (first.secret.hasSuffix("A") ? "B" : "A")
+            let altered = (first.secret.hasPrefix("A") ? "B" : "A") + first.secret.dropFirst()
             try await offThePool { [port = server.port] in
                 let connection = try Connection(port: port)
                 func ask(_ token: some StringProtocol) throws -> TestResponse {
@@ -46,14 +46,14 @@ struct TokenTests {
                 }
                 #expect(try ask(first.secret).status == 200)
                 #expect(try ask(first.secret.dropLast()).status == 401)
-                #expect(try ask(altered).status == ask(altered).status)
+                for _ in 0..<2 { #expect(try ask(altered).problem == "session-not-found") }
                 #expect(try ask(ended.secret).problem == "session-ended")
                 #expect(try ask(ended.secret).problem == "session-ended")
                 #expect(try ask(second.secret).text.contains(#""id":"\#(second.id)""#))
                 // One with a cookie after one with a token.
                 try connection.send(
                     TestRequest("GET", "/sessions/current", [("Cookie", "mvi_session=\(first.secret)")]))
-                _ = try connection.response(to: "GET")
+                #expect(try connection.response(to: "GET").text.contains(#""id":"\#(first.id)""#))
                 #expect(try ask(second.secret).text.contains(#""id":"\#(second.id)""#))
             }
         }

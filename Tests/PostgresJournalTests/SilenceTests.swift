@@ -23,7 +23,11 @@ struct SilenceTests {
         _ = try holder.run([PostgresStatement("BEGIN"), PostgresStatement(lock)], deadline: .now + .seconds(60))
         async let first = awaitResult { journal.marks(of: [session.key], done: $0) }
         let asked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = 'mvi'"
-        while try await schema.number(asked) == 0 { await Task.yield() }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await schema.number(asked) == 0 {
+            try #require(ContinuousClock.now < deadline, "no question waits")
+            await Task.yield()
+        }
         // It waits for the only reader.
         async let second = awaitResult { journal.marks(of: [session.key], done: $0) }
         for marks in await [first, second] {
@@ -32,7 +36,6 @@ struct SilenceTests {
         }
         #expect(journal.statistics.connectionsLost == 1)
         _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(60))
-        let deadline = ContinuousClock.now + .seconds(60)
         while (try? await journal.news(session)) == nil {
             try #require(ContinuousClock.now < deadline, "the journal does not come back")
         }
